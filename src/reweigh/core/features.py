@@ -1,0 +1,98 @@
+"""Keep what a model computed below the scope, so that a repeated forward need not compute it again."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from reweigh.core.rerun import Params, Randomness
+
+
+class Features:
+    """Outputs of the modules that ran before the first parameter in scope was used.
+
+    Nothing that is computed before that moment depends on the scope, whatever the model's shape; so a repetition
+    that changes only the scope may take these outputs as they are. Where this cannot be made sure of (an output was
+    changed in place, a parameter in scope is used without its module being called), nothing is kept.
+    """
+
+    def __init__(self, model: nn.Module, scope: Params):
+        inside = {id(param) for param in scope.values()}
+        self._owners = [m for m in model.modules() if any(id(p) in inside for p in m.parameters(recurse=False))]
+        self._below = list(_largest_without(model, {id(owner) for owner in self._owners}))
+        self._device = next(model.parameters()).device
+        self._kept: dict[nn.Module, list[Any]] = {}
+        self._entry: Randomness | None = None
+
+    @contextmanager
+    def record(self) -> Iterator[None]:
+        """Keep the outputs of the forward inside."""
+        kept: dict[nn.Module, list[Any]] = {}
+        versions: list[tuple[Tensor, int]] = []
+        entered: set[int] = set()
+        self._entry = None
+
+        def enter(module: nn.Module, _: Any) -> None:
+            if not entered:
+                self._entry = Randomness.now(self._device)
+            entered.add(id(module))
+
+        def keep(module: nn.Module, _: Any, output: Any) -> None:
+            if not entered:
+                kept.setdefault(module, []).append(tree_map_only(Tensor, torch.detach, output))
+                versions.extend((t, t._version) for t in tree_leaves(output) if isinstance(t, Tensor))
+
+        hooks = [owner.register_forward_pre_hook(enter) for owner in self._owners]
+        hooks += [module.register_forward_hook(keep) for module in self._below]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+        sound = len(entered) == len(self._owners) and all(t._version == version for t, version in versions)
+        self._kept = kept if sound else {}
+
+    @contextmanager
+    def replay(self) -> Iterator[None]:
+        """Inside, the modules below the scope return what they returned before, instead of computing it."""
+        with ExitStack() as stack:
+            for module, outputs in self._kept.items():
+                stack.enter_context(_returning(module, outputs))
+            if self._kept:
+                again = iter([self._entry])
+                for owner in self._owners:
+                    hook = owner.register_forward_pre_hook(lambda *_: _restore(next(again, None)))
+                    stack.callback(hook.remove)
+            yield
+
+
+def _restore(randomness: Randomness | None) -> None:
+    """The modules below drew no random numbers this time: put the generators where the scope found them."""
+    if randomness is not None:
+        randomness.restore()
+
+
+@contextmanager
+def _returning(module: nn.Module, outputs: list[Any]) -> Iterator[None]:
+    again = iter(outputs)
+    before = module.__dict__.get("forward")
+    module.__dict__["forward"] = lambda *args, **kwargs: next(again)
+    try:
+        yield
+    finally:
+        del module.__dict__["forward"]
+        if before is not None:
+            module.__dict__["forward"] = before
+
+
+def _largest_without(module: nn.Module, owners: set[int]) -> Iterator[nn.Module]:
+    """The largest modules inside ``module`` that contain none of ``owners``."""
+    for child in module.children():
+        if any(id(part) in owners for part in child.modules()):
+            if id(child) not in owners:
+                yield from _largest_without(child, owners)
+        else:
+            yield child

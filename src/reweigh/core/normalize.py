@@ -1,0 +1,34 @@
+"""How the weights of a batch are scaled before they meet its losses: published recipes use three ways."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+Normalizer = Callable[[Tensor, int], Tensor]
+
+
+def mean(weights: Tensor, size: int) -> Tensor:
+    """Divide by the number of samples: small weights mean small steps. The released code for label noise."""
+    return weights / size
+
+
+def weight_sum(weights: Tensor, size: int) -> Tensor:
+    """Divide by the sum, held constant: only ratios of weights matter. The released code for long tails."""
+    return weights / _positive(weights.sum()).detach()
+
+
+def weight_sum_differentiated(weights: Tensor, size: int) -> Tensor:
+    """Divide by the sum and differentiate it too: raising one weight lowers the others. The paper's listing."""
+    return weights / _positive(weights.sum())
+
+
+def _positive(total: Tensor) -> Tensor:
+    return total.clamp_min(torch.finfo(total.dtype).tiny)
+
+
+NORMALIZERS: dict[str, Normalizer] = {
+    "mean": mean,
+    "weight-sum": weight_sum,
+    "weight-sum-differentiated": weight_sum_differentiated,
+}

@@ -1,0 +1,102 @@
+"""Training objectives that are linear in the weights of the samples."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+Forward = Callable[..., Any]
+"""The model at some parameters: called like the model, returns what the model returns."""
+
+Loss = Callable[[Any, Tensor], Tensor]
+"""(what the model returns, labels) -> the loss of each sample, shape (n,)."""
+
+
+class Terms(NamedTuple):
+    """What an objective is made of, for one batch and one set of parameters:
+
+        J(params; weights) = < weights, coefficients(params) > + rest(params)
+
+    Attributes:
+        coefficients: shape (slots,); a batch of n has n slots, or 2n where pairs are mixed.
+        losses: shape (slots,), the loss with the given label, which the weight net reads (held constant).
+        rest: scalar, the part that no weight touches; already a mean over the batch.
+        size: samples in the batch. Paper: n.
+    """
+
+    coefficients: Tensor
+    losses: Tensor
+    rest: Tensor
+    size: int
+
+
+Objective = Callable[[Forward], Terms]
+MetaObjective = Callable[[Forward], Tensor]
+
+
+def call(forward: Forward, inputs: Any) -> Any:
+    """Call a model with a tensor, with a tuple or list of arguments, or with a dict of named ones."""
+    if isinstance(inputs, dict):
+        return forward(**inputs)
+    if isinstance(inputs, tuple | list):
+        return forward(*inputs)
+    return forward(inputs)
+
+
+def reweighted(loss: Loss, inputs: Any, labels: Tensor) -> Objective:
+    """Each sample's loss times its weight: MW-Net, CMW-Net, L2RW. Paper: Eq. 6."""
+
+    def objective(forward: Forward) -> Terms:
+        losses = loss(call(forward, inputs), labels)
+        return Terms(losses, losses, losses.new_zeros(()), len(losses))
+
+    return objective
+
+
+def soft_labels(loss: Loss, inputs: Any, labels: Tensor, pseudo: Tensor) -> Objective:
+    """Trust the given label by the weight and the pseudo-label by what is left: CMW-Net-SL. Paper: Eq. 14.
+
+    sum_i  v_i L_i + (1 - v_i) L_i^pseudo
+    """
+
+    def objective(forward: Forward) -> Terms:
+        outputs = call(forward, inputs)
+        given, corrected = loss(outputs, labels), loss(outputs, pseudo)
+        return Terms(given - corrected, given, corrected.mean(), len(given))
+
+    return objective
+
+
+def mixed_soft_labels(
+    loss: Loss, inputs: Tensor, labels: Tensor, pseudo: Tensor, partner: Tensor, share: float
+) -> Objective:
+    """CMW-Net-SL on inputs mixed in pairs: two weights a sample, its own and its partner's. Paper: supplement, Alg. 1.
+
+    Args:
+        partner: shape (n,), the sample that each one is mixed with. Paper: idx.
+        share: how much of the mixture is the sample itself. Paper: lambda.
+    """
+    mixed = share * inputs + (1 - share) * inputs[partner]
+
+    def objective(forward: Forward) -> Terms:
+        outputs = forward(mixed)
+        own = soft_labels(loss, outputs, labels, pseudo)(_as_is)
+        other = soft_labels(loss, outputs, labels[partner], pseudo[partner])(_as_is)
+        return Terms(
+            torch.cat([share * own.coefficients, (1 - share) * other.coefficients]),
+            torch.cat([own.losses, other.losses]),
+            share * own.rest + (1 - share) * other.rest,
+            own.size,
+        )
+
+    return objective
+
+
+def _as_is(*outputs: Any) -> Any:
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def mean_loss(loss: Loss, inputs: Any, labels: Tensor) -> MetaObjective:
+    """The average loss on a trusted batch. Paper: the outer objective, Eq. 4."""
+    return lambda forward: loss(call(forward, inputs), labels).mean()

@@ -1,0 +1,38 @@
+"""Keep the convolutions of a forward, so that a repetition at the same parameters need not compute them again."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+CONVOLUTIONS = (torch.conv1d, torch.conv2d, torch.conv3d)
+
+
+class Convolved(NamedTuple):
+    """The output of one convolution, and what shows that it is still that."""
+
+    output: Tensor
+    version: int
+    weight: int
+
+    def belongs_to(self, weight: Tensor) -> bool:
+        """The output is that of a convolution with ``weight`` and was not changed in place since."""
+        return self.weight == weight.data_ptr() and self.version == self.output._version
+
+
+class Recording(TorchFunctionMode):
+    """Inside, the output of each convolution is kept, in order. BatchNorm keeps them for its backward anyway."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[Convolved] = []
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        output = func(*args, **(kwargs or {}))
+        if func in CONVOLUTIONS and len(args) > 1:
+            self.kept.append(Convolved(output.detach(), output._version, args[1].data_ptr()))
+        return output

@@ -1,0 +1,91 @@
+"""Run a model again as it was, at other parameters, and leave no trace in it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from reweigh.core.objective import Forward
+
+T = TypeVar("T")
+Params = dict[str, Tensor]
+
+
+def unwrapped(model: nn.Module) -> nn.Module:
+    """The plain module inside ``torch.compile``, DataParallel and DistributedDataParallel.
+
+    Forward mode and functional calls do not pass through such wrappers, so the core never calls them.
+    """
+    while True:
+        inner = getattr(model, "_orig_mod", None)
+        if inner is None and isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
+            inner = model.module
+        if not isinstance(inner, nn.Module):
+            return model
+        model = inner
+
+
+@dataclass(frozen=True)
+class Randomness:
+    """The state of the generators that a forward on ``device`` draws from."""
+
+    device: torch.device
+    cpu: Tensor
+    accelerator: Tensor | None
+
+    @classmethod
+    def now(cls, device: torch.device) -> "Randomness":
+        """Where the generators stand at this moment."""
+        accelerator = None if _is_cpu(device) else torch.get_device_module(device).get_rng_state(device)
+        return cls(device, torch.get_rng_state(), accelerator)
+
+    @classmethod
+    def drawn(cls, device: torch.device) -> "Randomness":
+        """Generators of their own, seeded by one draw from the global one."""
+        seed = int(torch.randint(2**62, ()))
+        accelerator = None if _is_cpu(device) else torch.Generator(device).manual_seed(seed).get_state()
+        return cls(device, torch.Generator().manual_seed(seed).get_state(), accelerator)
+
+    def restore(self) -> None:
+        """Put the generators where they stood."""
+        torch.set_rng_state(self.cpu)
+        if self.accelerator is not None:
+            torch.get_device_module(self.device).set_rng_state(self.accelerator, self.device)
+
+    @contextmanager
+    def replayed(self) -> Iterator[None]:
+        """Inside, the same random numbers come again; afterwards the generators stand where they stood before."""
+        before = Randomness.now(self.device)
+        self.restore()
+        try:
+            yield
+        finally:
+            before.restore()
+
+
+def _is_cpu(device: torch.device) -> bool:
+    return device.type in ("cpu", "meta")
+
+
+class Rerun:
+    """A forward of ``model`` that can be repeated at other parameters.
+
+    It keeps the buffers as they are when it is made. Each repetition sees copies of them and the same random numbers:
+    BatchNorm statistics move once a step, in the real forward, and dropout drops the same units in every pass that
+    stands for the same forward.
+    """
+
+    def __init__(self, model: nn.Module, randomness: Randomness):
+        self._model = model
+        self._buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
+        self._randomness = randomness
+
+    def __call__(self, function: Callable[[Forward], T], params: Params) -> T:
+        """``function`` of the model at ``params``; a parameter that is not named there keeps its present value."""
+        state = {**params, **{name: buffer.clone() for name, buffer in self._buffers.items()}}
+        with self._randomness.replayed():
+            return function(lambda *args, **kwargs: functional_call(self._model, state, args, kwargs))

@@ -1,0 +1,113 @@
+"""The step that an optimizer would take, as a function that can be differentiated and changes nothing."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import SGD, Adam, AdamW, Optimizer
+
+from reweigh.core.rerun import Params
+
+logger = logging.getLogger(__name__)
+
+Rule = Callable[[Tensor, Tensor, Mapping[str, Any], Mapping[str, Any]], Tensor]
+"""(parameter, gradient, its state in the optimizer, its group's options) -> the parameter after the step."""
+
+
+def gradient_step(param: Tensor, grad: Tensor, state: Mapping[str, Any], group: Mapping[str, Any]) -> Tensor:
+    """One plain step at the optimizer's learning rate. The published code, whatever the optimizer."""
+    return param - group["lr"] * grad
+
+
+def sgd(param: Tensor, grad: Tensor, state: Mapping[str, Any], group: Mapping[str, Any]) -> Tensor:
+    """SGD with weight decay, momentum, dampening and Nesterov's correction."""
+    grad = _ascending(grad, group) + group["weight_decay"] * param if group["weight_decay"] else _ascending(grad, group)
+    momentum = group["momentum"]
+    if momentum:
+        velocity = state.get("momentum_buffer")
+        velocity = grad if velocity is None else momentum * velocity + (1 - group["dampening"]) * grad
+        grad = grad + momentum * velocity if group["nesterov"] else velocity
+    return param - group["lr"] * grad
+
+
+def adam(param: Tensor, grad: Tensor, state: Mapping[str, Any], group: Mapping[str, Any]) -> Tensor:
+    """Adam with weight decay added to the gradient, or decoupled as in AdamW."""
+    grad = _ascending(grad, group)
+    if group["weight_decay"]:
+        if group.get("decoupled_weight_decay", False):
+            param = param * (1 - group["lr"] * group["weight_decay"])
+        else:
+            grad = grad + group["weight_decay"] * param
+    beta1, beta2 = group["betas"]
+    step = float(state.get("step", 0)) + 1
+    first = (1 - beta1) * grad + beta1 * state.get("exp_avg", 0)
+    second = (1 - beta2) * grad * grad + beta2 * state.get("exp_avg_sq", 0)
+    if group["amsgrad"] and "max_exp_avg_sq" in state:
+        second = torch.maximum(second, state["max_exp_avg_sq"].clone())
+    # where a gradient was never anything but zero, the root has no slope; the floor gives it the slope zero
+    second = (second / (1 - beta2**step)).clamp_min(torch.finfo(second.dtype).tiny)
+    return param - group["lr"] / (1 - beta1**step) * first / (second.sqrt() + group["eps"])
+
+
+def _ascending(grad: Tensor, group: Mapping[str, Any]) -> Tensor:
+    return -grad if group["maximize"] else grad
+
+
+RULES: dict[type[Optimizer], Rule] = {SGD: sgd, Adam: adam, AdamW: adam}
+
+
+class Update:
+    """The next step of ``optimizer``, taken on copies.
+
+    Args:
+        named: the parameters that move, by name; each must be in a group of the optimizer.
+    """
+
+    def __init__(self, optimizer: Optimizer, named: Mapping[str, Tensor]):
+        self._optimizer = optimizer
+        self._named = dict(named)
+        self._groups = {id(p): index for index, group in enumerate(optimizer.param_groups) for p in group["params"]}
+        rule = RULES.get(type(optimizer))
+        if rule is None:
+            logger.warning(
+                "the step of %s is not known; the look-ahead takes a plain gradient step at its learning rate",
+                type(optimizer).__name__,
+            )
+        self._rule = rule or gradient_step
+
+    def __call__(self, params: Params, grads: Params) -> Params:
+        """Parameters after a step along ``grads``; a parameter without a gradient stays, as it does in torch."""
+        return {
+            name: self._step(name, param, grads[name]) if name in grads else param for name, param in params.items()
+        }
+
+    def _step(self, name: str, param: Tensor, grad: Tensor) -> Tensor:
+        own = self._named[name]
+        group = self._optimizer.param_groups[self._groups[id(own)]]
+        return self._rule(param, grad, self._optimizer.state.get(own, {}), group)
+
+
+class LookAhead:
+    """Parameters one step ahead, and the way back from a gradient there to a gradient of the step's own input.
+
+    Args:
+        update: the optimizer's step.
+        params: parameters before the step.
+        grads: the gradient of the training objective at ``params``.
+    """
+
+    def __init__(self, update: Update, params: Params, grads: Params):
+        self._grads = {name: grad.detach().requires_grad_() for name, grad in grads.items()}
+        with torch.enable_grad():
+            self._after = update({name: param.detach() for name, param in params.items()}, self._grads)
+        self.params = {name: param.detach() for name, param in self._after.items()}
+
+    def pull_back(self, vector: Params) -> Params:
+        """``vector`` times the Jacobian of the step with respect to the gradient: -lr * vector for plain SGD."""
+        names = list(self._grads)
+        pulled = torch.autograd.grad(
+            [self._after[name] for name in names], list(self._grads.values()), [vector[name] for name in names]
+        )
+        return dict(zip(names, pulled, strict=True))

@@ -1,0 +1,21 @@
+"""Everything that reweigh raises on purpose; each error is also the built-in it resembles."""
+
+
+class ReweighError(Exception):
+    """Base of all errors that a caller can cause and mend."""
+
+
+class RecipeError(ReweighError, ValueError):
+    """A recipe, an option or a name is wrong; the message lists every mistake."""
+
+
+class DataError(ReweighError, ValueError):
+    """The data, a file or a label is not what it should be."""
+
+
+class ModelError(ReweighError, ValueError):
+    """The model cannot be trained this way, or an engine cannot differentiate it."""
+
+
+class DivergedError(ReweighError, RuntimeError):
+    """The loss is no longer a finite number."""

@@ -1,0 +1,17 @@
+"""Meta sets: which samples of the training set to trust."""
+
+from collections.abc import Callable
+
+from reweigh.meta_sets.balanced_random import BalancedRandom
+from reweigh.meta_sets.given import Given
+from reweigh.meta_sets.lowest_loss import LowestLoss
+from reweigh.meta_sets.meta_set import MetaSet
+from reweigh.meta_sets.stream import MetaStream
+
+__all__ = ["META_SETS", "MetaSet", "MetaStream"]
+
+META_SETS: dict[str, Callable[..., MetaSet]] = {
+    "lowest-loss": LowestLoss,
+    "balanced-random": BalancedRandom,
+    "given": Given,
+}

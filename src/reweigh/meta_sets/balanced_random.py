@@ -1,0 +1,44 @@
+"""Trust a random draw with the same number of samples of each class."""
+
+from typing import Annotated
+
+import torch
+from annotated_types import Ge
+from torch import Tensor
+
+from reweigh.meta_sets.lowest_loss import rank_in_class
+
+
+class BalancedRandom:
+    """As many samples of each class as the rarest has, drawn anew each epoch. Paper: Sec. 4.1, for long tails.
+
+    The labels are taken as right; only their unequal numbers are mended.
+
+    Args:
+        per_class: draw so many instead; a class with fewer gives all it has.
+        mixup: mix the trusted batches in pairs.
+        batch_size: samples in a trusted batch; by default as many as a training batch has.
+        keep: trusted samples stay in training as well; in the published code they do.
+    """
+
+    reads_losses = False
+
+    def __init__(
+        self,
+        *,
+        per_class: Annotated[int, Ge(1)] | None = None,
+        mixup: bool = False,
+        batch_size: Annotated[int, Ge(1)] | None = None,
+        keep: bool = True,
+    ):
+        self.per_class = per_class
+        self.mixup = mixup
+        self.batch_size = batch_size
+        self.keep = keep
+
+    def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
+        sizes = torch.bincount(labels)
+        each = self.per_class or int(sizes[sizes > 0].min())
+        shuffled = torch.randperm(len(labels), generator=generator)
+        grouped = shuffled[labels[shuffled].argsort(stable=True)]
+        return grouped[rank_in_class(labels[grouped]) < each].sort().values

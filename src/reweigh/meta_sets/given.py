@@ -1,0 +1,43 @@
+"""Trust the samples that the user vouches for."""
+
+from typing import Annotated
+
+import torch
+from annotated_types import Ge
+from torch import Tensor
+
+from reweigh.errors import DataError
+
+
+class Given:
+    """Samples of the training set whose labels were checked, by their places in it.
+
+    Args:
+        index: places in the training set.
+        mixup: mix the trusted batches in pairs.
+        batch_size: samples in a trusted batch; by default as many as a training batch has.
+        keep: trusted samples stay in training as well.
+    """
+
+    reads_losses = False
+
+    def __init__(
+        self,
+        *,
+        index: tuple[int, ...],
+        mixup: bool = False,
+        batch_size: Annotated[int, Ge(1)] | None = None,
+        keep: bool = True,
+    ):
+        self.index = torch.tensor(index, dtype=torch.int64)
+        self.mixup = mixup
+        self.batch_size = batch_size
+        self.keep = keep
+
+    def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
+        if len(self.index) == 0:
+            raise DataError("the meta set is empty; give the places of at least one checked sample of each class")
+        low, high = int(self.index.min()), int(self.index.max())
+        if low < 0 or high >= len(labels):
+            raise DataError(f"meta set: places from {low} to {high}, but the training set has {len(labels)} samples")
+        return self.index

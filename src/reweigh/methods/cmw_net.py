@@ -1,0 +1,121 @@
+"""CMW-Net: learn the weight of each sample from its loss and the size of its class, while the model trains."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import torch
+from annotated_types import Ge, Gt
+from torch import Tensor, nn
+
+from reweigh.core.batch import Batch
+from reweigh.meta_sets import MetaStream
+from reweigh.methods.erm import ERM
+from reweigh.methods.setup import Setup
+from reweigh.reweighter import Reweighter
+from reweigh.weighting import ClassAwareNet, load_weighting
+
+
+class CMWNet:
+    """Class-aware Meta-Weight-Net. Paper: Algorithm 1, with its efficient variant (supplement).
+
+    Args:
+        families: curves to learn, for classes of small to large size. Paper: K.
+        every: learn in each ``every``-th step. Paper: T_meta.
+        engine: the meta-gradient.
+        lookahead: "virtual" is the paper's; "real" is cheaper, and weights lag one step.
+        scope: the part of the model that the look-ahead moves: all, last-block, last-layer, or a pattern.
+        normalize: how weights are scaled in a batch.
+        meta_lr: learning rate of the weight net. Paper: beta.
+        meta_weight_decay: of the weight net.
+        hidden: width of the weight net.
+        weighting: file of a function learned elsewhere, used as it is (the paper's meta-test, Algorithm 2).
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        families: Annotated[int, Ge(1)] = 3,
+        every: Annotated[int, Ge(1)] = 10,
+        engine: str = "auto",
+        lookahead: Literal["virtual", "real"] = "virtual",
+        scope: str = "all",
+        normalize: Literal["mean", "weight-sum", "weight-sum-differentiated"] = "mean",
+        meta_lr: Annotated[float, Gt(0)] = 1e-3,
+        meta_weight_decay: Annotated[float, Ge(0)] = 1e-4,
+        hidden: Annotated[int, Ge(1)] = 100,
+        weighting: str | None = None,
+    ):
+        self._setup = setup
+        self._plain = ERM(setup)
+        self._reweighter = Reweighter(
+            setup.model,
+            setup.optimizer,
+            setup.train_set.labels,
+            num_classes=setup.train_set.num_classes,
+            families=families,
+            loss=setup.loss,
+            engine=engine,
+            lookahead=lookahead,
+            scope=scope,
+            every=every,
+            normalize=normalize,
+            meta_lr=meta_lr,
+            meta_weight_decay=meta_weight_decay,
+            hidden=hidden,
+            weighting=load_weighting(Path(weighting))[0] if weighting else None,
+        )
+        train_set = setup.train_set
+        self._trusted = MetaStream(
+            setup.meta_set, setup.fetch, train_set.labels, train_set.num_classes, setup.generator
+        )
+        self._warm_up = False
+        self._weights = torch.full((len(train_set),), float("nan"))
+
+    @property
+    def model(self) -> nn.Module:
+        return self._setup.model
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        self._warm_up = warm_up
+        if not warm_up:
+            self._trusted.refresh(self._setup.losses(self.model) if self._setup.meta_set.reads_losses else None)
+
+    def step(self, batch: Batch) -> dict[str, float]:
+        if self._warm_up:
+            return self._plain.step(batch)
+        batch = self._without_trusted(batch)
+        meta = self._trusted.next(len(batch)) if self._reweighter.due else (None, None)
+        step = self._reweighter.step(batch.inputs, batch.labels, *meta)
+        self._weights[batch.index.cpu()] = step.weights.cpu()
+        numbers = {"loss": step.loss.item(), "weight": step.weights.mean().item()}
+        return numbers if step.meta_loss is None else {**numbers, "meta_loss": step.meta_loss.item()}
+
+    def sample_weights(self) -> Tensor | None:
+        return self._weights
+
+    def weighting(self) -> ClassAwareNet:
+        """The weighting function as learned so far."""
+        return self._reweighter.weight_net
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            **self._plain.state_dict(),
+            "reweighter": self._reweighter.state_dict(),
+            "trusted": self._trusted.state_dict(),
+            "warm_up": self._warm_up,
+            "weights": self._weights,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._plain.load_state_dict(state)
+        self._reweighter.load_state_dict(state["reweighter"])
+        self._trusted.load_state_dict(state["trusted"])
+        self._warm_up, self._weights = state["warm_up"], state["weights"]
+
+    def _without_trusted(self, batch: Batch) -> Batch:
+        """The batch without samples that the meta set withholds from training."""
+        if self._setup.meta_set.keep:
+            return batch
+        stays = ~torch.isin(batch.index, self._trusted.chosen.to(batch.index.device))
+        return batch.where(stays) if int(stays.sum()) > 1 else batch

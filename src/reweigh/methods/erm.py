@@ -1,0 +1,44 @@
+"""Plain training: every sample counts the same."""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from reweigh.core.batch import Batch
+from reweigh.methods.setup import Setup
+
+
+class ERM:
+    """Empirical risk minimization: the mean loss, no weights. What everything else is compared with."""
+
+    def __init__(self, setup: Setup):
+        self._setup = setup
+        self._model = setup.model
+
+    @property
+    def model(self) -> nn.Module:
+        return self._model
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        pass
+
+    def step(self, batch: Batch) -> dict[str, float]:
+        optimizer = self._setup.optimizer
+        optimizer.zero_grad()
+        loss = self._setup.loss(self._model(batch.inputs), batch.labels).mean()
+        loss.backward()
+        optimizer.step()
+        return {"loss": loss.item()}
+
+    def sample_weights(self) -> Tensor | None:
+        return None
+
+    def weighting(self) -> None:
+        return None
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"model": self._model.state_dict(), "optimizer": self._setup.optimizer.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._model.load_state_dict(state["model"])
+        self._setup.optimizer.load_state_dict(state["optimizer"])

@@ -1,0 +1,195 @@
+"""The drop-in for a training loop of one's own: learns the weight of each sample while the model trains."""
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Adam, Optimizer
+
+from reweigh.core.learner import MetaLearner, Reduce, Step
+from reweigh.core.normalize import NORMALIZERS
+from reweigh.core.objective import Loss, MetaObjective, Objective, mean_loss, reweighted
+from reweigh.engines import engine as engine_named
+from reweigh.errors import DataError
+from reweigh.families import Families, by_size
+from reweigh.losses import LOSSES
+from reweigh.names import lookup
+from reweigh.weighting import ClassAwareNet, FrozenWeights, LearnedWeights
+
+
+class Reweighter:
+    """Class-aware sample weights for any model, optimizer and loop, as they are.
+
+        reweighter = Reweighter(model, optimizer, train_labels)
+        for (inputs, labels), (meta_inputs, meta_labels) in zip(train_loader, cycle(meta_loader)):
+            step = reweighter.step(inputs, labels, meta_inputs, meta_labels)   # forward, backward, optimizer.step()
+
+    Args:
+        model: any ``nn.Module``; may return anything that ``loss`` understands; may be compiled or wrapped.
+        optimizer: trains ``model``. The look-ahead follows its rule (SGD, Adam, AdamW; else a plain gradient step).
+        labels: shape (N,), all given labels of the training set: the families come from the sizes of the classes.
+        num_classes: if some classes have no sample; otherwise the largest label plus one.
+        families: curves to learn. Paper: K. 1 is MW-Net.
+        loss: (what the model returns, labels) -> loss of each sample, shape (n,).
+        engine: the meta-gradient: ``"auto"``, ``"forward"``, ``"difference"``, ``"central-difference"`` or
+            ``"unrolled"``.
+        lookahead: ``"virtual"``, the paper's; or ``"real"``, cheaper, where weights lag one step.
+        scope: the part of the model that the look-ahead moves: ``"all"``, ``"last-block"``, ``"last-layer"``, or a
+            pattern over parameter names. The smaller, the cheaper.
+        every: learn in each ``every``-th step only. Paper: T_meta.
+        normalize: ``"mean"``, ``"weight-sum"`` or ``"weight-sum-differentiated"``.
+        meta_lr: of the weight net, trained by Adam. Paper: beta.
+        meta_weight_decay: of the weight net.
+        hidden: width of the weight net.
+        weighting: a function learned elsewhere (``load_weighting``), used as it is: no trusted data are needed then.
+        reduce: averages tensors over processes, in place.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: Optimizer,
+        labels: Tensor,
+        *,
+        num_classes: int | None = None,
+        families: int = 3,
+        loss: Loss = LOSSES["cross-entropy"],
+        engine: str = "auto",
+        lookahead: Literal["virtual", "real"] = "virtual",
+        scope: str = "all",
+        every: int = 1,
+        normalize: str = "mean",
+        meta_lr: float = 1e-3,
+        meta_weight_decay: float = 1e-4,
+        hidden: int = 100,
+        weighting: ClassAwareNet | None = None,
+        reduce: Reduce = lambda tensors: None,
+    ):
+        self.model = model
+        self.loss = loss
+        plain = next(model.parameters(), torch.empty(0))
+        self._device = plain.device
+        self._num_classes = num_classes or int(labels.max()) + 1
+        self.families = by_size(self._sizes(labels), families)
+        if weighting is None:
+            net = ClassAwareNet(self.families.num_families, hidden).to(self._device)
+            self.weights = LearnedWeights(net, Adam(net.parameters(), meta_lr, weight_decay=meta_weight_decay))
+        else:
+            self.weights = FrozenWeights(weighting.to(self._device), self.families.num_families)
+        self._learner = MetaLearner(
+            model,
+            optimizer,
+            self.weights,
+            engine_named(engine),
+            lookahead=lookahead,
+            scope=scope,
+            every=every,
+            normalize=lookup(NORMALIZERS, normalize, "normalizer"),
+            reduce=reduce,
+        )
+
+    @property
+    def weight_net(self) -> ClassAwareNet:
+        """The weighting function: ``weight_net(losses, family)``."""
+        return self.weights.net
+
+    @property
+    def due(self) -> bool:
+        """Whether the coming step learns, and so needs trusted data."""
+        return isinstance(self.weights, LearnedWeights) and self._learner.due
+
+    def step(self, inputs: Any, labels: Tensor, meta_inputs: Any = None, meta_labels: Tensor | None = None) -> Step:
+        """Train on a batch: forward, weights, backward, ``optimizer.step()``; and learn the weights where it is due.
+
+        Args:
+            inputs: a tensor, or a tuple or dict of what the model is called with.
+            labels: shape (n,), or (n, num_classes) rows that sum to one.
+            meta_inputs: trusted inputs; needed only where ``due``.
+            meta_labels: their labels.
+
+        Raises:
+            DataError: a batch is empty, on another device, or holds a label that is no class.
+            ModelError: an operation of the model has no forward mode and the engine is ``"forward"``.
+        """
+        self._check(labels, "labels")
+        meta = self._trusted(meta_inputs, meta_labels) if self.due and meta_labels is not None else None
+        return self._learner.step(self._batch(inputs, labels), self._family(labels), meta)
+
+    def weigh(self, losses: Tensor, labels: Tensor) -> Tensor:
+        """The weight of each sample, for a loop that owns its backward (mixed precision, accumulation).
+
+            loss = (reweighter.weigh(losses, labels) * losses).mean()
+
+        Args:
+            losses: shape (n,).
+            labels: shape (n,), or (n, num_classes).
+
+        Returns:
+            Shape (n,), in (0, 1), without a graph.
+        """
+        self._check(labels, "labels")
+        return self.weights(losses.detach(), self._family(labels))
+
+    def learn(self, batch: tuple[Any, Tensor], meta_batch: tuple[Any, Tensor]) -> Tensor | None:
+        """The other half: learn from one look-ahead, without touching model, gradients or optimizer.
+
+        Args:
+            batch: inputs and labels of a training batch.
+            meta_batch: inputs and labels of a trusted one.
+
+        Returns:
+            The loss on the trusted batch one step ahead.
+        """
+        inputs, labels = batch
+        self._check(labels, "labels")
+        return self._learner.learn(self._batch(inputs, labels), self._family(labels), self._trusted(*meta_batch))
+
+    def refresh(self, labels: Tensor) -> None:
+        """Find the families anew, because the labels of the training set have changed."""
+        self.families = by_size(self._sizes(labels), self.weight_net.num_families)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Weight net, its optimizer, families and the count of steps; model and optimizer are the user's own."""
+        return {
+            "weights": self.weights.state_dict(),
+            "steps": self._learner.steps,
+            "family_of_class": self.families.of_class,
+            "centers": self.families.centers,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.weights.load_state_dict(state["weights"])
+        self._learner.steps = state["steps"]
+        self.families = Families(state["family_of_class"], state["centers"])
+
+    def _batch(self, inputs: Any, labels: Tensor) -> Objective:
+        return reweighted(self.loss, inputs, labels)
+
+    def _trusted(self, inputs: Any, labels: Tensor) -> MetaObjective:
+        self._check(labels, "meta_labels")
+        return mean_loss(self.loss, inputs, labels)
+
+    def _family(self, labels: Tensor) -> Tensor:
+        classes = labels.argmax(1) if labels.dim() == 2 else labels
+        return self.families.of_class.to(classes.device)[classes]
+
+    def _sizes(self, labels: Tensor) -> Tensor:
+        if labels.dim() != 1 or labels.dtype.is_floating_point:
+            raise DataError(
+                f"labels: integers of shape (N,) are needed, got {labels.dtype} of shape {tuple(labels.shape)}"
+            )
+        return torch.bincount(labels.cpu(), minlength=self._num_classes)
+
+    def _check(self, labels: Tensor, what: str) -> None:
+        if len(labels) == 0:
+            raise DataError(f"{what}: the batch is empty")
+        if labels.device != self._device:
+            raise DataError(f"{what} are on {labels.device} but the model is on {self._device}; move them with .to()")
+        if labels.dim() > 1 or labels.device.type != "cpu":  # elsewhere the look would wait for the device
+            return
+        low, high = int(labels.min()), int(labels.max())
+        if low < 0 or high >= self._num_classes:
+            raise DataError(
+                f"{what}: from {low} to {high}, but the labels of the training set have {self._num_classes} classes "
+                f"(0 to {self._num_classes - 1}); pass num_classes=... if there are more"
+            )

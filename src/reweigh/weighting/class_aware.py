@@ -1,0 +1,34 @@
+"""The weight net: from a sample's loss and the family of its class to a weight."""
+
+import torch
+from torch import Tensor, nn
+
+
+class ClassAwareNet(nn.Module):
+    """One hidden layer read by one head for each family; CMW-Net, and MW-Net where there is a single family.
+
+        V(L, N) = sigmoid( heads( relu( hidden(L) ) ) )[family of N]            (paper Eq. 5)
+
+    Args:
+        num_families: heads; family 0 is the rarest classes. Paper: K.
+        hidden: width of the hidden layer; the paper's is 100.
+    """
+
+    def __init__(self, num_families: int, hidden: int = 100):
+        super().__init__()
+        self.hidden = nn.Linear(1, hidden)
+        self.heads = nn.Linear(hidden, num_families)
+
+    @property
+    def num_families(self) -> int:
+        return self.heads.out_features
+
+    def forward(self, losses: Tensor, family: Tensor) -> Tensor:
+        """Weights in (0, 1).
+
+        Args:
+            losses: shape (n,), raw. Paper: L.
+            family: shape (n,), integers below ``num_families``.
+        """
+        each = self.heads(torch.relu(self.hidden(losses.to(self.hidden.weight.dtype).unsqueeze(1))))
+        return torch.sigmoid(each.gather(1, family.unsqueeze(1)).squeeze(1))
