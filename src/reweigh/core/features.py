@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -11,10 +11,17 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from reweigh.core.rerun import Params, Randomness
 
 
+class Kept(NamedTuple):
+    """What a module returned, and where the random generators stood then."""
+
+    output: Any
+    randomness: Randomness
+
+
 class Features:
     """Outputs of the modules that ran before the first parameter in scope was used.
 
-    Nothing that is computed before that moment depends on the scope, whatever the model's shape; so a repetition
+    Nothing computed before that moment depends on the scope, whatever the model's shape; so a repetition
     that changes only the scope may take these outputs as they are. Where this cannot be made sure of (an output was
     changed in place, a parameter in scope is used without its module being called), nothing is kept.
     """
@@ -24,25 +31,22 @@ class Features:
         self._owners = [m for m in model.modules() if any(id(p) in inside for p in m.parameters(recurse=False))]
         self._below = list(_largest_without(model, {id(owner) for owner in self._owners}))
         self._device = next(model.parameters()).device
-        self._kept: dict[nn.Module, list[Any]] = {}
-        self._entry: Randomness | None = None
+        self._kept: dict[nn.Module, list[Kept]] = {}
 
     @contextmanager
     def record(self) -> Iterator[None]:
         """Keep the outputs of the forward inside."""
-        kept: dict[nn.Module, list[Any]] = {}
+        kept: dict[nn.Module, list[Kept]] = {}
         versions: list[tuple[Tensor, int]] = []
         entered: set[int] = set()
-        self._entry = None
 
         def enter(module: nn.Module, _: Any) -> None:
-            if not entered:
-                self._entry = Randomness.now(self._device)
             entered.add(id(module))
 
         def keep(module: nn.Module, _: Any, output: Any) -> None:
             if not entered:
-                kept.setdefault(module, []).append(tree_map_only(Tensor, torch.detach, output))
+                detached = tree_map_only(Tensor, torch.detach, output)
+                kept.setdefault(module, []).append(Kept(detached, Randomness.now(self._device)))
                 versions.extend((t, t._version) for t in tree_leaves(output) if isinstance(t, Tensor))
 
         hooks = [owner.register_forward_pre_hook(enter) for owner in self._owners]
@@ -61,25 +65,24 @@ class Features:
         with ExitStack() as stack:
             for module, outputs in self._kept.items():
                 stack.enter_context(_returning(module, outputs))
-            if self._kept:
-                again = iter([self._entry])
-                for owner in self._owners:
-                    hook = owner.register_forward_pre_hook(lambda *_: _restore(next(again, None)))
-                    stack.callback(hook.remove)
             yield
 
-
-def _restore(randomness: Randomness | None) -> None:
-    """The modules below drew no random numbers this time: put the generators where the scope found them."""
-    if randomness is not None:
-        randomness.restore()
+    def forget(self) -> None:
+        """Let go of the outputs."""
+        self._kept = {}
 
 
 @contextmanager
-def _returning(module: nn.Module, outputs: list[Any]) -> Iterator[None]:
+def _returning(module: nn.Module, outputs: list[Kept]) -> Iterator[None]:
     again = iter(outputs)
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        output, randomness = next(again)
+        randomness.restore()  # whatever comes next draws the numbers that it drew before
+        return output
+
     before = module.__dict__.get("forward")
-    module.__dict__["forward"] = lambda *args, **kwargs: next(again)
+    module.__dict__["forward"] = forward
     try:
         yield
     finally:

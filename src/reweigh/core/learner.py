@@ -212,7 +212,10 @@ class MetaLearner:
 
     def _improve(self, weights: Tensor, problem: MetaProblem) -> Tensor | None:
         """Let the weigher learn from ``problem``; returns the meta loss one step ahead."""
-        self.weigher.learn(weights, self.engine(problem), self.reduce)
+        gradient = self.engine(problem)
+        if self._features:
+            self._features.forget()
+        self.weigher.learn(weights, gradient, self.reduce)
         return problem.seen
 
     def _fixed(self) -> Params:

@@ -1,5 +1,7 @@
 """Meta-gradient by forward mode: the exact numbers of ``unrolled`` without a double backward."""
 
+import re
+
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
@@ -30,21 +32,24 @@ def forward(problem: MetaProblem) -> Tensor:
         }
         try:
             coefficients = problem.terms(duals).coefficients
-        except (NotImplementedError, RuntimeError) as error:
-            if not _lacks_forward_mode(error):
-                raise
+        except NotImplementedError as error:
             raise ModelError(
-                f"engine 'forward': {_first_sentence(error)}. Use engine='difference', which needs no forward mode, "
-                "or engine='auto', which turns to it by itself."
+                f"engine 'forward': {_operation(error)} has no forward mode. Use engine='difference', which needs "
+                "none, or engine='auto', which turns to it by itself"
             ) from error
         slope = forward_ad.unpack_dual(coefficients).tangent
     return torch.zeros_like(problem.weights) if slope is None else slope.to(problem.weights.dtype)
 
 
-def _lacks_forward_mode(error: Exception) -> bool:
-    text = str(error).lower()
-    return "forward ad" in text or "forward mode ad" in text or "forward-mode" in text or "jvp" in text
-
-
-def _first_sentence(error: Exception) -> str:
-    return str(error).strip().split("\n")[0].split(". ")[0].rstrip(".")
+def _operation(error: NotImplementedError) -> str:
+    """What torch complains of: an operator, which its message names, or a function of the user's own."""
+    operator = re.search(r"forward AD with (\w+)", str(error))
+    if operator:
+        return f"the operation {operator[1]!r}"
+    trace = error.__traceback__
+    while trace:
+        owner = trace.tb_frame.f_locals.get("cls")
+        if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
+            return f"the autograd.Function {owner.__name__!r} (it defines no jvp)"
+        trace = trace.tb_next
+    return f"an operation of the model ({error})"

@@ -42,7 +42,7 @@ def by_size(class_sizes: Tensor, num_families: int) -> Families:
         logger.info("%d families wanted, but the classes have only %d distinct sizes", num_families, distinct)
         num_families = distinct
     sizes = class_sizes.cpu().double().reshape(-1, 1).numpy()
-    kmeans = KMeans(num_families, n_init="auto", random_state=0).fit(sizes)
+    kmeans = KMeans(num_families, n_init=10, random_state=0).fit(sizes)  # pyright: ignore[reportArgumentType]
     centers = torch.from_numpy(kmeans.cluster_centers_).squeeze(1)
     order = centers.argsort()
     rank = torch.empty_like(order)

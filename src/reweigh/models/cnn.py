@@ -1,0 +1,51 @@
+"""Small convolutional network that trains in minutes on a CPU."""
+
+from typing import Annotated
+
+from annotated_types import Gt
+from torch import Tensor, nn
+
+from reweigh.models.initialization import he_normal
+from reweigh.models.shapes import image_shape
+
+
+class SmallCNN(nn.Module):
+    """Five 3x3 convolutions, three of them halving the image, then the mean over places and a linear layer.
+
+    With fewer halvings a place sees too little of the image, and the mean forgets where it was.
+    """
+
+    def __init__(self, channels: int, num_classes: int, width: int) -> None:
+        super().__init__()
+        self.features = nn.Sequential(
+            *_convolution(channels, width, stride=1),
+            *_convolution(width, 2 * width, stride=2),
+            *_convolution(2 * width, 4 * width, stride=2),
+            *_convolution(4 * width, 4 * width, stride=2),
+            *_convolution(4 * width, 4 * width, stride=1),
+        )
+        self.classifier = nn.Linear(4 * width, num_classes)
+        he_normal(self)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Logits (n, num_classes) of images (n, C, H, W)."""
+        return self.classifier(self.features(images).mean((2, 3)))
+
+
+def _convolution(inputs: int, outputs: int, stride: int) -> tuple[nn.Module, ...]:
+    return nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()
+
+
+def cnn(input_shape: tuple[int, ...], num_classes: int, *, width: Annotated[int, Gt(0)] = 16) -> nn.Module:
+    """A small network for images of about 8 to 64 pixels (0.1 million parameters).
+
+    Args:
+        input_shape: (channels, height, width) of one image.
+        num_classes: number of logits.
+        width: channels of the first layer; the last ones have four times as many.
+
+    Raises:
+        ModelError: the samples are not images, or smaller than 4 x 4.
+    """
+    channels, _, _ = image_shape("cnn", input_shape, at_least=4)
+    return SmallCNN(channels, num_classes, width)

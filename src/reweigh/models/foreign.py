@@ -1,0 +1,101 @@
+"""Models from elsewhere: timm, torchvision, or the user's own module, checked before anyone trains them."""
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import nn
+
+from reweigh.errors import ModelError
+
+
+def foreign(name: str) -> Callable[..., nn.Module]:
+    """The builder of a model that is named with a colon: ``timm:NAME``, ``torchvision:NAME``, ``package.module:Class``.
+
+    The builder takes the shape of one sample, the number of classes, and the options of the model as keywords. Nothing
+    is imported before it is called.
+
+    Raises:
+        ModelError: one side of the colon is empty.
+    """
+    source, _, member = name.partition(":")
+    if not source or not member:
+        raise ModelError(f"model {name!r}: write timm:NAME, torchvision:NAME or package.module:Class.")
+    if source == "timm":
+        return partial(_checked, name, partial(_timm, member))
+    if source == "torchvision":
+        return partial(_checked, name, partial(_torchvision, member))
+    return partial(_checked, name, partial(_own, source, member))
+
+
+def _timm(member: str, input_shape: tuple[int, ...], num_classes: int, **options: Any) -> nn.Module:
+    timm = _imported("timm", "install it: pip install timm")
+    return timm.create_model(member, num_classes=num_classes, in_chans=input_shape[0], **options)
+
+
+def _torchvision(member: str, input_shape: tuple[int, ...], num_classes: int, **options: Any) -> nn.Module:
+    models = _imported("torchvision.models", "install the torchvision that belongs to your torch")
+    return models.get_model(member, num_classes=num_classes, **options)
+
+
+def _own(module: str, member: str, input_shape: tuple[int, ...], num_classes: int, **options: Any) -> Any:
+    """Call the user's class or function; it is given ``input_shape`` and ``num_classes`` if it has such parameters."""
+    found = _imported(module, "is it spelled right, and its folder on PYTHONPATH?")
+    build: Any = getattr(found, member, None)
+    if not callable(build):
+        there_are = sorted(key for key, value in vars(found).items() if callable(value) and not key.startswith("_"))
+        raise ModelError(
+            f"module {module!r} has no class or function {member!r}; it has: {', '.join(there_are) or 'none'}."
+        )
+    supplied = {"input_shape": tuple(input_shape), "num_classes": num_classes}
+    parameters = inspect.signature(build).parameters.values()
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    wanted = supplied if takes_all else {key: supplied[key] for key in supplied if key in {p.name for p in parameters}}
+    return build(**(wanted | options))
+
+
+def _imported(module: str, remedy: str) -> ModuleType:
+    try:
+        return import_module(module)
+    except (ImportError, RuntimeError) as error:  # a torchvision that does not fit the torch raises RuntimeError
+        raise ModelError(f"cannot import {module!r} ({error}); {remedy}") from error
+
+
+def _checked(
+    name: str, build: Callable[..., Any], input_shape: tuple[int, ...], num_classes: int, **options: Any
+) -> nn.Module:
+    """Build a model and try it on two samples of zeros, in evaluation mode.
+
+    Raises:
+        ModelError: it cannot be built or called, is no module, or its logits have another shape than (2, num_classes).
+    """
+    try:
+        model = build(input_shape, num_classes, **options)
+    except ModelError:
+        raise
+    except Exception as error:
+        given = f"input shape {tuple(input_shape)}, {num_classes} classes and options {options}"
+        raise ModelError(f"model {name!r} cannot be built for {given}: {type(error).__name__}: {error}") from error
+    if not isinstance(model, nn.Module):
+        raise ModelError(f"model {name!r} gives a {type(model).__name__}; a torch.nn.Module is needed.")
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            logits = model(torch.zeros(2, *input_shape))
+    except Exception as error:
+        raise ModelError(
+            f"model {name!r} cannot take samples of shape {tuple(input_shape)}: {type(error).__name__}: {error}"
+        ) from error
+    finally:
+        model.train(training)
+    shape = tuple(logits.shape) if isinstance(logits, torch.Tensor) else type(logits).__name__
+    if shape != (2, num_classes):
+        raise ModelError(
+            f"model {name!r} gives {shape} for two samples; logits of shape (2, {num_classes}) are needed."
+        )
+    return model

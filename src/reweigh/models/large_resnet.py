@@ -1,0 +1,115 @@
+"""The residual networks that He et al. (2016) built for ImageNet, with a gentler start for small images."""
+
+from typing import Literal
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from reweigh.models.initialization import he_normal
+from reweigh.models.shapes import image_shape
+
+Stem = Literal["auto", "small", "imagenet"]
+
+LARGEST_SMALL_IMAGE = 64
+
+
+class Block(nn.Module):
+    """Convolutions with BatchNorm and ReLU between them, around a shortcut that is projected where the shape changes.
+
+    Args:
+        inputs: channels that come in.
+        width: channels of the 3x3 convolutions.
+        stride: 2 halves the image.
+        bottleneck: one 3x3 convolution between two of 1x1, four times as many channels out; otherwise two of 3x3.
+    """
+
+    def __init__(self, inputs: int, width: int, stride: int, bottleneck: bool) -> None:
+        super().__init__()
+        if bottleneck:
+            outputs = 4 * width
+            layers = [*_convolution(inputs, width, 1), nn.ReLU(), *_convolution(width, width, 3, stride), nn.ReLU()]
+            layers += _convolution(width, outputs, 1)
+        else:
+            outputs = width
+            layers = [*_convolution(inputs, width, 3, stride), nn.ReLU(), *_convolution(width, width, 3)]
+        self.residual = nn.Sequential(*layers)
+        changes = stride != 1 or inputs != outputs
+        self.shortcut = nn.Sequential(*_convolution(inputs, outputs, 1, stride)) if changes else nn.Identity()
+        self.outputs = outputs
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Features (n, outputs, H / stride, W / stride) of features (n, inputs, H, W)."""
+        return F.relu(self.residual(features) + self.shortcut(features))
+
+
+def _convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> list[nn.Module]:
+    return [nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(outputs)]
+
+
+class LargeResNet(nn.Module):
+    """A stem, four stages of width 64 to 512, the mean over places, a linear layer.
+
+    Args:
+        channels: of the images.
+        num_classes: number of logits.
+        blocks: number of blocks in each of the four stages.
+        bottleneck: the kind of block.
+        small_images: stem of one 3x3 convolution that keeps the size, instead of 7x7 with stride 2 and a max-pooling.
+    """
+
+    def __init__(
+        self, channels: int, num_classes: int, blocks: tuple[int, ...], bottleneck: bool, small_images: bool
+    ) -> None:
+        super().__init__()
+        if small_images:
+            self.stem = nn.Sequential(*_convolution(channels, 64, 3), nn.ReLU())
+        else:
+            self.stem = nn.Sequential(*_convolution(channels, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, padding=1))
+        layers, inputs = [], 64
+        for stage, count in enumerate(blocks):
+            for place in range(count):
+                layers.append(Block(inputs, 64 * 2**stage, 2 if stage > 0 and place == 0 else 1, bottleneck))
+                inputs = layers[-1].outputs
+        self.blocks = nn.Sequential(*layers)
+        self.classifier = nn.Linear(inputs, num_classes)
+        he_normal(self)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Logits (n, num_classes) of images (n, C, H, W)."""
+        return self.classifier(self.blocks(self.stem(images)).mean((2, 3)))
+
+
+def resnet10(input_shape: tuple[int, ...], num_classes: int, *, stem: Stem = "auto") -> nn.Module:
+    """ResNet-10, one block of two 3x3 convolutions a stage (4.9 million parameters, 10 classes).
+
+    Args:
+        input_shape: (channels, height, width) of one image.
+        num_classes: number of logits.
+        stem: "imagenet" (7x7 convolution and max-pooling: a quarter of the size), "small" (3x3 convolution: full size),
+            or "auto": small for images of at most 64 x 64.
+
+    Raises:
+        ModelError: the samples are not images, or smaller than 8 x 8 (32 x 32 with the stem of ImageNet).
+    """
+    return _large_resnet("resnet10", input_shape, num_classes, stem, (1, 1, 1, 1), bottleneck=False)
+
+
+def resnet34(input_shape: tuple[int, ...], num_classes: int, *, stem: Stem = "auto") -> nn.Module:
+    """ResNet-34 (21.3 million parameters, 10 classes); arguments and errors as ``resnet10``."""
+    return _large_resnet("resnet34", input_shape, num_classes, stem, (3, 4, 6, 3), bottleneck=False)
+
+
+def resnet50(input_shape: tuple[int, ...], num_classes: int, *, stem: Stem = "auto") -> nn.Module:
+    """ResNet-50, its bottlenecks striding in the 3x3 convolution (23.5 million parameters, 10 classes).
+
+    Arguments and errors as ``resnet10``. The first paper strides in the first 1x1; frameworks settled on this.
+    """
+    return _large_resnet("resnet50", input_shape, num_classes, stem, (3, 4, 6, 3), bottleneck=True)
+
+
+def _large_resnet(
+    name: str, input_shape: tuple[int, ...], num_classes: int, stem: Stem, blocks: tuple[int, ...], bottleneck: bool
+) -> nn.Module:
+    small = stem == "small" or (stem == "auto" and max(input_shape[1:], default=0) <= LARGEST_SMALL_IMAGE)
+    channels, _, _ = image_shape(name, input_shape, at_least=8 if small else 32)
+    return LargeResNet(channels, num_classes, blocks, bottleneck, small)

@@ -1,0 +1,29 @@
+"""Check that a model can take the shape of one input sample."""
+
+from reweigh.errors import ModelError
+
+
+def image_shape(model: str, input_shape: tuple[int, ...], at_least: int) -> tuple[int, int, int]:
+    """Channels, height and width of an image model's input.
+
+    Args:
+        model: its name, for the message.
+        input_shape: shape of one sample, without the batch dimension.
+        at_least: the smallest height and width that leave something to pool in the end.
+
+    Raises:
+        ModelError: the samples are not images (C, H, W), or the images are too small.
+    """
+    shape = tuple(input_shape)
+    if len(shape) != 3 or min(shape) < 1:
+        raise ModelError(
+            f"model {model!r} needs images of shape (channels, height, width), but one sample has shape {shape}; "
+            "give images, or use 'mlp', which takes any shape."
+        )
+    channels, height, width = shape
+    if min(height, width) < at_least:
+        raise ModelError(
+            f"model {model!r} needs images of at least {at_least} x {at_least}, but got {height} x {width}; "
+            "resize the images, or use 'cnn' or 'mlp'."
+        )
+    return channels, height, width

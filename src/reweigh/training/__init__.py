@@ -1,0 +1,39 @@
+"""Train any method: the loop, its optimizers and schedules, and runs that survive being killed."""
+
+from reweigh.training.evaluation import evaluate, predict
+from reweigh.training.interrupts import Interrupted
+from reweigh.training.loop import train
+from reweigh.training.optimizers import adam, adamw, sgd
+from reweigh.training.progress import Observer, Silent, progress
+from reweigh.training.randomness import seed_all
+from reweigh.training.result import Result
+from reweigh.training.run import Run
+from reweigh.training.schedules import constant, cosine, cosine_restarts, step
+
+OPTIMIZERS = {
+    "adam": adam,
+    "adamw": adamw,
+    "sgd": sgd,
+}
+
+SCHEDULES = {
+    "constant": constant,
+    "cosine": cosine,
+    "cosine-restarts": cosine_restarts,
+    "step": step,
+}
+
+__all__ = [
+    "OPTIMIZERS",
+    "SCHEDULES",
+    "Interrupted",
+    "Observer",
+    "Result",
+    "Run",
+    "Silent",
+    "evaluate",
+    "predict",
+    "progress",
+    "seed_all",
+    "train",
+]

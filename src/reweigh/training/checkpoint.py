@@ -1,0 +1,127 @@
+"""A nested state of tensors and plain values in one safetensors file, and back; no pickle."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as serialize
+from torch import Tensor
+
+from reweigh.errors import DataError
+from reweigh.files import write_whole
+
+FORMAT = "reweigh-checkpoint"
+VERSION = 1
+
+
+def save(path: str | Path, state: Any) -> None:
+    """Write a state; whoever reads ``path`` finds the old one or the new one, whole.
+
+    Dicts (keys int or str), lists, tuples, tensors, numbers, strings, booleans and None come back as they were.
+    Subclasses come back as their plain kind, tensors on the CPU, contiguous and each with its own storage. The
+    structure is JSON in the header's metadata, so any safetensors reader can look inside.
+
+    Raises:
+        TypeError: the state holds something else; the message says where.
+        DataError: the disk is full or the file cannot be written; what was at ``path`` is untouched.
+    """
+    tensors: dict[str, Tensor] = {}
+    structure = json.dumps(_encode(state, "", tensors), allow_nan=False)
+    metadata = {"format": FORMAT, "version": str(VERSION), "state": structure}
+    try:
+        write_whole(path, serialize(tensors, metadata))
+    except OSError as error:
+        raise DataError(
+            f"{path}: the checkpoint cannot be written ({error.strerror or error}); the previous one, if any, remains. "
+            "Mend the disk, then resume the run"
+        ) from error
+
+
+def load(path: str | Path) -> Any:
+    """Read what ``save`` wrote.
+
+    Raises:
+        DataError: no such file, or one that is truncated, foreign, or of a newer version.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"{path}: there is no checkpoint; a run that has none is started anew")
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            _check_origin(path, metadata)
+            # Cloned: these are views into the mapped file, and sums may round differently off 64-byte boundaries.
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 (not a dict)
+        return _decode(json.loads(metadata["state"]), tensors)
+    except (SafetensorError, LookupError, TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(
+            f"{path}: the checkpoint is truncated or damaged ({type(error).__name__}: {error}); "
+            "restore the file from a copy or train again with --overwrite"
+        ) from error
+
+
+def plain_tensor(tensor: Tensor) -> Tensor:
+    """A copy that a file can hold: on the CPU, contiguous, sharing storage with no other."""
+    return tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
+
+
+def _check_origin(path: Path, metadata: dict[str, str]) -> None:
+    if metadata.get("format") != FORMAT:
+        raise DataError(
+            f"{path}: a safetensors file, but not a checkpoint of reweigh (format {metadata.get('format')!r}, "
+            f"expected {FORMAT!r}); did you pass the weights of a model?"
+        )
+    version = int(metadata["version"])
+    if version > VERSION:
+        raise DataError(
+            f"{path}: written by a newer reweigh (checkpoint version {version}, this one reads up to {VERSION}); "
+            "upgrade reweigh to resume it"
+        )
+
+
+def _encode(value: Any, place: str, tensors: dict[str, Tensor]) -> Any:
+    """The value as JSON: scalars and lists as they are, the rest as an object with one key that names its kind."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Tensor):
+        name = f"{len(tensors)}{place}"  # the number makes it unique, the place makes it readable
+        tensors[name] = plain_tensor(value)
+        return {"tensor": name}
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else {"float": str(float(value))}
+    if isinstance(value, list | tuple):
+        items = [_encode(item, f"{place}/{i}", tensors) for i, item in enumerate(value)]
+        return {"tuple": items} if isinstance(value, tuple) else items
+    if isinstance(value, dict):
+        for key in value:
+            if isinstance(key, bool) or not isinstance(key, int | str):
+                raise TypeError(f"state{place}: a key must be int or str to be saved, got {key!r}")
+        return {"dict": [[key, _encode(item, f"{place}/{key}", tensors)] for key, item in value.items()]}
+    raise TypeError(
+        f"state{place}: a {type(value).__name__} cannot be saved; "
+        "allowed are tensors, numbers, strings, booleans, None, and dicts, lists and tuples of these"
+    )
+
+
+def _decode(value: Any, tensors: dict[str, Tensor]) -> Any:
+    if isinstance(value, list):
+        return [_decode(item, tensors) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind == "tensor":
+        return tensors[content]
+    if kind == "float":
+        return float(content)
+    if kind == "tuple":
+        return tuple(_decode(item, tensors) for item in content)
+    if kind == "dict":
+        return {key: _decode(item, tensors) for key, item in content}
+    raise ValueError(f"unknown kind {kind!r}")

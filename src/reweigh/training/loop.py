@@ -1,0 +1,140 @@
+"""The training loop: epochs, steps and evaluations of any method, interrupted and resumed without a trace."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Annotated
+
+import torch
+from annotated_types import Ge
+from torch import Generator, Tensor, nn
+
+from reweigh.core.method import Method
+from reweigh.errors import DivergedError, RecipeError
+from reweigh.training import randomness
+from reweigh.training.batches import batch_bounds
+from reweigh.training.evaluation import Samples
+from reweigh.training.interrupts import Interrupted, listen
+from reweigh.training.progress import Observer, Silent
+from reweigh.training.result import Result
+from reweigh.training.run import Run
+from reweigh.training.schedules import Schedule
+from reweigh.training.state import Keeper, Place, check_finite
+
+Evaluate = Callable[[nn.Module], Mapping[str, float]]
+Augment = Callable[[Tensor, Generator], Tensor]
+
+
+def train(
+    method: Method,
+    train_set: Samples,
+    schedule: Schedule,
+    evaluate: Evaluate | None = None,
+    run: Run | None = None,
+    observer: Observer | None = None,
+    augment: Augment | None = None,
+    generator: Generator | None = None,
+    device: str | torch.device = "cpu",
+    *,
+    epochs: Annotated[int, Ge(1)],
+    warmup_epochs: Annotated[int, Ge(0)] = 0,
+    batch_size: Annotated[int, Ge(1)] = 64,
+    seed: Annotated[int, Ge(0)] = 0,
+    checkpoint_steps: Annotated[int, Ge(1)] | None = None,
+) -> Result:
+    """Train a method for some epochs.
+
+    With a run folder it writes metrics, a summary and checkpoints there, and continues from the checkpoint if there is
+    one: the weights it ends with are, bit for bit, those of a run that was never interrupted (on the CPU, with the same
+    number of threads). For this, ``method.state_dict`` must hold all that ``start_epoch`` decided, the warm-up too:
+    ``start_epoch`` is not called again for an epoch that is resumed in its middle.
+
+    Args:
+        schedule: sets the learning rate at the start of each epoch.
+        evaluate: judges the model after each epoch, such as ``evaluation.evaluate`` with all else bound.
+        augment: changes a batch of inputs at random, given the generator.
+        generator: for augmentation; saved and restored, so the method may draw from the same one.
+        warmup_epochs: the first epochs, trained without reweighting.
+        batch_size: see ``batch_bounds`` for what becomes of a remainder.
+        seed: of the order of samples, and of the generator if none is given.
+        checkpoint_steps: steps between checkpoints, besides the one after every epoch.
+
+    Raises:
+        RecipeError: an option is too small.
+        DataError: the training set is empty; the checkpoint is damaged or of another run, or cannot be written.
+        DivergedError: the loss or a parameter is no longer finite; the last good checkpoint is kept.
+        Interrupted: Ctrl-C; the step under way was finished and a checkpoint written.
+    """
+    least = {"epochs": (epochs, 1), "warmup_epochs": (warmup_epochs, 0), "batch_size": (batch_size, 1)}
+    least |= {"seed": (seed, 0), "checkpoint_steps": (1 if checkpoint_steps is None else checkpoint_steps, 1)}
+    if wrong := [f"{name} = {got}, should be at least {low}" for name, (got, low) in least.items() if got < low]:
+        raise RecipeError("train: " + "; ".join(wrong))
+    observer = observer or Silent()
+    generator = generator or randomness.seeded(seed)
+    samples = len(train_set)
+    bounds = batch_bounds(samples, batch_size)
+    steps = len(bounds)
+    settings = {"samples": samples, "batch_size": batch_size, "seed": seed}
+    keeper = Keeper(run, method, generator, settings)
+    place = keeper.load()
+    observer.start(epochs, steps, place.epoch * steps + place.step)
+    with _ending(place, run, observer, epochs, steps, schedule), listen() as stop:
+        while place.epoch < epochs:
+            lr = schedule.start_epoch(place.epoch)
+            order = randomness.epoch_order(samples, seed, place.epoch)
+            begun = time.perf_counter() - place.seconds
+            if place.step == 0:
+                method.start_epoch(place.epoch, place.epoch < warmup_epochs)
+            for first, end in bounds[place.step :]:
+                numbers = method.step(train_set.batch(order[first:end], augment, generator, device))
+                place.end_step(numbers, end - first)
+                observer.step(place.epoch + 1, place.step, place.means)
+                if not math.isfinite(numbers["loss"]):
+                    raise DivergedError(f"the loss is {numbers['loss']}")
+                if stop.requested or (checkpoint_steps and (place.epoch * steps + place.step) % checkpoint_steps == 0):
+                    place.seconds = time.perf_counter() - begun
+                    check_finite(method.model)
+                    keeper.save(place)
+                    if stop.requested:
+                        raise KeyboardInterrupt
+            check_finite(method.model)
+            tested = evaluate(method.model) if evaluate else {}
+            line = place.end_epoch(lr, tested, time.perf_counter() - begun)
+            observer.epoch(line)
+            if run is not None:
+                run.append_metrics(line)
+                run.write_summary(Result(place.history).summary("running", epochs))
+            keeper.save(place)
+            if stop.requested:
+                raise KeyboardInterrupt
+    return Result(place.history)
+
+
+@contextmanager
+def _ending(
+    place: Place, run: Run | None, observer: Observer, epochs: int, steps: int, schedule: Schedule
+) -> Iterator[None]:
+    """However training ends, stop the observer and write the summary; if early, say where and what to do."""
+    status = "failed"
+    try:
+        yield
+        status = "finished"
+    except DivergedError as error:
+        status = "diverged"
+        lr = schedule.optimizer.param_groups[0]["lr"]
+        kept = f" The last good checkpoint is kept: {run.checkpoint}." if run and run.checkpoint.exists() else ""
+        raise DivergedError(
+            f"{error} in epoch {place.epoch + 1} of {epochs}, step {place.step} of {steps}, at learning rate {lr:g}; "
+            f"lower optimizer.lr, or look for extreme values in the inputs.{kept}"
+        ) from error
+    except KeyboardInterrupt:
+        status = "interrupted"
+        how = "nothing was saved" if run is None else f"continue with: reweigh train --resume {run.path}"
+        where = f"epoch {place.epoch + 1} of {epochs} after step {place.step} of {steps}"
+        raise Interrupted(f"interrupted in {where}; {how}", None if run is None else run.path) from None
+    finally:
+        observer.stop()
+        if run is not None:
+            with suppress(OSError):  # a full disk must not hide the error, and checkpoint and metrics tell the same
+                run.write_summary(Result(place.history).summary(status, epochs))

@@ -1,0 +1,133 @@
+"""Watch a run: a bar in a terminal, a line an epoch elsewhere, or nothing."""
+
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any, Protocol, TextIO
+
+from reweigh.training.means import Means
+
+
+class Observer(Protocol):
+    """What the loop tells while it trains. Epochs and steps are counted from 1; ``start`` may name a later place."""
+
+    def start(self, epochs: int, steps: int, done: int) -> None:
+        """Training begins: so many epochs of so many steps each, of which ``done`` steps were done in earlier lives."""
+        ...
+
+    def step(self, epoch: int, step: int, means: Means) -> None:
+        """A step is done; ``means`` are the running means of its epoch. Called at every step: be quick."""
+        ...
+
+    def epoch(self, line: Mapping[str, Any]) -> None:
+        """An epoch is done; ``line`` is its line of metrics.jsonl."""
+        ...
+
+    def stop(self) -> None:
+        """Training ended, well or badly."""
+        ...
+
+
+class Silent:
+    """Says nothing."""
+
+    def start(self, epochs: int, steps: int, done: int) -> None:
+        pass
+
+    def step(self, epoch: int, step: int, means: Means) -> None:
+        pass
+
+    def epoch(self, line: Mapping[str, Any]) -> None:
+        pass
+
+    def stop(self) -> None:
+        pass
+
+
+class Lines(Silent):
+    """Writes a line an epoch."""
+
+    def __init__(self, stream: TextIO, label: str = "") -> None:
+        self.stream = stream
+        self.label = label
+
+    def start(self, epochs: int, steps: int, done: int) -> None:
+        self.epochs = epochs
+        self.spent: list[float] = []
+
+    def epoch(self, line: Mapping[str, Any]) -> None:
+        self.spent.append(line["seconds"])
+        left = sum(self.spent) / len(self.spent) * (self.epochs - line["epoch"])
+        parts = [self.label, f"epoch {line['epoch']}/{self.epochs}", *_words(line), f"lr {line['lr']:.4g}"]
+        parts += [f"{line['seconds']:.1f} s", f"left {_clock(left)}"]
+        print("  ".join(part for part in parts if part), file=self.stream, flush=True)
+
+
+class Bar:
+    """Draws a bar with the epoch, loss, accuracy, mean weight and the time left."""
+
+    interval = 0.1  # seconds between two looks at the numbers; a step may take less than a millisecond
+
+    def __init__(self, stream: TextIO, label: str = "") -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.label = label
+        self.bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[numbers]}", markup=False),
+            TimeRemainingColumn(),
+            console=Console(file=stream),
+            expand=True,
+        )
+
+    def start(self, epochs: int, steps: int, done: int) -> None:
+        self.epochs, self.steps = epochs, steps
+        self.judged: dict[str, Any] = {}
+        self.next_look = 0.0
+        self.task = self.bar.add_task(self._title(done // steps + 1), total=epochs * steps, completed=done, numbers="")
+        self.bar.start()
+
+    def step(self, epoch: int, step: int, means: Means) -> None:
+        now = time.monotonic()
+        if now >= self.next_look:
+            self.next_look = now + self.interval
+            trained = {f"train_{name}": value for name, value in means.means().items()}
+            self._show(epoch, (epoch - 1) * self.steps + step, {**trained, **self.judged})
+
+    def epoch(self, line: Mapping[str, Any]) -> None:
+        self.judged = {name: value for name, value in line.items() if name.startswith("test_")}
+        self._show(line["epoch"], line["epoch"] * self.steps, line)
+
+    def stop(self) -> None:
+        self.bar.stop()
+
+    def _show(self, epoch: int, done: int, numbers: Mapping[str, Any]) -> None:
+        self.bar.update(self.task, description=self._title(epoch), completed=done, numbers="  ".join(_words(numbers)))
+
+    def _title(self, epoch: int) -> str:
+        return f"{self.label}  epoch {epoch}/{self.epochs}".strip()
+
+
+def progress(stream: TextIO | None = None, label: str = "") -> Observer:
+    """The bar if ``stream`` (standard error unless told) is a terminal that can draw it, else plain lines."""
+    from rich.console import Console
+
+    stream = sys.stderr if stream is None else stream
+    if stream is None:  # a process without standard streams
+        return Silent()
+    console = Console(file=stream)
+    return Bar(stream, label) if console.is_terminal and not console.is_dumb_terminal else Lines(stream, label)
+
+
+def _words(numbers: Mapping[str, Any]) -> list[str]:
+    """The few numbers worth watching, those that there are."""
+    shown = {"train_loss": "loss", "train_accuracy": "train", "test_accuracy": "test", "train_weight": "weight"}
+    return [f"{word} {numbers[name]:.4f}" for name, word in shown.items() if name in numbers]
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}"

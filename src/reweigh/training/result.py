@@ -1,0 +1,41 @@
+"""What training came to: the numbers of every epoch, the best and the last."""
+
+from typing import Any, NamedTuple
+
+
+class Result(NamedTuple):
+    """The history of a run.
+
+    Attributes:
+        history: a line an epoch: ``epoch`` (from 1), ``lr``, ``train_...`` for each number of the method's steps,
+            ``test_...`` for each number of the evaluation, ``seconds``.
+    """
+
+    history: list[dict[str, Any]]
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """The line of the last epoch: what the saved model does."""
+        return self.history[-1]
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The line with the highest first test number, the earliest of equals; without a test, the last.
+
+        It is chosen by the test itself, so it flatters: show it beside the last, never instead.
+        """
+        judged_by = next((name for name in self.last if name.startswith("test_")), None)
+        return self.last if judged_by is None else max(self.history, key=lambda line: line[judged_by])
+
+    def summary(self, status: str, epochs: int) -> dict[str, Any]:
+        """The content of summary.json; also of a run that has not ended, or not even an epoch.
+
+        Args:
+            status: running, finished, interrupted, or diverged.
+            epochs: how many there were to be.
+        """
+        summary: dict[str, Any] = {"status": status, "epochs": epochs, "epochs_done": len(self.history)}
+        if self.history:
+            seconds = sum(line["seconds"] for line in self.history)
+            summary |= {"seconds": seconds, "best": self.best, "last": self.last}
+        return summary

@@ -1,0 +1,159 @@
+"""The folder of a run: where its files are, and how each is written."""
+
+import csv
+import io
+import json
+import math
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from reweigh.errors import DataError
+from reweigh.files import write_whole
+from reweigh.training.checkpoint import plain_tensor
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder. ``Run.create`` begins one, ``Run.open`` returns to one."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, path: str | Path, recipe: str, overwrite: bool = False) -> "Run":
+        """Begin a run in a folder that is new or empty.
+
+        Args:
+            recipe: the resolved recipe, TOML, that reproduces the run; it is stored first and makes the folder a run.
+            overwrite: clear the files of an earlier run first. Anything else in the folder is left alone.
+
+        Raises:
+            DataError: there is something at ``path`` already, and it may not be, or is not a run to, overwrite.
+        """
+        run = cls(Path(path))
+        if run.path.exists() and not run.path.is_dir():
+            raise DataError(f"{path}: is a file; give the path of a folder for the run")
+        if any(item.is_file() for item in run.path.rglob("*")):
+            if not run.recipe.exists():
+                raise DataError(f"{path}: the folder holds other files than a run's; choose another one")
+            if not overwrite:
+                raise DataError(
+                    f"{path}: there is a run already; continue it with --resume, replace it with --overwrite, "
+                    "or choose another folder"
+                )
+            run._clear()
+        run.checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(run.recipe, recipe)
+        return run
+
+    @classmethod
+    def open(cls, path: str | Path) -> "Run":
+        """Return to a run, to resume or to read it.
+
+        Raises:
+            DataError: there is no run at ``path``.
+        """
+        run = cls(Path(path))
+        if not run.recipe.is_file():
+            raise DataError(f"{path}: there is no run here (no {run.recipe.name}); give the folder of a run")
+        run.checkpoint.parent.mkdir(exist_ok=True)
+        for folder in (run.path, run.checkpoint.parent):  # what a killed process was writing
+            for leftover in folder.glob(".*.part"):
+                leftover.unlink(missing_ok=True)
+        return run
+
+    @property
+    def recipe(self) -> Path:
+        return self.path / "recipe.toml"
+
+    @property
+    def metrics(self) -> Path:
+        return self.path / "metrics.jsonl"
+
+    @property
+    def summary(self) -> Path:
+        return self.path / "summary.json"
+
+    @property
+    def model(self) -> Path:
+        return self.path / "model.safetensors"
+
+    @property
+    def weighting(self) -> Path:
+        return self.path / "weighting.safetensors"
+
+    @property
+    def samples(self) -> Path:
+        return self.path / "samples.csv"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.path / "checkpoint" / "last.safetensors"
+
+    def append_metrics(self, line: Mapping[str, Any]) -> None:
+        """Add the numbers of an epoch as one line."""
+        with open(self.metrics, "a", encoding="utf-8") as file:
+            file.write(_json(line) + "\n")
+
+    def write_metrics(self, lines: Iterable[Mapping[str, Any]]) -> None:
+        """Replace all lines: a resumed run keeps those up to its checkpoint, so that no epoch appears twice."""
+        write_whole(self.metrics, "".join(_json(line) + "\n" for line in lines))
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """The numbers of each finished epoch; a line that a killed process left unfinished is no epoch."""
+        if not self.metrics.exists():
+            return []
+        lines = self.metrics.read_text(encoding="utf-8").splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """Store what the run came to, as JSON."""
+        write_whole(self.summary, _json(summary, indent=2) + "\n")
+
+    def write_model(self, model: nn.Module, metadata: Mapping[str, str] | None = None) -> None:
+        """Store the weights under the names of ``model.state_dict()``, readable by any safetensors reader."""
+        from safetensors.torch import save
+
+        tensors = {name: plain_tensor(value) for name, value in model.state_dict().items() if isinstance(value, Tensor)}
+        write_whole(self.model, save(tensors, {"format": "pt", **(metadata or {})}))
+
+    def write_samples(self, labels: Tensor, weights: Tensor, true_labels: Tensor | None = None) -> None:
+        """Store what is known of each training sample: index, given_label, weight and, if known, true_label.
+
+        Args:
+            labels: the given labels, shape (N,).
+            weights: the latest weight of each sample, shape (N,); NaN, a sample never weighed, becomes an empty cell.
+            true_labels: shape (N,).
+        """
+        cells = ["" if math.isnan(weight) else f"{weight:.6g}" for weight in weights.tolist()]
+        columns = {"index": range(len(labels)), "given_label": labels.tolist(), "weight": cells}
+        if true_labels is not None:
+            columns["true_label"] = true_labels.tolist()
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+        write_whole(self.samples, text.getvalue())
+
+    def _clear(self) -> None:
+        """Remove the files of a run, the recipe last: until then the folder is still a run."""
+        shutil.rmtree(self.checkpoint.parent, ignore_errors=True)
+        for file in (self.metrics, self.summary, self.model, self.weighting, self.samples, self.recipe):
+            file.unlink(missing_ok=True)
+
+
+def _json(value: Mapping[str, Any], indent: int | None = None) -> str:
+    """Strict JSON; a number that is not finite becomes null."""
+    return json.dumps(_finite(value), indent=indent, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

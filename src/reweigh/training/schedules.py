@@ -1,0 +1,80 @@
+"""Learning-rate schedules: the rate of an epoch is the optimizer's own rate times a pure function of the epoch."""
+
+from collections.abc import Callable
+from math import cos, pi
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Le
+from torch.optim import Optimizer
+
+Factor = Callable[[int], float]
+Share = Annotated[float, Ge(0), Le(1)]
+
+
+class Schedule:
+    """Sets the learning rate of every parameter group at the start of an epoch.
+
+    The rates that the optimizer has when the schedule is made are the ones that get multiplied; make it before a
+    checkpoint is loaded. It has no state of its own, so there is nothing to save.
+    """
+
+    def __init__(self, optimizer: Optimizer, factor: Factor) -> None:
+        self.optimizer = optimizer
+        self.factor = factor
+        self.base = [float(group["lr"]) for group in optimizer.param_groups]
+
+    def start_epoch(self, epoch: int) -> float:
+        """Set the rates of an epoch (the first is 0) and return that of the first group."""
+        factor = self.factor(epoch)
+        for group, base in zip(self.optimizer.param_groups, self.base, strict=True):
+            group["lr"] = base * factor
+        return self.base[0] * factor
+
+
+def constant(optimizer: Optimizer, epochs: int) -> Schedule:
+    """The same rate throughout."""
+    return Schedule(optimizer, lambda epoch: 1.0)
+
+
+def step(
+    optimizer: Optimizer,
+    epochs: int,
+    *,
+    milestones: tuple[Annotated[int, Ge(1)], ...],
+    factor: Annotated[float, Gt(0)] = 0.1,
+) -> Schedule:
+    """Multiply by ``factor`` at each milestone, an epoch counted from 0: factor ** (milestones at or before it)."""
+    return Schedule(optimizer, lambda epoch: factor ** sum(epoch >= milestone for milestone in milestones))
+
+
+def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0) -> Schedule:
+    """Fall along half a cosine, from the full rate in epoch 0 toward ``floor`` times it at the end of training."""
+    return Schedule(optimizer, lambda epoch: half_cosine(epoch / epochs, floor))
+
+
+def cosine_restarts(
+    optimizer: Optimizer,
+    epochs: int,
+    *,
+    first: Annotated[int, Ge(1)],
+    factor: Annotated[int, Ge(1)] = 1,
+    floor: Share = 0.0,
+) -> Schedule:
+    """Fall along half a cosine again and again (SGDR), each period ``factor`` times as long as the one before.
+
+    Args:
+        first: epochs of the first period.
+    """
+
+    def multiplier(epoch: int) -> float:
+        start, period = 0, first
+        while epoch >= start + period:
+            start, period = start + period, period * factor
+        return half_cosine((epoch - start) / period, floor)
+
+    return Schedule(optimizer, multiplier)
+
+
+def half_cosine(progress: float, floor: float) -> float:
+    """1 at progress 0, ``floor`` at progress 1."""
+    return floor + (1 - floor) * (1 + cos(pi * progress)) / 2

@@ -1,0 +1,128 @@
+"""What a resumed run needs: the place it had reached, the method and the random generators."""
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Generator, nn
+
+from reweigh.core.method import Method
+from reweigh.errors import DataError, DivergedError
+from reweigh.training import checkpoint, randomness
+from reweigh.training.means import Means
+from reweigh.training.run import Run
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Place:
+    """How far a run has come.
+
+    Attributes:
+        epoch: the epoch under way, from 0.
+        step: the steps of it that are done; 0 means that the method has not started it yet.
+        means: running means of its numbers.
+        seconds: time spent on it, in earlier lives too.
+        history: the lines of the epochs before.
+    """
+
+    epoch: int = 0
+    step: int = 0
+    means: Means = field(default_factory=Means)
+    seconds: float = 0.0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    def end_step(self, numbers: Mapping[str, float], samples: int) -> None:
+        """Count a step that saw so many samples."""
+        self.step += 1
+        self.means.add(numbers, samples)
+
+    def end_epoch(self, lr: float, tested: Mapping[str, float], seconds: float) -> dict[str, Any]:
+        """Add a line to the history, move to the start of the next epoch, and return the line."""
+        line: dict[str, Any] = {"epoch": self.epoch + 1, "lr": lr}
+        line |= {f"train_{name}": value for name, value in self.means.means().items()}
+        line |= {f"test_{name}": value for name, value in tested.items()}
+        line["seconds"] = seconds
+        self.history.append(line)
+        self.epoch, self.step, self.means, self.seconds = self.epoch + 1, 0, Means(), 0.0
+        return line
+
+    def state_dict(self) -> dict[str, Any]:
+        # The history as one string: it grows with every epoch, and a checkpoint may be written every few steps.
+        return {**vars(self), "means": self.means.state_dict(), "history": json.dumps(self.history)}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> "Place":
+        place = cls(**{**state, "means": Means(), "history": json.loads(state["history"])})
+        place.means.load_state_dict(state["means"])
+        return place
+
+
+class Keeper:
+    """Saves a run and puts it back; without a run folder it does neither.
+
+    Args:
+        settings: what the place in an epoch depends on (samples, batch_size, seed); a checkpoint must agree.
+    """
+
+    def __init__(self, run: Run | None, method: Method, generator: Generator, settings: dict[str, int]) -> None:
+        self.run = run
+        self.method = method
+        self.generator = generator
+        self.settings = settings
+
+    def save(self, place: Place) -> None:
+        """Write a checkpoint that continues exactly here.
+
+        Raises:
+            DataError: the file cannot be written; the previous checkpoint remains.
+        """
+        if self.run is None:
+            return
+        state = {
+            "settings": self.settings,
+            "place": place.state_dict(),
+            "method": self.method.state_dict(),
+            "random": {"global": randomness.snapshot(), "own": self.generator.get_state()},
+        }
+        checkpoint.save(self.run.checkpoint, state)
+
+    def load(self) -> Place:
+        """Put method and generators back to where the checkpoint was written; with none, leave them and begin.
+
+        Raises:
+            DataError: the file is no checkpoint, or one of a run with another method, model, seed or training set.
+        """
+        if self.run is None or not self.run.checkpoint.exists():
+            return Place()
+        state = checkpoint.load(self.run.checkpoint)
+        try:
+            if state["settings"] != self.settings:
+                raise ValueError(f"written with {state['settings']}, this run has {self.settings}")
+            place = Place.from_state(state["place"])
+            self.method.load_state_dict(state["method"])
+            self.generator.set_state(state["random"]["own"])
+            randomness.restore(state["random"]["global"])
+        except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+            raise DataError(
+                f"{self.run.checkpoint}: the checkpoint does not fit this run ({type(error).__name__}: {error}); "
+                "resume with the recipe that it was begun with"
+            ) from error
+        self.run.write_metrics(place.history)
+        log.info("%s: resuming in epoch %d after step %d", self.run.path, place.epoch + 1, place.step)
+        return place
+
+
+def check_finite(model: nn.Module) -> None:
+    """Refuse to keep a model that is beyond repair: its next loss would not be finite, and the checkpoint useless.
+
+    Raises:
+        DivergedError: a parameter is NaN or infinite.
+    """
+    for name, parameter in model.named_parameters():
+        if not torch.isfinite(parameter).all():
+            raise DivergedError(f"the parameter {name} is no longer finite")

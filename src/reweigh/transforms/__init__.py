@@ -1,0 +1,20 @@
+"""Random changes of whole batches of images, by name; each is called with a float batch and a generator."""
+
+from collections.abc import Callable
+
+from reweigh.transforms.compose import Compose, Transform
+from reweigh.transforms.cutout import Cutout
+from reweigh.transforms.flip import Flip
+from reweigh.transforms.normalize import Normalize
+from reweigh.transforms.pad_crop import PadCrop
+from reweigh.transforms.rand_augment import RandAugment
+
+TRANSFORMS: dict[str, Callable[..., Transform]] = {
+    "normalize": Normalize,
+    "pad-crop": PadCrop,
+    "flip": Flip,
+    "cutout": Cutout,
+    "rand-augment": RandAugment,
+}
+
+__all__ = ["TRANSFORMS", "Compose", "Cutout", "Flip", "Normalize", "PadCrop", "RandAugment", "Transform"]

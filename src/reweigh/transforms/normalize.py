@@ -1,0 +1,46 @@
+"""Shift and scale each channel by given numbers."""
+
+from typing import Annotated
+
+import torch
+from annotated_types import Gt
+from torch import Tensor
+
+from reweigh.errors import DataError
+from reweigh.transforms.images import check_images
+
+
+class Normalize:
+    """(x - mean) / std, channel by channel.
+
+    A dataset normalizes its own batches after all transforms; this is for images that need it earlier, and for loops
+    without such a dataset.
+
+    Args:
+        mean: one number a channel.
+        std: one number a channel.
+    """
+
+    def __init__(self, *, mean: tuple[float, ...], std: tuple[Annotated[float, Gt(0)], ...]) -> None:
+        self.mean = torch.tensor(mean).view(-1, 1, 1)
+        self.std = torch.tensor(std).view(-1, 1, 1)
+
+    def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
+        """The normalized images; nothing is drawn.
+
+        Raises:
+            DataError: the batch is none of images, or has another number of channels than there are numbers.
+        """
+        result = batch.clone()
+        self.in_place(result, generator)
+        return result
+
+    def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
+        """As the call, but writes over ``batch``."""
+        check_images("normalize", batch)
+        if len(self.mean) != batch.shape[1] or len(self.std) != batch.shape[1]:
+            raise DataError(
+                f"transform 'normalize' has {len(self.mean)} means and {len(self.std)} deviations, but the images have "
+                f"{batch.shape[1]} channels; give one of each a channel."
+            )
+        batch.sub_(self.mean.to(batch)).div_(self.std.to(batch))

@@ -1,0 +1,66 @@
+"""RandAugment (Cubuk et al. 2020): a few random distortions of each image, done by kornia."""
+
+from typing import Annotated
+
+import torch
+from annotated_types import Gt, Lt
+from torch import Tensor
+
+from reweigh.errors import DataError, RecipeError
+from reweigh.transforms.images import check_images
+
+
+class RandAugment:
+    """Each image passes through some operations of kornia's list, drawn for it alone, all of the same magnitude.
+
+    kornia itself draws the operations once a batch, which would invert or rotate all images together; here each
+    operation gets the images that drew it. kornia takes its random numbers from torch's global generator, so that is
+    seeded from the given one for the time of the call and put back afterwards.
+
+    Args:
+        operations: how many an image passes through. Paper: N.
+        magnitude: their strength, between 0 and 30. Paper: M.
+
+    Raises:
+        RecipeError: kornia is not installed.
+    """
+
+    def __init__(self, *, operations: Annotated[int, Gt(0)] = 2, magnitude: Annotated[int, Gt(0), Lt(30)] = 10) -> None:
+        try:
+            from kornia.augmentation.auto.rand_augment.rand_augment import RandAugment as OfBatch
+            from kornia.augmentation.auto.rand_augment.rand_augment import default_policy
+        except (ImportError, RuntimeError) as error:
+            raise RecipeError(
+                f"transform 'rand-augment' needs kornia, which cannot be imported ({error}); pip install reweigh[image]"
+            ) from error
+        self.operations = operations
+        self._table = [OfBatch(n=1, m=magnitude, policy=[entry]) for entry in default_policy]
+
+    @torch.no_grad()
+    def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
+        """The distorted images, for images in [0, 1]. Draws the operations of all images, then a seed for kornia.
+
+        Raises:
+            DataError: the batch is none of images, or the images are neither gray nor in three colors.
+        """
+        check_images("rand-augment", batch)
+        channels = batch.shape[1]
+        if channels not in (1, 3):
+            raise DataError(f"transform 'rand-augment' needs images of 1 or 3 channels, but these have {channels}.")
+        shape = (self.operations, len(batch))
+        chosen = torch.randint(0, len(self._table), shape, generator=generator, device=generator.device).cpu()
+        seed = int(torch.randint(0, 2**62, (), generator=generator, device=generator.device))
+        result = batch.expand(-1, 3, -1, -1)  # some operations want colors, and leave gray gray
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            for drawn in chosen:
+                result = self._apply(result, drawn)
+        return result[:, :channels].contiguous()
+
+    def _apply(self, batch: Tensor, drawn: Tensor) -> Tensor:
+        """The images, each after the operation whose number is in ``drawn``, shape (n,)."""
+        result = torch.empty_like(batch, memory_format=torch.contiguous_format)
+        for number in drawn.unique().tolist():
+            images = (drawn == number).nonzero().squeeze(1).to(batch.device)
+            result[images] = self._table[number](batch[images]).to(batch.dtype)
+        return result

@@ -1,0 +1,40 @@
+import pytest
+import torch
+from torch import nn
+
+from reweigh.errors import ModelError
+from reweigh.models.mlp import mlp
+
+
+def kinds(model):
+    return [type(layer).__name__ for layer in model]
+
+
+def test_layers():
+    block = ["Linear", "BatchNorm1d", "ReLU"]
+    assert kinds(mlp((1, 28, 28), 10)) == ["Flatten", *block, *block, "Linear"]
+    assert kinds(mlp((4,), 3, hidden=(8,), batch_norm=False, dropout=0.2)) == [
+        "Flatten",
+        *("Linear", "ReLU", "Dropout"),
+        "Linear",
+    ]
+    assert kinds(mlp((4,), 3, hidden=())) == ["Flatten", "Linear"]
+
+
+def test_number_of_parameters():
+    """Inputs times outputs, two numbers a normalized unit, a bias a logit."""
+    expected = 784 * 256 + 2 * 256 + 256 * 256 + 2 * 256 + 256 * 10 + 10
+    assert sum(p.numel() for p in mlp((1, 28, 28), 10).parameters()) == expected
+
+
+def test_a_linear_model_is_one():
+    torch.manual_seed(0)
+    model, inputs = mlp((2, 3), 4, hidden=()), torch.randn(5, 2, 3)
+    layer = model[1]
+    assert isinstance(layer, nn.Linear)
+    torch.testing.assert_close(model(inputs), inputs.reshape(5, 6) @ layer.weight.T + layer.bias)
+
+
+def test_no_values():
+    with pytest.raises(ModelError, match=r"at least one value a sample, but got the shape \(3, 0\)"):
+        mlp((3, 0), 2)

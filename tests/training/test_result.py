@@ -1,0 +1,28 @@
+from reweigh.training import Result
+
+LINES = [
+    {"epoch": i + 1, "test_accuracy": a, "test_tail": -i, "seconds": 1.0} for i, a in enumerate([0.5, 0.9, 0.9, 0.7])
+]
+
+
+def test_best_is_the_earliest_highest_first_test_number():
+    result = Result(LINES)
+    assert result.best["epoch"] == 2
+    assert result.last["epoch"] == 4
+
+
+def test_without_a_test_the_best_is_the_last():
+    assert Result([{"epoch": 1, "train_loss": 1.0}, {"epoch": 2, "train_loss": 3.0}]).best["epoch"] == 2
+
+
+def test_summary():
+    summary = Result(LINES).summary("running", 9)
+    assert summary == {
+        "status": "running",
+        "epochs": 9,
+        "epochs_done": 4,
+        "seconds": 4.0,
+        "best": LINES[1],
+        "last": LINES[3],
+    }
+    assert Result([]).summary("interrupted", 9) == {"status": "interrupted", "epochs": 9, "epochs_done": 0}

@@ -1,0 +1,124 @@
+import csv
+import json
+
+import pytest
+import safetensors.torch
+import torch
+from torch import nn
+
+from reweigh.errors import DataError
+from reweigh.training import Run
+
+
+def everything(run: Run) -> dict[str, bytes]:
+    return {str(file.relative_to(run.path)): file.read_bytes() for file in run.path.rglob("*") if file.is_file()}
+
+
+@pytest.fixture
+def run(tmp_path) -> Run:
+    return Run.create(tmp_path / "a" / "run", "scenario = 1\n")
+
+
+def test_create_makes_the_folder_and_stores_the_recipe(run):
+    assert everything(run) == {"recipe.toml": b"scenario = 1\n"}
+    assert run.checkpoint.parent.is_dir()
+    assert Run.open(run.path) == run
+
+
+def test_an_empty_folder_will_do(tmp_path):
+    (tmp_path / "checkpoint").mkdir()  # as left by a process killed at its very start
+    Run.create(tmp_path, "")
+
+
+def test_an_existing_run_is_refused_and_untouched(run):
+    before = everything(run)
+    with pytest.raises(
+        DataError, match=r"there is a run already; continue it with --resume, replace it with --overwrite"
+    ):
+        Run.create(run.path, "new")
+    assert everything(run) == before
+
+
+def test_overwrite_clears_the_run_and_nothing_else(run):
+    run.append_metrics({"epoch": 1})
+    run.write_summary({})
+    run.write_model(nn.Linear(1, 1))
+    run.write_samples(torch.zeros(1), torch.zeros(1))
+    run.checkpoint.write_text("old")
+    (run.path / "notes.md").write_text("mine")
+    Run.create(run.path, "new", overwrite=True)
+    assert everything(run) == {"recipe.toml": b"new", "notes.md": b"mine"}
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_folder_of_other_files_is_never_touched(tmp_path, overwrite):
+    (tmp_path / "thesis.tex").write_text("...")
+    with pytest.raises(DataError, match="other files than a run's"):
+        Run.create(tmp_path, "", overwrite=overwrite)
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_is_not_a_folder(tmp_path):
+    (tmp_path / "run").write_text("")
+    with pytest.raises(DataError, match="is a file"):
+        Run.create(tmp_path / "run", "", overwrite=True)
+
+
+def test_open_refuses_what_is_not_a_run(tmp_path):
+    for path in (tmp_path, tmp_path / "absent"):
+        with pytest.raises(DataError, match=r"there is no run here \(no recipe.toml\)"):
+            Run.open(path)
+
+
+def test_open_sweeps_up_after_a_killed_process(run):
+    (run.path / ".summary.json.123.part").write_text("half")
+    (run.checkpoint.parent / ".last.safetensors.123.part").write_text("half")
+    Run.open(run.path)
+    assert list(everything(run)) == ["recipe.toml"]
+
+
+def test_metrics(run):
+    assert run.read_metrics() == []
+    lines = [{"epoch": 1, "loss": 0.1 + 0.2}, {"epoch": 2, "loss": float("nan")}]
+    for line in lines:
+        run.append_metrics(line)
+    assert run.read_metrics() == [lines[0], {"epoch": 2, "loss": None}]
+    with open(run.metrics, "a") as file:
+        file.write('{"epoch": 3, "lo')
+    assert len(run.read_metrics()) == 2
+    run.write_metrics(lines[:1])
+    assert run.metrics.read_text() == json.dumps(lines[0]) + "\n"
+
+
+def test_summary_is_strict_json(run):
+    run.write_summary({"best": {"accuracy": float("inf")}, "list": [1.5, float("nan")]})
+    assert json.loads(run.summary.read_text(), parse_constant=pytest.fail) == {
+        "best": {"accuracy": None},
+        "list": [1.5, None],
+    }
+
+
+def test_model_loads_elsewhere_with_tied_weights(run):
+    model = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.Linear(3, 3))
+    model[2].weight = model[0].weight
+    run.write_model(model, {"classes": "3"})
+    loaded = safetensors.torch.load_file(run.model)
+    assert {name: value.tolist() for name, value in loaded.items()} == {
+        name: value.tolist() for name, value in model.state_dict().items()
+    }
+    with safetensors.safe_open(run.model, "pt") as file:
+        assert file.metadata() == {"format": "pt", "classes": "3"}
+
+
+def test_samples(run):
+    labels, weights = torch.tensor([2, 0, 1]), torch.tensor([0.25, float("nan"), 1e-9])
+    run.write_samples(labels, weights)
+    rows = list(csv.DictReader(run.samples.read_text().splitlines()))
+    assert [row["weight"] for row in rows] == ["0.25", "", "1e-09"]
+    run.write_samples(labels, weights, torch.tensor([2, 1, 1]))
+    assert run.samples.read_text().splitlines() == [
+        "index,given_label,weight,true_label",
+        "0,2,0.25,2",
+        "1,0,,1",
+        "2,1,1e-09,1",
+    ]

@@ -1,0 +1,91 @@
+"""Weighting functions on disk, and on other data."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from reweigh.errors import DataError
+from reweigh.weighting import ClassAwareNet, FrozenWeights, Origin, load_weighting, read_released, save_weighting
+
+LOSSES = torch.tensor([0.0, 0.5, 1.0, 2.0, 4.0, 10.0])
+
+
+def _curve(net: ClassAwareNet, family: int) -> Tensor:
+    return net(LOSSES, torch.full((6,), family)).detach()
+
+
+def test_comes_back_as_it_was(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    net, origin = ClassAwareNet(4, hidden=7), Origin((1.5, 20.0, 300.0, 4000.0), "cross-entropy", "digits")
+    save_weighting(tmp_path / "w.safetensors", net, origin)
+    found, about = load_weighting(tmp_path / "w.safetensors")
+    assert about == origin
+    for family in range(4):
+        assert torch.equal(_curve(found, family), _curve(net, family))
+
+
+def test_what_is_not_a_weighting_function(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no weighting function can be read"):
+        load_weighting(tmp_path / "absent.safetensors")
+    (tmp_path / "text").write_text("no tensors here")
+    with pytest.raises(DataError, match="no weighting function can be read"):
+        load_weighting(tmp_path / "text")
+    save_file({"a": torch.ones(1)}, tmp_path / "model.safetensors")
+    with pytest.raises(DataError, match="not a weighting function"):
+        load_weighting(tmp_path / "model.safetensors")
+    about = {"kind": "reweigh weighting function", "version": "99"}
+    save_file({"a": torch.ones(1)}, tmp_path / "new.safetensors", about)
+    with pytest.raises(DataError, match="newer reweigh"):
+        load_weighting(tmp_path / "new.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("here", "heads"), [(1, [1]), (2, [0, 2]), (3, [0, 1, 2]), (4, [0, 1, 1, 2]), (5, [0, 0, 1, 2, 2])]
+)
+def test_families_meet_heads_by_rank(here: int, heads: list[int]) -> None:
+    torch.manual_seed(0)
+    net = ClassAwareNet(3)
+    frozen = FrozenWeights(net, here)
+    for family, head in enumerate(heads):
+        assert torch.equal(frozen(LOSSES, torch.full((6,), family)), _curve(net, head))
+
+
+def _released(heads: dict[int, tuple[float, float]]) -> dict[str, Tensor]:
+    """A state dict as the authors save it: hidden unit 0 passes the loss on, a head is a line under a sigmoid."""
+    first = torch.zeros(100, 1)
+    first[0] = 1
+    state = {"feature.layer.0.weight": first, "feature.layer.0.bias": torch.zeros(100)}
+    for k, (slope, bias) in heads.items():
+        weight = torch.zeros(1, 100)
+        weight[0, 0] = slope
+        state |= {f"classfier.layers.{k}.0.weight": weight, f"classfier.layers.{k}.0.bias": torch.tensor([bias])}
+    return state
+
+
+def test_the_released_function_is_sorted_by_class_size(tmp_path: Path) -> None:
+    # the ends of the released curves at loss 0 and 10: large classes .82 and 0, small .93 and 1, moderate .49 and .25
+    heads = {0: (-2.0, 1.5), 1: (0.7, 2.6), 2: (-0.1, -0.04)}
+    torch.save(_released(heads), tmp_path / "released.pth")
+    net = read_released(tmp_path / "released.pth")
+    for ours, theirs in ((0, 1), (1, 2), (2, 0)):
+        slope, bias = heads[theirs]
+        torch.testing.assert_close(_curve(net, ours), torch.sigmoid(slope * LOSSES + bias))
+    ends = [(round(float(_curve(net, k)[0]), 2), round(float(_curve(net, k)[-1]), 2)) for k in range(3)]
+    assert ends == [(0.93, 1.0), (0.49, 0.26), (0.82, 0.0)]
+
+
+class Evil:
+    def __reduce__(self) -> tuple:
+        return print, ("run",)
+
+
+def test_a_released_file_cannot_run_code(tmp_path: Path) -> None:
+    torch.save({"feature.layer.0.bias": Evil()}, tmp_path / "evil.pth")
+    with pytest.raises(DataError, match="not the state dict of a released CMW-Net"):
+        read_released(tmp_path / "evil.pth")
+    torch.save({"other": torch.ones(1)}, tmp_path / "other.pth")
+    with pytest.raises(DataError, match="KeyError"):
+        read_released(tmp_path / "other.pth")
