@@ -77,6 +77,7 @@ class CMWNet:
         return self._setup.model
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        self._plain.start_epoch(epoch, warm_up)
         self._warm_up = warm_up
         if not warm_up:
             self._trusted.refresh(self._setup.losses(self.model) if self._setup.meta_set.reads_losses else None)

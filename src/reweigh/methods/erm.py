@@ -20,7 +20,7 @@ class ERM:
         return self._model
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
-        pass
+        self._model.train()
 
     def step(self, batch: Batch) -> dict[str, float]:
         optimizer = self._setup.optimizer

@@ -1,0 +1,109 @@
+"""Every method of the table learns, is deterministic, resumes bit for bit, and takes a batch of one class."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from reweigh.core.method import Method
+from reweigh.data import Dataset
+from reweigh.meta_sets import META_SETS
+from reweigh.methods import METHODS
+from reweigh.methods.setup import Setup
+from reweigh.training import SCHEDULES, Run, train
+from reweigh.training.checkpoint import load, save
+
+
+def loss(outputs: Tensor, labels: Tensor) -> Tensor:
+    return F.cross_entropy(outputs, labels, reduction="none")
+
+
+def _data() -> Dataset:
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.randint(3, (120,), generator=generator)
+    labels[labels == 2] = torch.randint(2, (int((labels == 2).sum()),), generator=generator) * 2
+    inputs = torch.randn(120, 5, generator=generator) + 3 * F.one_hot(labels, 5)
+    return Dataset(inputs, labels, ("a", "b", "c"))
+
+
+def _method(name: str) -> tuple[Method, Setup]:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.1), nn.Linear(8, 3))
+    generator = torch.Generator().manual_seed(0)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+    setup = Setup(
+        model, optimizer, _data(), META_SETS["lowest-loss"](per_class=5), loss, None, generator, torch.device("cpu")
+    )
+    return METHODS[name](setup), setup
+
+
+def _train(name: str, epochs: int, run: Run | None = None) -> tuple[Method, list[dict]]:
+    method, setup = _method(name)
+    schedule = SCHEDULES["constant"](setup.optimizer, epochs)
+    result = train(
+        method, setup.train_set, schedule, run=run, generator=setup.generator,
+        epochs=epochs, warmup_epochs=1, batch_size=32,
+    )  # fmt: skip
+    return method, result.history
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_learns_and_is_deterministic(name: str) -> None:
+    method, _ = _train(name, 15)
+    again, _ = _train(name, 15)
+    data = _data()
+    method.model.eval()
+    right = (method.model(data.inputs).argmax(1) == data.labels).float().mean()
+    assert float(right) > 0.9
+    for ours, theirs in zip(method.model.state_dict().values(), again.model.state_dict().values(), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_resumes_bit_for_bit_from_the_middle_of_an_epoch(name: str, tmp_path: Path) -> None:
+    method, setup = _method(name)
+    batches = [setup.train_set.batch(index) for index in torch.arange(120).split(30)]
+
+    def state_of(method: Method) -> list[Tensor]:
+        save(tmp_path / "state", method.state_dict())
+        return list(load_file(tmp_path / "state").values())
+
+    for epoch in range(2):
+        method.start_epoch(epoch, warm_up=epoch == 0)
+        for batch in batches[:3]:
+            method.step(batch)
+    save(tmp_path / "middle", copy.deepcopy(method.state_dict()))
+    generators = torch.get_rng_state(), setup.generator.get_state()
+    other, elsewhere = _method(name)
+    for current, its in ((method, setup), (other, elsewhere)):
+        if current is other:
+            other.load_state_dict(load(tmp_path / "middle"))
+        torch.set_rng_state(generators[0])
+        its.generator.set_state(generators[1])
+        current.step(batches[3])
+        current.start_epoch(2, warm_up=False)
+        for batch in batches:
+            current.step(batch)
+    for ours, theirs in zip(state_of(method), state_of(other), strict=True):
+        assert torch.equal(ours.nan_to_num(), theirs.nan_to_num())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_batch_of_one_class(name: str) -> None:
+    method, setup = _method(name)
+    index = (setup.train_set.labels == 1).nonzero().squeeze(1)[:8]
+    for epoch in (0, 1):
+        method.start_epoch(epoch, warm_up=epoch == 0)
+        assert torch.tensor(method.step(setup.train_set.batch(index))["loss"]).isfinite()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_trains_with_a_model_that_was_left_in_eval_mode(name: str) -> None:
+    method, setup = _method(name)
+    setup.model.eval()
+    method.start_epoch(0, warm_up=False)
+    assert setup.model.training

@@ -1,0 +1,105 @@
+"""CMW-Net as a method: trusted samples, warm-up, transfer, and a life full of interruptions."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from reweigh.core.batch import Batch
+from reweigh.data import Dataset
+from reweigh.meta_sets import META_SETS
+from reweigh.methods import METHODS
+from reweigh.methods.cmw_net import CMWNet
+from reweigh.methods.setup import Setup
+from reweigh.weighting import ClassAwareNet, Origin, save_weighting
+
+HERE = Path(__file__).parent
+
+
+def loss(outputs: Tensor, labels: Tensor) -> Tensor:
+    return F.cross_entropy(outputs, labels, reduction="none")
+
+
+def _setup(**meta_set: object) -> Setup:
+    torch.manual_seed(0)
+    labels = torch.tensor([0] * 40 + [1] * 20 + [2] * 10)
+    data = Dataset(torch.randn(70, 4) + 3 * F.one_hot(labels, 4), labels, ("a", "b", "c"))
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    generator = torch.Generator().manual_seed(0)
+    trusted = META_SETS["lowest-loss"](per_class=4, **meta_set)
+    return Setup(model, optimizer, data, trusted, loss, None, generator, torch.device("cpu"))
+
+
+def _batch(setup: Setup) -> Batch:
+    return setup.train_set.batch(torch.arange(70))
+
+
+def test_warm_up_is_plain_training() -> None:
+    first, second = _setup(), _setup()
+    plain, reweighted = METHODS["erm"](first), METHODS["cmw-net"](second)
+    for method, setup in ((plain, first), (reweighted, second)):
+        method.start_epoch(0, warm_up=True)
+        method.step(_batch(setup))
+    for ours, theirs in zip(first.model.parameters(), second.model.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+    assert reweighted.sample_weights().isnan().all()
+
+
+def test_weights_are_kept_by_sample() -> None:
+    setup = _setup()
+    method = METHODS["cmw-net"](setup, every=1)
+    method.start_epoch(0, warm_up=False)
+    method.step(setup.train_set.batch(torch.tensor([5, 60])))
+    weights = method.sample_weights()
+    assert weights is not None
+    assert (~weights.isnan()).nonzero().squeeze(1).tolist() == [5, 60]
+
+
+def test_trusted_samples_can_be_withheld_from_training() -> None:
+    setup = _setup(keep=False)
+    method = METHODS["cmw-net"](setup)
+    assert isinstance(method, CMWNet)
+    method.start_epoch(0, warm_up=False)
+    method.step(_batch(setup))
+    chosen = method._trusted.chosen
+    assert len(chosen) == 12
+    assert method.sample_weights().isnan().nonzero().squeeze(1).tolist() == chosen.tolist()
+
+
+def test_mw_net_has_one_curve_and_no_option_for_more() -> None:
+    method = METHODS["mw-net"](_setup())
+    assert isinstance(method, CMWNet)
+    assert method.weighting().num_families == 1
+    assert METHODS["cmw-net"](_setup()).weighting().num_families == 3
+
+
+def test_a_function_from_another_run(tmp_path: Path) -> None:
+    torch.manual_seed(7)
+    learned = ClassAwareNet(3)
+    save_weighting(tmp_path / "w.safetensors", learned, Origin())
+    setup = _setup()
+    method = METHODS["cmw-net"](setup, weighting=str(tmp_path / "w.safetensors"))
+    method.start_epoch(0, warm_up=False)
+    before = loss(setup.model(_batch(setup).inputs), setup.train_set.labels).detach()
+    method.step(_batch(setup))
+    expected = learned(before, 2 - setup.train_set.labels).detach()
+    torch.testing.assert_close(method.sample_weights(), expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_killed_ten_times_and_still_the_same_run(tmp_path: Path) -> None:
+    """SIGKILL at ten random moments, resumed each time: weights and metrics are those of a run left alone."""
+    survival = HERE.parent / "training" / "survival.py"
+    command = [sys.executable, survival, HERE / "training.py", tmp_path, "10", "0", "cmw-net", "8"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    outcome = json.loads(done.stdout)
+    assert len(outcome["kills"]) == 10
+    assert outcome["different"] == []
