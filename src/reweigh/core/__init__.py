@@ -1,1 +1,1 @@
-"""Core: objectives that are linear in the weights of samples, and the step that learns the weights. Needs torch only."""
+"""Core: objectives that are linear in the weights of samples, and the step that learns these. Needs torch only."""

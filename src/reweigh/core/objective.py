@@ -98,5 +98,5 @@ def _as_is(*outputs: Any) -> Any:
 
 
 def mean_loss(loss: Loss, inputs: Any, labels: Tensor) -> MetaObjective:
-    """The average loss on a trusted batch. Paper: the outer objective, Eq. 4."""
+    """The average loss on a trusted batch. Paper: the outer objective, Eq. 5."""
     return lambda forward: loss(call(forward, inputs), labels).mean()

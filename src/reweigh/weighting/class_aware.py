@@ -7,7 +7,7 @@ from torch import Tensor, nn
 class ClassAwareNet(nn.Module):
     """One hidden layer read by one head for each family; CMW-Net, and MW-Net where there is a single family.
 
-        V(L, N) = sigmoid( heads( relu( hidden(L) ) ) )[family of N]            (paper Eq. 5)
+        V(L, N) = sigmoid( heads( relu( hidden(L) ) ) )[family of N]            (paper Eq. 4)
 
     Args:
         num_families: heads; family 0 is the rarest classes. Paper: K.

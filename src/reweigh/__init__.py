@@ -1,0 +1,32 @@
+"""Learn, while training, how much to trust each sample: class-aware meta-weighting for any PyTorch classifier."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reweigh.errors import DataError, DivergedError, ModelError, RecipeError, ReweighError
+    from reweigh.reweighter import Reweighter
+
+__version__ = "0.1.0"
+
+# Public name -> its module. Loaded at first use (PEP 562): ``import reweigh`` stays quick and does not load torch.
+_HOMES = {
+    "DataError": "reweigh.errors",
+    "DivergedError": "reweigh.errors",
+    "ModelError": "reweigh.errors",
+    "RecipeError": "reweigh.errors",
+    "ReweighError": "reweigh.errors",
+    "Reweighter": "reweigh.reweighter",
+}
+
+__all__ = ["DataError", "DivergedError", "ModelError", "RecipeError", "ReweighError", "Reweighter", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'reweigh' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,50 @@
+"""Labels mistaken for those of look-alike classes, by a map from class to class."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+import torch
+from annotated_types import Ge, Le
+from torch import Tensor
+
+from reweigh.bias.biased import Biased, check_labels, chosen, compare
+from reweigh.bias.maps import GivenMap, named, resolved, usual
+
+
+def asymmetric(
+    labels: Tensor,
+    num_classes: int,
+    seed: int,
+    class_names: Sequence[str] | None = None,
+    *,
+    rate: Annotated[float, Ge(0), Le(1)],
+    map: str | GivenMap | None = None,
+) -> Biased:
+    """A share ``rate`` of all labels is sent through the map; classes that it does not name stay as they are.
+
+    So the labels that are really wrong are fewer: on CIFAR-10 with four of ten classes in the map, 0.4 * rate.
+
+    Args:
+        labels: shape (N,).
+        class_names: needed for a map of names.
+        rate: share of each class in the map that is mistaken, on average.
+        map: a name from ``MAPS`` ("cifar10", "cifar100-next", ...), or {from: to} by class name or number;
+            of several classes, {from: [to, to]}, one is drawn. By default the usual map of well-known data.
+
+    Raises:
+        DataError: the map names an unknown class, or the rate is not in [0, 1].
+    """
+    check_labels(labels, num_classes)
+    if map is None:
+        targets = usual(num_classes, class_names)
+    else:
+        targets = named(map, num_classes) if isinstance(map, str) else resolved(map, num_classes, class_names)
+    generator = np.random.default_rng(seed)
+    where = torch.from_numpy(chosen(len(labels), rate, generator))
+    draws = torch.from_numpy(generator.random(len(where)))
+    after = labels.clone()
+    for source, choices in targets.items():
+        here = labels[where] == source
+        after[where[here]] = torch.tensor(choices)[(draws[here] * len(choices)).long()]
+    return compare(labels, after, num_classes)

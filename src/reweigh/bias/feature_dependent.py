@@ -1,0 +1,135 @@
+"""Labels mistaken where the input is ambiguous: noise by the margin between two class posteriors (PMD of PLC)."""
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+from annotated_types import Ge, Le
+from torch import Tensor
+
+from reweigh.bias.biased import Biased, check_labels, check_share, compare
+from reweigh.errors import DataError
+
+# Probability of a mistake for a margin d between the posteriors of the two classes. Paper: tau, Types I, II, III.
+MISTAKE: dict[str, Callable[[Tensor], Tensor]] = {
+    "I": lambda d: 0.5 - 0.5 * d**2,
+    "II": lambda d: 1 - d**3,
+    "III": lambda d: 1 - (d**3 + d**2 + d) / 3,
+}
+Kind = Literal["I", "II", "III"]
+
+
+def feature_dependent(
+    labels: Tensor,
+    num_classes: int,
+    seed: int,
+    posteriors: Tensor | None = None,
+    *,
+    rate: Annotated[float, Ge(0), Le(1)],
+    kind: Kind,
+) -> Biased:
+    """The label becomes the likeliest class, or the second likeliest with a probability that falls with their margin.
+
+    As PLC generates it: the likeliest class is kept with probability min(1, (1 - mistake(margin)) / factor), whatever
+    the given label. So the mistakes of the posteriors are noise too, and no rate below theirs can be had.
+
+    Args:
+        labels: shape (N,), held for true.
+        posteriors: shape (N, C), rows sum to one; of a well-trained network, or ``probe.out_of_fold``.
+        rate: share of wrong labels; the factor is chosen to give it on average. Paper: 0.35 and 0.70.
+        kind: how the probability of a mistake falls with the margin.
+
+    Raises:
+        DataError: the posteriors do not fit, or no factor gives the rate; the message has the range.
+    """
+    posteriors = checked(labels, num_classes, posteriors, rate, kind)
+    (first, second), (likeliest, rival) = (part.T for part in posteriors.topk(2, dim=1))
+    certain = 1 - MISTAKE[kind](first - second)
+
+    def keep(log_factor: float) -> Tensor:
+        return (certain / np.exp(log_factor)).clamp(0, 1)
+
+    def expected(log_factor: float) -> float:
+        kept = keep(log_factor)
+        return float((kept * (likeliest != labels) + (1 - kept) * (rival != labels)).mean())
+
+    kept = keep(bisect(expected, rate, "give better posteriors, or use 'feature-dependent-rival'"))
+    draws = torch.from_numpy(np.random.default_rng(seed).random(len(labels)))
+    return compare(labels, torch.where(draws < kept, likeliest, rival), num_classes)
+
+
+def feature_dependent_rival(
+    labels: Tensor,
+    num_classes: int,
+    seed: int,
+    posteriors: Tensor | None = None,
+    *,
+    rate: Annotated[float, Ge(0), Le(1)],
+    kind: Kind,
+) -> Biased:
+    """The label becomes its likeliest rival with a probability that falls with the margin between the two.
+
+    Starts from the given label instead of the likeliest class, and scales the mistake instead of the certainty:
+    min(1, factor * mistake(margin)). So any rate can be had even with a weak probe; a sample that the posteriors
+    hold for the rival counts as margin 0. Where posteriors agree with the labels this is what the paper's text says.
+
+    Args:
+        labels: shape (N,), held for true.
+        posteriors: shape (N, C), rows sum to one.
+        rate: share of wrong labels; the factor is chosen to give it on average.
+        kind: how the probability of a mistake falls with the margin.
+
+    Raises:
+        DataError: the posteriors do not fit, or no factor gives the rate; the message has the range.
+    """
+    posteriors = checked(labels, num_classes, posteriors, rate, kind)
+    own = posteriors.gather(1, labels[:, None]).squeeze(1)
+    others = posteriors.scatter(1, labels[:, None], -1.0)
+    of_rival, rival = others.max(1)
+    mistake = MISTAKE[kind]((own - of_rival).clamp_min(0))
+
+    def flip(log_factor: float) -> Tensor:
+        return (np.exp(log_factor) * mistake).clamp(0, 1)
+
+    flipping = flip(bisect(lambda log_factor: float(flip(log_factor).mean()), rate, "give less certain posteriors"))
+    draws = torch.from_numpy(np.random.default_rng(seed).random(len(labels)))
+    return compare(labels, torch.where(draws < flipping, rival, labels), num_classes)
+
+
+def checked(labels: Tensor, num_classes: int, posteriors: Tensor | None, rate: float, kind: str) -> Tensor:
+    """The posteriors in double precision, if all arguments are sound."""
+    check_labels(labels, num_classes)
+    check_share("rate", rate)
+    if kind not in MISTAKE:
+        raise DataError(f"kind: {kind!r} is none; there are: {', '.join(MISTAKE)}")
+    if posteriors is None:
+        raise DataError("posteriors: feature-dependent noise needs them; give a tensor (N, C) or use probe.out_of_fold")
+    if num_classes < 2 or posteriors.shape != (len(labels), num_classes):
+        raise DataError(
+            f"posteriors: shape {tuple(posteriors.shape)}; allowed is ({len(labels)}, {num_classes}), 2 classes or more"
+        )
+    posteriors = posteriors.double()
+    wrong = ~((posteriors >= 0).all(1) & ((posteriors.sum(1) - 1).abs() < 1e-3))  # NaN is wrong too
+    if wrong.any():
+        row = int(wrong.nonzero()[0])
+        raise DataError(
+            f"posteriors: {int(wrong.sum())} rows are no probabilities, the first is row {row}; take a softmax"
+        )
+    return posteriors
+
+
+def bisect(expected: Callable[[float], float], rate: float, remedy: str) -> float:
+    """The log of the factor at which ``expected`` is ``rate``; it rises with the factor.
+
+    Raises:
+        DataError: the rate lies outside what any factor can give.
+    """
+    low, high = -50.0, 50.0
+    least, most = expected(low), expected(high)
+    if not least - 1e-9 <= rate <= most + 1e-9:
+        raise DataError(f"rate: {rate} cannot be had from these posteriors, only {least:.3f} to {most:.3f}; {remedy}")
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if expected(middle) < rate else (low, middle)
+    return high

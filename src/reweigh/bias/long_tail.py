@@ -1,0 +1,66 @@
+"""Fewer and fewer samples from class to class: a long tail cut from balanced data."""
+
+from typing import Annotated
+
+import numpy as np
+import torch
+from annotated_types import Ge, Gt
+from torch import Tensor
+
+from reweigh.bias.biased import Biased, check_labels, compare
+from reweigh.errors import DataError
+
+
+def long_tail(
+    labels: Tensor,
+    num_classes: int,
+    seed: int,
+    *,
+    imbalance_factor: Annotated[float, Ge(1)],
+    largest: Annotated[int, Gt(0)] | None = None,
+) -> Biased:
+    """Keep int(largest * imbalance_factor^(-c / (C - 1))) samples of class c, chosen at random.
+
+    Labels stay as they are; class 0 becomes the largest and the last class the smallest.
+
+    Args:
+        labels: shape (N,).
+        imbalance_factor: size of the largest class over that of the smallest. Paper: 1 to 200.
+        largest: size of class 0; as large as the data allow by default (CIFAR-10: 5000).
+
+    Raises:
+        DataError: the factor is below 1, or a class has fewer samples than its place in the tail asks for.
+    """
+    check_labels(labels, num_classes)
+    if not 1 <= imbalance_factor < float("inf"):
+        raise DataError(f"imbalance_factor: {imbalance_factor} is not a factor of a tail; give a number from 1 on")
+    available = torch.bincount(labels, minlength=num_classes).tolist()
+    if 0 in available:
+        empty = [str(c) for c, size in enumerate(available) if size == 0]
+        raise DataError(f"labels: no samples of class {', '.join(empty)}; a tail needs some of each class")
+    shares = [(1 / imbalance_factor) ** (c / max(num_classes - 1, 1)) for c in range(num_classes)]
+    if largest is None:
+        largest = min(int(size / share + 1e-9) for size, share in zip(available, shares, strict=True))
+    wanted = [int(largest * share) for share in shares]
+    check_tail(wanted, available, imbalance_factor)
+    order = torch.from_numpy(np.random.default_rng(seed).permutation(len(labels)))
+    kept = [order[labels[order] == c][:size] for c, size in enumerate(wanted)]
+    index = torch.cat(kept).sort().values
+    return compare(labels[index], labels[index].clone(), num_classes, index)
+
+
+def check_tail(wanted: list[int], available: list[int], imbalance_factor: float) -> None:
+    """Raise a DataError that names each class which cannot have its wanted size."""
+    short = [
+        f"class {c} has {there} of {size}"
+        for c, (size, there) in enumerate(zip(wanted, available, strict=True))
+        if size > there
+    ]
+    if short:
+        raise DataError(f"largest: {', '.join(short)} samples wanted; make it smaller, or leave it out to fit the data")
+    if wanted and min(wanted) < 1:
+        empty = [str(c) for c, size in enumerate(wanted) if size < 1]
+        raise DataError(
+            f"imbalance_factor: a tail of {imbalance_factor:g} from {wanted[0]} samples leaves none of class "
+            f"{', '.join(empty)}; it is longer than the data. Allowed is up to {wanted[0]}"
+        )

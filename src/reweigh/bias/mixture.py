@@ -1,0 +1,56 @@
+"""Several biases one after the other, judged against the labels before the first."""
+
+import inspect
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from reweigh.bias.biased import Biased, check_labels, compare
+
+
+def apply(
+    biases: Sequence[Callable[..., Biased]],
+    labels: Tensor,
+    num_classes: int,
+    seed: int | Sequence[int],
+    class_names: Sequence[str] | None = None,
+    posteriors: Tensor | Callable[[Tensor, Tensor], Tensor] | None = None,
+) -> Biased:
+    """Run biases in sequence, each on what the one before has left.
+
+    Args:
+        biases: members of ``BIASES`` with their options bound: ``partial(symmetric, rate=0.4)``.
+        labels: shape (N,), the labels to start from.
+        seed: one for all, of which each bias gets a stream of its own; or one a bias.
+        class_names: for a map of names.
+        posteriors: for feature-dependent noise; shape (N, C), or a function (index, labels) -> (n, C) that is asked
+            for the samples which remain and their labels at that point, only if a bias needs it.
+
+    Returns:
+        Biased: flipped, rate and transition relative to ``labels``, whatever happened in between.
+    """
+    check_labels(labels, num_classes)
+    index = torch.arange(len(labels))
+    after, replaced = labels, None
+    seeds = [stream(seed, place) for place in range(len(biases))] if isinstance(seed, int) else seed
+    for bias, its_seed in zip(biases, seeds, strict=True):
+        supplied = {}  # a bias names in its signature what else it has to know
+        wanted = inspect.signature(bias).parameters
+        if "class_names" in wanted:
+            supplied["class_names"] = class_names
+        if "posteriors" in wanted and posteriors is not None:
+            supplied["posteriors"] = posteriors[index] if isinstance(posteriors, Tensor) else posteriors(index, after)
+        step = bias(after, num_classes, its_seed, **supplied)
+        index, after = index[step.index], step.labels
+        if replaced is not None:
+            replaced = replaced[step.index]
+        if step.replaced is not None:
+            replaced = step.replaced if replaced is None else replaced | step.replaced
+    return compare(labels[index], after, num_classes, index, replaced)
+
+
+def stream(seed: int, place: int) -> int:
+    """A seed for the bias at ``place``: the given one for the first, unrelated ones for the others."""
+    return seed if place == 0 else int(np.random.SeedSequence([seed, place]).generate_state(1)[0])

@@ -1,0 +1,45 @@
+"""Labels replaced at random, whatever the class: the two things that "40 % symmetric noise" may mean."""
+
+from typing import Annotated
+
+import numpy as np
+import torch
+from annotated_types import Ge, Le
+from torch import Tensor
+
+from reweigh.bias.biased import Biased, check_labels, chosen, compare
+
+
+def symmetric(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[float, Ge(0), Le(1)]) -> Biased:
+    """A share ``rate`` of the labels is drawn anew from ALL classes, the true one included.
+
+    So the labels that are really wrong are fewer: rate * (1 - 1/C). Used by the paper, DivideMix, ELR.
+
+    Args:
+        labels: shape (N,).
+        rate: share of labels drawn anew. Paper: 0.2 to 0.8.
+    """
+    check_labels(labels, num_classes)
+    generator = np.random.default_rng(seed)
+    where = chosen(len(labels), rate, generator)
+    after = labels.clone()
+    after[torch.from_numpy(where)] = torch.from_numpy(generator.integers(num_classes, size=len(where)))
+    return compare(labels, after, num_classes)
+
+
+def symmetric_others(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[float, Ge(0), Le(1)]) -> Biased:
+    """A share ``rate`` of the labels is replaced by one of the OTHER classes: ``rate`` is the share of wrong labels.
+
+    Used by PLC, on top of feature-dependent noise, and by most work on noise estimation.
+
+    Args:
+        labels: shape (N,).
+        rate: share of wrong labels.
+    """
+    check_labels(labels, num_classes)
+    generator = np.random.default_rng(seed)
+    where = torch.from_numpy(chosen(len(labels), rate, generator))
+    shift = torch.from_numpy(generator.integers(1, max(num_classes, 2), size=len(where)))
+    after = labels.clone()
+    after[where] = (labels[where] + shift) % num_classes
+    return compare(labels, after, num_classes)

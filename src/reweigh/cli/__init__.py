@@ -1,0 +1,5 @@
+"""The command line: one verb a file."""
+
+from reweigh.cli.app import main
+
+__all__ = ["main"]

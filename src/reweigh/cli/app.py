@@ -1,0 +1,81 @@
+"""The command ``reweigh``: its verbs, and how the user is told what went wrong."""
+
+import logging
+import warnings
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from reweigh import __version__
+from reweigh.cli.compare import compare
+from reweigh.cli.list import list_members
+from reweigh.cli.show import show
+from reweigh.cli.train import train
+from reweigh.errors import ReweighError
+
+
+class Verbs(TyperGroup):
+    """Tells errors that the user can mend in one message; exits 2 after them and 130 after Ctrl-C."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, sorted(args, key=lambda arg: arg != "--debug"))  # it may follow the verb too
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (ReweighError, OSError) as error:
+            if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
+                raise
+            typer.echo(f"{type(error).__name__}: {error}", err=True)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt as interruption:
+            typer.echo(str(interruption) or "interrupted", err=True)  # training says how to resume
+            raise typer.Exit(130) from None
+
+
+app = typer.Typer(
+    cls=Verbs,
+    help="Learn, while training, how much to trust each sample; train robust classifiers on biased data.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"reweigh {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Options of all verbs."""
+
+
+app.command("train")(train)
+app.command("compare")(compare)
+app.command("list")(list_members)
+app.command("show")(show)
+
+
+class Notes(logging.Handler):
+    """Writes what the library has to say to wherever standard error is now; a progress bar moves it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        typer.echo(record.getMessage(), err=True)
+
+
+def main() -> None:
+    """Run the command line."""
+    logger = logging.getLogger("reweigh")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(Notes())
+    warnings.showwarning = lambda message, *_: typer.echo(f"warning: {message}", err=True)
+    app()

@@ -1,0 +1,55 @@
+"""Draw the learned weighting in the terminal: weight against loss, one curve a family."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+COLORS = ("red", "green", "blue", "magenta", "cyan", "yellow")
+
+
+def draw(
+    curves: Sequence[Sequence[float]], labels: Sequence[str], max_loss: float, height: int = 11, width: int = 60
+) -> "Text":
+    """A plot of characters; a curve is drawn with its own letter and color, so it can be read without colors.
+
+    Where curves meet, the letter of the first is shown.
+
+    Args:
+        curves: of each family, the weights at evenly spaced losses from 0 to ``max_loss``; at least two of them.
+        labels: of each family, for the legend.
+    """
+    from rich.text import Text
+
+    top = max(1.0, *(max(curve) for curve in curves))
+    grid: list[list[int | None]] = [[None] * width for _ in range(height)]
+    for family in reversed(range(len(curves))):  # the first family is drawn last, on top
+        for column in range(width):
+            weight = at(curves[family], column / (width - 1))
+            row = round((1 - min(max(weight / top, 0.0), 1.0)) * (height - 1))
+            grid[row][column] = family
+    text = Text("weight\n")
+    for row, cells in enumerate(grid):
+        share = top * (1 - row / (height - 1))
+        text.append(f"{share:5.2f} ┤" if row % 5 == 0 else "      │")
+        for family in cells:
+            text.append(" " if family is None else letter(family), COLORS[(family or 0) % len(COLORS)])
+        text.append("\n")
+    text.append("      └" + "─" * width + "\n")
+    text.append("       0" + f"{max_loss:.3g}".rjust(width - 1) + "  loss\n")
+    for family, label in enumerate(labels):
+        text.append("  ").append(letter(family), COLORS[family % len(COLORS)]).append(f"  {label}\n")
+    return text
+
+
+def at(curve: Sequence[float], share: float) -> float:
+    """The height of a curve at a share of its length, between its points on a straight line."""
+    place = share * (len(curve) - 1)
+    left = min(int(place), len(curve) - 2)
+    return curve[left] + (place - left) * (curve[left + 1] - curve[left])
+
+
+def letter(family: int) -> str:
+    """The letter that draws a family: a, b, c, ..."""
+    return chr(ord("a") + family % 26)

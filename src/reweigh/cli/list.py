@@ -1,0 +1,61 @@
+"""``reweigh list``: what there is to choose from, read from the tables themselves."""
+
+import inspect
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reweigh.cli.complete import table_names
+from reweigh.errors import RecipeError
+from reweigh.names import suggestion
+from reweigh.recipes.tables import members
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def list_members(
+    what: Annotated[
+        str | None, typer.Argument(help="One table; all of them if left away.", autocompletion=table_names)
+    ] = None,
+) -> None:
+    """List methods, engines, recipes and all else.
+
+    Each with a sentence about it, and its options with their defaults.
+    """
+    from reweigh.cli.printing import show_table
+
+    names = table_names("")
+    if what is not None and what not in names:
+        raise RecipeError(f"no list of {what!r}; there are: {', '.join(names)}.{suggestion(what, names)}")
+    for name in names if what is None else [what]:
+        if name == "recipes":
+            show_table(name, ["name", "what it is"], _recipes())
+        else:
+            rows = [_member(key, part) for key, part in members(name).items()]
+            show_table(name, ["name", "what it is", "options"], rows)
+
+
+def _recipes() -> list[list[str]]:
+    from reweigh.recipes.shipped import about, shipped
+
+    return [[name, about(path)] for name, path in shipped().items()]
+
+
+def _member(name: str, part: "Callable[..., Any]") -> list[str]:
+    return [name, first_sentence(part), ", ".join(_options(part))]
+
+
+def first_sentence(part: object) -> str:
+    """What a member says of itself: the first paragraph of its docstring, on one line."""
+    return " ".join((inspect.getdoc(part) or "").partition("\n\n")[0].split())
+
+
+def _options(part: "Callable[..., Any]") -> list[str]:
+    parameters = [p for p in inspect.signature(part).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    return [p.name if p.default is p.empty else f"{p.name}={_value(p.default)}" for p in parameters]
+
+
+def _value(default: Any) -> str:
+    return "none" if default is None else json.dumps(default, default=str)

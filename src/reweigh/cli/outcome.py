@@ -1,0 +1,93 @@
+"""Tell what a run came to: its numbers, the learned curves, and where to look next."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from reweigh.cli.curves import draw
+from reweigh.cli.printing import console, show_table
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from reweigh.families import Families
+    from reweigh.recipes.perform import Outcome
+
+
+def show_outcome(outcome: "Outcome") -> None:
+    """Print the end of ``reweigh train``."""
+    out = console()
+    last, best = outcome.result.last, outcome.result.best
+    tests = [name for name in last if name.startswith("test_")]
+    rows = [[plain(name), percent(last[name]), percent(best[name])] for name in tests]
+    title = f"{outcome.recipe.method.name} on {outcome.recipe.data.name}"
+    show_table(title, ["test", f"last epoch ({last['epoch']})", f"best epoch ({best['epoch']})"], rows, True)
+    if found := trust(outcome):
+        out.print(found + "\n")
+    if curves := learned_curves(outcome):
+        out.print(curves)
+    out.print(f"Run folder: {outcome.run.path}")
+    if outcome.run.samples.exists():
+        out.print(f"Next: the samples of least weight in {outcome.run.samples} are the labels to look at first.")
+
+
+def learned_curves(outcome: "Outcome") -> "Text | None":
+    """The weight that each family gives to a loss; None for a method that learns none."""
+    import torch
+
+    from reweigh.families import by_size
+    from reweigh.recipes.perform import learned_weighting
+
+    weighting = learned_weighting(outcome.assembly.method)
+    if weighting is None:
+        return None
+    train_set = outcome.assembly.splits.train
+    max_loss = 3 * math.log(train_set.num_classes)  # a pure guess has a loss of log(num_classes); see well beyond it
+    device = next(weighting.parameters()).device
+    losses = torch.linspace(0, max_loss, 121, device=device)
+    with torch.no_grad():
+        curves = [
+            weighting(losses, torch.full((len(losses),), family, device=device)).tolist()
+            for family in range(weighting.num_families)
+        ]
+    families = by_size(train_set.class_sizes, weighting.num_families)
+    return draw(
+        curves, [family_label(train_set.class_names, families, place) for place in range(len(curves))], max_loss
+    )
+
+
+def family_label(class_names: Sequence[str], families: "Families", family: int) -> str:
+    """What a family is: how large its classes are, and which."""
+    if families.num_families == 1:
+        return "all classes"
+    if family >= families.num_families:
+        return "no class"
+    names = [name for name, its in zip(class_names, families.of_class.tolist(), strict=True) if its == family]
+    listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    word = "class" if len(names) == 1 else "classes"
+    return f"{word} of about {families.centers[family]:.0f} samples: {listed}"
+
+
+def trust(outcome: "Outcome") -> str | None:
+    """How the weights of right and wrong labels differ, where it is known which are wrong."""
+    weights, train_set = outcome.assembly.method.sample_weights(), outcome.assembly.splits.train
+    if weights is None or train_set.true_labels is None:
+        return None
+    wrong = train_set.labels != train_set.true_labels
+    if not wrong.any() or wrong.all():
+        return None
+    right_mean, wrong_mean = (weights[mask].nanmean().item() for mask in (~wrong, wrong))
+    return (
+        f"{wrong.double().mean():.0%} of the training labels are wrong; "
+        f"mean weight of right labels {right_mean:.2f}, of wrong ones {wrong_mean:.2f}"
+    )
+
+
+def plain(name: str) -> str:
+    """A number's name in words."""
+    return name.removeprefix("test_").replace("_", " ")
+
+
+def percent(share: float) -> str:
+    """A share in percent, to two decimals."""
+    return f"{100 * share:.2f}"

@@ -1,0 +1,148 @@
+"""NumPy arrays and torch tensors, in memory or from ``.npz`` and ``.npy`` files."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from reweigh.data.checks import check, check_samples, listed
+from reweigh.data.dataset import Dataset
+from reweigh.data.labels import encode
+from reweigh.data.normalize import standardize_like
+from reweigh.errors import DataError
+
+INPUT_KEYS = ("inputs", "X", "x", "images", "features", "data")
+LABEL_KEYS = ("labels", "y", "Y", "targets", "target", "label")
+
+
+def from_arrays(
+    inputs: Any,
+    labels: Any,
+    *,
+    class_names: Sequence[str] | None = None,
+    true_labels: Any = None,
+    normalize: Callable[[Tensor], Tensor] | None = None,
+    what: str = "arrays",
+) -> Dataset:
+    """A dataset from anything that NumPy or torch can see as arrays; the inputs are not copied if they fit as they are.
+
+    Args:
+        inputs: features (N, D), or images (N, H, W), (N, C, H, W) or (N, H, W, C); bytes stay, numbers become float32.
+        labels: N numbers or names.
+        class_names: otherwise the distinct labels. Of given classes some may have no samples, as in a test set.
+        true_labels: N numbers or names, where they are known.
+        normalize: otherwise mean 0 and deviation 1 by channel or by feature.
+        what: how messages call the data.
+
+    Raises:
+        DataError: with every mistake in labels and inputs.
+    """
+    numbers, names = encode(labels, class_names, f"{what}: labels")
+    tensor = channels_first(as_tensor(inputs, what))
+    dataset = Dataset(
+        tensor,
+        numbers,
+        names,
+        true_labels=None if true_labels is None else encode(true_labels, names, f"{what}: true labels")[0],
+    )
+    (check if class_names is None else check_samples)(dataset, what)
+    return Dataset(tensor, numbers, names, dataset.true_labels, normalize or standardize_like(tensor))
+
+
+def as_tensor(inputs: Any, what: str) -> Tensor:
+    """Bytes as bytes, numbers as float32.
+
+    Raises:
+        DataError: the array holds no numbers, or a number a sample instead of several.
+    """
+    tensor = inputs
+    if not isinstance(inputs, Tensor):
+        try:
+            array = np.asarray(inputs)
+        except ValueError as error:  # rows of different lengths
+            raise DataError(f"{what}: inputs are no array ({error}); give each sample the same shape") from None
+        if array.dtype.kind not in "biuf":
+            raise DataError(
+                f"{what}: inputs of type {array.dtype}; give numbers, or read texts and categories as a table"
+            )
+        if array.dtype != np.uint8:
+            array = array.astype(np.float32, copy=False)
+        if not array.flags.writeable:  # torch warns of tensors on memory that must not be written
+            array = array.copy()
+        tensor = torch.from_numpy(np.ascontiguousarray(array))
+    if tensor.ndim < 2:
+        raise DataError(f"{what}: inputs of shape {tuple(tensor.shape)}; give (N, D) features or (N, C, H, W) images")
+    return tensor if tensor.dtype == torch.uint8 else tensor.float()
+
+
+def channels_first(inputs: Tensor) -> Tensor:
+    """Gray images get a channel, and channels at the end move to the front; anything else stays."""
+    if inputs.ndim == 3 and inputs.dtype == torch.uint8:
+        return inputs[:, None]
+    if inputs.ndim == 4 and inputs.shape[1] not in (1, 3, 4) and inputs.shape[3] in (1, 3, 4):
+        return inputs.permute(0, 3, 1, 2).contiguous()
+    return inputs
+
+
+def read_arrays(
+    path: str | Path,
+    labels: Any = None,
+    *,
+    inputs: str | None = None,
+    label: str | None = None,
+    class_names: Sequence[str] | None = None,
+) -> Dataset:
+    """A dataset from a ``.npz`` with inputs and labels, or from a ``.npy`` of inputs with labels from elsewhere.
+
+    Args:
+        labels: N numbers or names; needed for a ``.npy``, otherwise in place of those in the file.
+        inputs: name of the inputs in a ``.npz``; otherwise one of ``INPUT_KEYS``.
+        label: name of the labels in a ``.npz``; otherwise one of ``LABEL_KEYS``.
+
+    Raises:
+        DataError: the file is broken, lacks an array, or holds pickled objects.
+    """
+    path = Path(path)
+    found = load(path)
+    if isinstance(found, np.ndarray):
+        if labels is None:
+            raise DataError(f"{path}: inputs without labels; give a label file too, or store both in one .npz")
+        return from_arrays(found, labels, class_names=class_names, what=str(path))
+    if class_names is None and "class_names" in found:
+        class_names = [str(name) for name in found["class_names"]]
+    return from_arrays(
+        pick(found, inputs, INPUT_KEYS, "inputs", path),
+        pick(found, label, LABEL_KEYS, "labels", path) if labels is None else labels,
+        class_names=class_names,
+        true_labels=found.get("true_labels"),
+        what=str(path),
+    )
+
+
+def load(path: Path) -> np.ndarray | dict[str, np.ndarray]:
+    """The array of a ``.npy`` or all arrays of a ``.npz``; nothing is unpickled."""
+    try:
+        with open(path, "rb") as file:
+            found = np.load(file, allow_pickle=False)
+            return found if isinstance(found, np.ndarray) else {key: found[key] for key in found.files}
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file") from None
+    except Exception as error:  # zipfile, zlib, struct and numpy all have their own for a broken file
+        remedy = (
+            "store plain numbers or texts instead of objects"
+            if "pickle" in str(error)
+            else "write or copy the file again"
+        )
+        raise DataError(f"{path}: cannot be read as a NumPy file ({error}); {remedy}") from error
+
+
+def pick(found: dict[str, np.ndarray], wanted: str | None, usual: Sequence[str], what: str, path: Path) -> np.ndarray:
+    """The array called ``wanted``, or the first with a usual name."""
+    for key in (wanted,) if wanted else usual:
+        if key in found:
+            return found[key]
+    names = repr(wanted) if wanted else f"one of {', '.join(usual)}"
+    raise DataError(f"{path}: no {what} called {names}; the file has: {listed(found)}. Name the array to use")

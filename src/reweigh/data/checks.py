@@ -1,0 +1,113 @@
+"""Is a dataset fit to train on? All mistakes in one error, before any training."""
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from reweigh.data.dataset import Dataset, Inputs
+from reweigh.errors import DataError
+
+SHOWN = 5  # of many wrong rows, this many are named
+
+
+def check(dataset: Dataset, what: str = "data") -> Dataset:
+    """The dataset itself, if it is fit to train on: sound samples, two classes or more, none of them empty.
+
+    Inputs that are not in memory are not read; their reader has to see to them.
+
+    Args:
+        what: how the message calls the dataset ("training set").
+
+    Raises:
+        DataError: with every mistake found in labels and inputs.
+    """
+    raise_all([*sample_mistakes(dataset), *class_mistakes(dataset)], what)
+    return dataset
+
+
+def check_samples(dataset: Dataset, what: str = "data") -> Dataset:
+    """The dataset itself, if its samples are sound; classes may be empty, as in a test set.
+
+    Raises:
+        DataError: with every mistake found in labels and inputs.
+    """
+    raise_all(sample_mistakes(dataset), what)
+    return dataset
+
+
+def raise_all(mistakes: Sequence[str], what: str) -> None:
+    """Raise one DataError with all ``mistakes``; nothing if there are none."""
+    if len(mistakes) == 1:
+        raise DataError(f"{what}: {mistakes[0]}")
+    if mistakes:
+        raise DataError(f"{what}: {len(mistakes)} mistakes\n" + "\n".join(f"  - {mistake}" for mistake in mistakes))
+
+
+def sample_mistakes(dataset: Dataset) -> list[str]:
+    """What is wrong with single samples: labels of a wrong kind or out of range, inputs that are no numbers."""
+    labels = dataset.labels
+    if labels.ndim != 1 or labels.dtype != torch.int64:
+        return [f"labels: shape {tuple(labels.shape)} of {labels.dtype}; give one int64 a sample, shape (N,)"]
+    if len(labels) == 0:
+        return ["labels: there are no samples"]
+    mistakes = range_mistakes(labels, dataset.num_classes, "labels")
+    if dataset.true_labels is not None:
+        if len(dataset.true_labels) != len(labels):
+            mistakes.append(f"true labels: {len(dataset.true_labels)} for {len(labels)} labels; give one a sample")
+        mistakes += range_mistakes(dataset.true_labels, dataset.num_classes, "true labels")
+    return mistakes + input_mistakes(dataset.inputs, len(labels))
+
+
+def class_mistakes(dataset: Dataset) -> list[str]:
+    """One class only, or classes without samples; nothing can be said of labels that are no class numbers."""
+    labels, names = dataset.labels, dataset.class_names
+    if labels.ndim != 1 or labels.dtype != torch.int64 or len(labels) == 0:
+        return []
+    present = set(labels.unique().tolist())
+    if len(present) == 1:
+        only = present.pop()
+        name = names[only] if 0 <= only < len(names) else only
+        return [f"labels: all {len(labels)} are of one class, {name!r}; a classifier needs two or more"]
+    absent = [name for number, name in enumerate(names) if number not in present]
+    if not absent:
+        return []
+    return [
+        f"labels: no samples of {listed(map(repr, absent))} (of {len(names)} classes); "
+        "add some, or leave the class out of the class names"
+    ]
+
+
+def range_mistakes(labels: Tensor, num_classes: int, what: str) -> list[str]:
+    """Labels below 0 or beyond the last class, with their rows."""
+    rows = ((labels < 0) | (labels >= num_classes)).nonzero().flatten().tolist()
+    if not rows:
+        return []
+    wrong = (f"{int(labels[row])} (row {row})" for row in rows)
+    return [
+        f"{what}: {len(rows)} outside 0..{num_classes - 1}: {listed(wrong)}; "
+        "number the classes from 0, or name more classes"
+    ]
+
+
+def input_mistakes(inputs: Inputs, num_labels: int) -> list[str]:
+    """Inputs that do not match the labels in number, or hold NaN or infinity, with their rows."""
+    mistakes = []
+    if len(inputs) != num_labels:
+        mistakes.append(f"inputs: {len(inputs)} for {num_labels} labels; give one label a sample")
+    if isinstance(inputs, Tensor) and inputs.is_floating_point():
+        for trouble, found in (("NaN", inputs.isnan()), ("infinite", inputs.isinf())):
+            rows = found.flatten(1).any(1).nonzero().flatten().tolist()
+            if rows:
+                mistakes.append(
+                    f"inputs: {trouble} in {len(rows)} of {len(inputs)} samples: rows {listed(rows)}; "
+                    "fill these values or drop the rows"
+                )
+    return mistakes
+
+
+def listed(items: Iterable[object]) -> str:
+    """The first few items, and how many more there are."""
+    items = [str(item) for item in items]
+    more = len(items) - SHOWN
+    return ", ".join(items[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,95 @@
+"""The user's own data as a dataset that a recipe can name, split into a training and a test part."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import torch
+from annotated_types import Gt, Lt
+from torch import Tensor
+
+from reweigh.data.dataset import Dataset, Reading, Splits
+from reweigh.data.encoding import fit_encoding
+from reweigh.data.frames import SUFFIXES, read_frame
+from reweigh.data.normalize import Standardize, standardize_like
+from reweigh.data.read import has_test_part, read
+from reweigh.data.subsets import stratified
+
+
+def files(
+    root: Path,
+    *,
+    path: str,
+    test: str | None = None,
+    test_fraction: Annotated[float, Gt(0), Lt(1)] = 0.2,
+    split_seed: int = 0,
+    label: str | None = None,
+    labels: str | None = None,
+    true_label: str | None = None,
+    size: int | None = None,
+) -> Splits:
+    """Your own data: a folder of images, a table, arrays, IDX or CIFAR files.
+
+    Whatever is fitted (mean and deviation, the encoding of a table) is fitted to the training part alone.
+
+    Args:
+        root: what the paths are relative to.
+        path: the data, in any form that ``read`` knows.
+        test: the data to judge on, in the same form; otherwise the test part of ``path`` if there is one, or a share.
+        test_fraction: that share, the same of each class.
+        split_seed: which samples these are.
+        label: the column of a table, or the array of a ``.npz``, that holds the labels.
+        labels: a label file for the samples of ``path``.
+        true_label: the column of a table that holds true labels.
+        size: height and width to resize images to.
+
+    Raises:
+        DataError: the data cannot be read.
+    """
+    source = Path(root, path)
+    label_file = None if labels is None else Path(root, labels)
+    train = read(source, label=label, labels=label_file, true_label=true_label, size=size)
+    if test is None and not has_test_part(source):
+        if source.name.endswith(SUFFIXES):
+            return split_table(train, source, test_fraction, split_seed)
+        return split(train, test_fraction, split_seed)
+    judged = read(
+        source if test is None else Path(root, test),
+        split="train" if test is not None else "test",
+        label=label,
+        true_label=true_label,
+        size=size,
+        class_names=train.class_names,
+        encoding=train.reading.encoding,
+    )
+    return Splits(train, replace(judged, normalize=train.normalize))
+
+
+def split(dataset: Dataset, test_fraction: float, seed: int) -> Splits:
+    """A training and a test part with the same share of each class, normalized by the training part."""
+    kept, held_out = rows(dataset.labels, test_fraction, seed)
+    train, test = dataset.subset(kept), dataset.subset(held_out)
+    if isinstance(dataset.normalize, Standardize) and isinstance(train.inputs, Tensor):
+        normalize = standardize_like(train.inputs)
+        return Splits(replace(train, normalize=normalize), replace(test, normalize=normalize))
+    return Splits(train, test)
+
+
+def split_table(whole: Dataset, path: Path, test_fraction: float, seed: int) -> Splits:
+    """Likewise of a table, encoded by the training part."""
+    frame = read_frame(path)[[column.name for column in whole.reading.encoding.columns]]
+    parts, encoding = [], None
+    for places in rows(whole.labels, test_fraction, seed):
+        features = frame.iloc[places.tolist()]
+        encoding = encoding or fit_encoding(features, what=str(path))
+        reading = Reading(missing=encoding.missing(features), encoding=encoding)
+        parts.append(replace(whole.subset(places), inputs=encoding.apply(features), reading=reading))
+    return Splits(*parts)
+
+
+def rows(labels: Tensor, test_fraction: float, seed: int) -> tuple[Tensor, Tensor]:
+    """Places of the training and of the test samples, each in order."""
+    held_out = stratified(labels, max(1, round(test_fraction * len(labels))), seed)
+    kept = torch.ones(len(labels), dtype=torch.bool)
+    kept[held_out] = False
+    return kept.nonzero().squeeze(1), held_out

@@ -1,0 +1,124 @@
+"""What was found in a dataset, and the likely trouble with it in words."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reweigh.data.checks import listed
+
+FEW = 10  # samples of a class; a meta set takes about so many of each
+LONG_TAIL = 5.0  # imbalance factor from which one speaks of a tail
+MANY_COPIES = 0.01  # share of samples
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Facts about a dataset; samples are given by their place in the source.
+
+    Attributes:
+        num_samples: samples that can be used.
+        shape: of one sample.
+        class_names: in the order of the class numbers.
+        class_sizes: samples of each class by given label.
+        duplicates: groups of samples with identical inputs.
+        conflicting: those of the groups whose labels differ, with the labels: at least one is wrong.
+        constant: samples whose input is the same value everywhere.
+        constant_features: features that are the same in all samples; not looked for in images.
+        not_finite: samples with NaN or infinity.
+        unreadable: what the reader left out, each with the reason.
+        missing: values that were missing and filled, by column.
+        names: what the samples are called in the source, if they have names.
+    """
+
+    num_samples: int
+    shape: tuple[int, ...]
+    class_names: tuple[str, ...]
+    class_sizes: tuple[int, ...]
+    duplicates: tuple[tuple[int, ...], ...]
+    conflicting: tuple[tuple[tuple[int, int], ...], ...]
+    constant: tuple[int, ...]
+    constant_features: tuple[int, ...]
+    not_finite: tuple[int, ...]
+    unreadable: tuple[str, ...]
+    missing: Mapping[str, int]
+    names: tuple[str, ...] = ()
+
+    @property
+    def imbalance_factor(self) -> float:
+        """Size of the largest class over that of the smallest; infinite if a class is empty."""
+        return max(self.class_sizes) / min(self.class_sizes) if min(self.class_sizes) else float("inf")
+
+    @property
+    def surely_wrong(self) -> int:
+        """Labels that must be wrong because identical inputs have others."""
+        return sum(len(group) - max(Counter(label for _, label in group).values()) for group in self.conflicting)
+
+    @property
+    def trouble(self) -> tuple[str, ...]:
+        """What is likely to go wrong, the worst first; empty if nothing is."""
+        sentences = (self._classes(), self._inputs(), self._labels(), self._tail(), self._copies())
+        return tuple(sentence for group in sentences for sentence in group)
+
+    def called(self, place: int) -> str:
+        """A sample by its name, or its row."""
+        return self.names[place] if self.names else f"row {place}"
+
+    def _classes(self) -> list[str]:
+        sizes = dict(zip(self.class_names, self.class_sizes, strict=True))
+        empty = [name for name, size in sizes.items() if size == 0]
+        few = [f"{name} ({size})" for name, size in sizes.items() if 0 < size < FEW]
+        found = []
+        if empty:
+            found.append(f"No samples of {listed(empty)}: a classifier cannot learn what it never sees.")
+        if few:
+            found.append(f"Fewer than {FEW} samples of {listed(few)}: too few to tell right labels from wrong ones.")
+        return found
+
+    def _inputs(self) -> list[str]:
+        found = []
+        if self.not_finite:
+            some = self._some(self.not_finite)
+            found.append(f"NaN or infinity in {len(self.not_finite)} samples ({some}): training would diverge.")
+        if self.unreadable:
+            found.append(f"{len(self.unreadable)} files could not be read and are left out: {listed(self.unreadable)}.")
+        if self.constant:
+            found.append(f"{len(self.constant)} inputs are constant ({self._some(self.constant)}): blank or broken.")
+        if self.constant_features:
+            some = listed(self.constant_features)
+            found.append(f"{len(self.constant_features)} features never change ({some}): no use to a model.")
+        if self.missing:
+            counts = listed(f"{count} in {name!r}" for name, count in self.missing.items())
+            found.append(f"{sum(self.missing.values())} values were missing and are filled: {counts}.")
+        return found
+
+    def _labels(self) -> list[str]:
+        if not self.conflicting:
+            return []
+        first = listed(f"{self.called(place)} is {self.class_names[label]!r}" for place, label in self.conflicting[0])
+        return [
+            f"{len(self.conflicting)} inputs occur several times with different labels ({first}): "
+            f"at least {self.surely_wrong} labels are wrong."
+        ]
+
+    def _tail(self) -> list[str]:
+        if not LONG_TAIL <= self.imbalance_factor < float("inf"):
+            return []
+        sizes = list(zip(self.class_sizes, self.class_names, strict=True))
+        (most, largest), (least, smallest) = max(sizes, key=lambda s: s[0]), min(sizes, key=lambda s: s[0])
+        return [
+            f"A long tail: {largest!r} has {most} samples, {smallest!r} {least}, "
+            f"a factor of {self.imbalance_factor:.3g}. "
+            "Judge by balanced accuracy; plain training neglects the small classes."
+        ]
+
+    def _copies(self) -> list[str]:
+        copies = sum(len(group) - 1 for group in self.duplicates)
+        if copies < max(2, MANY_COPIES * self.num_samples):
+            return []
+        return [
+            f"{copies} samples are exact copies of others: "
+            "a random split puts some of them on both sides and flatters the score."
+        ]
+
+    def _some(self, places: tuple[int, ...]) -> str:
+        return listed(map(self.called, places))

@@ -1,0 +1,66 @@
+"""CSV and Parquet files into pandas tables."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reweigh.data.checks import listed
+from reweigh.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+log = logging.getLogger(__name__)
+SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
+
+
+def read_frame(path: str | Path) -> "pd.DataFrame":
+    """The table of a CSV or Parquet file, as pandas sees it.
+
+    Raises:
+        DataError: the file is absent, empty, not a table, or needs a package that is not installed.
+    """
+    import pandas as pd
+
+    path = Path(path)
+    with told(path):
+        frame = (
+            pd.read_parquet(path)
+            if path.suffix == ".parquet"
+            else pd.read_csv(path, sep=separator(path), low_memory=False)
+        )
+    frame.columns = [str(name) for name in frame.columns]
+    if len(frame.columns) == 1 and ";" in frame.columns[0]:
+        raise DataError(f"{path}: one column, {frame.columns[0]!r}; save the table with commas instead of semicolons")
+    stray = [name for name in frame.columns if name.startswith("Unnamed:")]
+    if stray:  # the row numbers that pandas and R write without a name
+        log.info("%s: columns without a name are left out: %s", path, listed(stray))
+    return frame.drop(columns=stray)
+
+
+def read_texts(path: Path) -> "pd.DataFrame":
+    """The columns of a CSV file as the texts that they are: NA and None are names like any other."""
+    import pandas as pd
+
+    with told(path):
+        return pd.read_csv(path, sep=separator(path), dtype=str, keep_default_na=False)
+
+
+def separator(path: Path) -> str:
+    """What stands between two values."""
+    return "\t" if ".tsv" in path.suffixes else ","
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Turn what pandas raises for a file into a DataError."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file") from None
+    except ImportError:
+        raise DataError(f"{path}: reading Parquet needs pyarrow; install it: pip install 'reweigh[parquet]'") from None
+    except (ValueError, OSError) as error:  # the parsers' own errors are ValueErrors, pyarrow's too
+        raise DataError(f"{path}: cannot be read as a table ({str(error).splitlines()[0]})") from error

@@ -1,0 +1,82 @@
+"""IDX files, the format of MNIST and its family, plain or gzipped."""
+
+import gzip
+import math
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from reweigh.data.arrays import from_arrays
+from reweigh.data.checks import listed
+from reweigh.data.dataset import Dataset
+from reweigh.errors import DataError
+
+TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}  # by the third byte of the file
+STEMS = {"train": "train", "test": "t10k"}
+
+
+def read_idx(path: str | Path) -> Tensor:
+    """The array of an IDX file.
+
+    Raises:
+        DataError: the file is absent, no IDX file, or shorter or longer than its header says.
+    """
+    path = Path(path)
+    data = content(path)
+    remedy = "delete it and get it again"
+    if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in TYPES:
+        raise DataError(f"{path}: not an IDX file (starts with {data[:4].hex(' ') or 'nothing'}); {remedy}")
+    type_, start = np.dtype(TYPES[data[2]]), 4 + 4 * data[3]
+    shape = tuple(np.frombuffer(data[4:start], dtype=">u4").tolist()) if len(data) >= start else ()
+    promised = start + math.prod(shape) * type_.itemsize if len(data) >= start else start
+    if len(data) != promised or not shape:
+        kind = "truncated" if len(data) < promised else "too long"
+        raise DataError(f"{path}: {kind}: {len(data)} bytes, its header {shape} asks for {promised}; {remedy}")
+    array = np.frombuffer(data, dtype=type_, offset=start).reshape(shape)
+    return torch.from_numpy(array.astype(type_.newbyteorder("=")))
+
+
+def content(path: Path) -> bytes:
+    """The bytes of a file, unzipped if they are zipped, whatever the file is called."""
+    try:
+        data = path.read_bytes()
+        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file") from None
+    except (EOFError, OSError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be unzipped ({error}); delete it and get it again") from error
+
+
+def read_idx_pair(images: str | Path, labels: str | Path, *, class_names: Sequence[str] | None = None) -> Dataset:
+    """A dataset from a file of images and one of labels.
+
+    Raises:
+        DataError: a file is broken, or they do not belong together.
+    """
+    return from_arrays(read_idx(images), read_idx(labels), class_names=class_names, what=str(images))
+
+
+def find_idx_pair(folder: str | Path, split: str = "train") -> tuple[Path, Path] | None:
+    """The images and labels of a split in a folder, by MNIST's file names, plain or ``.gz``; None if there are none."""
+    found = [
+        next((path for path in (Path(folder, name), Path(folder, name + ".gz")) if path.is_file()), None)
+        for name in idx_names(split)
+    ]
+    return (found[0], found[1]) if found[0] and found[1] else None
+
+
+def companion(images: Path) -> Path | None:
+    """The file of labels that belongs to a file of images by MNIST's names; None if the name is another."""
+    name = images.name.replace("images-idx3", "labels-idx1")
+    return None if name == images.name else images.with_name(name)
+
+
+def idx_names(split: str) -> tuple[str, str]:
+    """What MNIST calls the images and the labels of a split."""
+    if split not in STEMS:
+        raise DataError(f"split: {split!r}; there are: {listed(STEMS)}")
+    return f"{STEMS[split]}-images-idx3-ubyte", f"{STEMS[split]}-labels-idx1-ubyte"

@@ -1,0 +1,52 @@
+"""Raw batches to floats of mean 0 and deviation 1, by channel or by feature."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+
+def as_float(batch: Tensor) -> Tensor:
+    """Bytes to floats in [0, 1]; floats as they are."""
+    return batch.float().div_(255) if batch.dtype == torch.uint8 else batch.float()
+
+
+def unchanged(batch: Tensor) -> Tensor:
+    """The floats themselves: no mean is taken off."""
+    return as_float(batch)
+
+
+class Standardize:
+    """(x - mean) / std along dimension 1: channels of images or columns of features."""
+
+    def __init__(self, mean: Sequence[float] | Tensor, std: Sequence[float] | Tensor) -> None:
+        self.mean = torch.as_tensor(mean, dtype=torch.float32)
+        self.std = torch.as_tensor(std, dtype=torch.float32)
+
+    def __call__(self, batch: Tensor) -> Tensor:
+        batch = as_float(batch)
+        shape = (1, -1) + (1,) * (batch.ndim - 2)
+        return (batch - self.mean.to(batch.device).view(shape)).div_(self.std.to(batch.device).view(shape))
+
+    def __repr__(self) -> str:
+        return f"Standardize(mean={self.mean.tolist()}, std={self.std.tolist()})"
+
+
+def standardize_like(inputs: Tensor) -> Standardize:
+    """The normalization that gives ``inputs`` mean 0 and deviation 1; a constant channel keeps its scale.
+
+    Args:
+        inputs: shape (N, C, ...), bytes or floats.
+    """
+    others = [dim for dim in range(inputs.ndim) if dim != 1]
+    if inputs.dtype == torch.uint8:  # counting the 256 values needs no float copy of the images
+        counts = torch.stack(
+            [torch.bincount(channel.flatten(), minlength=256) for channel in inputs.unbind(1)]
+        ).double()
+        values = torch.arange(256, dtype=torch.float64) / 255
+        mean = (counts @ values) / counts.sum(1)
+        std = ((counts @ values.square()) / counts.sum(1) - mean.square()).clamp_min(0).sqrt()
+    else:
+        mean = inputs.double().mean(others)
+        std = inputs.double().std(others, correction=0)
+    return Standardize(mean, torch.where(std > 1e-12, std, 1.0))

@@ -1,0 +1,38 @@
+"""A fixed part of a dataset with the same share of each class."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from reweigh.data.dataset import Dataset
+from reweigh.errors import DataError
+
+
+def stratified(labels: Tensor, size: int, seed: int, what: str = "size") -> Tensor:
+    """Places of ``size`` samples, in order, with the share of each class kept to within one sample.
+
+    Of the same seed a smaller part lies within every larger one.
+
+    Args:
+        labels: shape (N,).
+        what: how the message calls the size.
+
+    Raises:
+        DataError: there are not so many samples.
+    """
+    if not 0 < size <= len(labels):
+        raise DataError(f"{what}: {size}; the data have {len(labels)} samples, allowed is 1 to {len(labels)}")
+    order = np.random.default_rng(seed).permutation(len(labels))
+    shuffled = labels.numpy()[order]
+    rank = np.empty(len(labels))
+    for number in np.unique(shuffled):
+        members = np.flatnonzero(shuffled == number)
+        rank[members] = (np.arange(len(members)) + 0.5) / len(members)
+    return torch.from_numpy(np.sort(order[np.argsort(rank, kind="stable")[:size]]))
+
+
+def part(dataset: Dataset, size: int | None, seed: int, what: str = "size") -> Dataset:
+    """A stratified part, or the dataset itself if no size is given."""
+    if size is None or size == len(dataset):
+        return dataset
+    return dataset.subset(stratified(dataset.labels, size, seed, what))

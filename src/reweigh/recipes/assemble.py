@@ -1,0 +1,91 @@
+"""From a checked recipe to the objects that train; the only place that sees both."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import torch
+from torch import Generator, Tensor, nn
+
+from reweigh.core.method import Method
+from reweigh.data import Splits
+from reweigh.errors import RecipeError
+from reweigh.methods.setup import Setup
+from reweigh.recipes.biased_data import read_data
+from reweigh.recipes.recipe import Recipe
+from reweigh.recipes.tables import member
+from reweigh.training import evaluate, seed_all
+from reweigh.training.schedules import Schedule
+from reweigh.transforms import Compose
+
+
+class Assembly(NamedTuple):
+    """All that ``reweigh.training.train`` is called with, but its options."""
+
+    method: Method
+    splits: Splits
+    schedule: Schedule
+    evaluate: Callable[[nn.Module], dict[str, float]]
+    augment: Callable[[Tensor, Generator], Tensor] | None
+    generator: Generator
+    device: torch.device
+
+
+def assemble(recipe: Recipe) -> Assembly:
+    """Read the data, bias it, and build model, optimizer and method around it.
+
+    Seeds the global generators, and sets torch's number of threads if the recipe does.
+
+    Raises:
+        DataError: the data cannot be read or used.
+        ModelError: the model does not fit the data.
+        RecipeError: the device is not there.
+    """
+    seed = recipe.train["seed"]
+    if recipe.train["num_threads"]:
+        torch.set_num_threads(recipe.train["num_threads"])
+    device = find_device(recipe.train["device"])
+    splits = read_data(recipe.data, seed)
+    seed_all(seed)
+    model = recipe.model.bind()(splits.train.shape, splits.train.num_classes).to(device)
+    optimizer = recipe.optimizer.bind()(model.parameters())
+    schedule = recipe.optimizer.parts["schedule"][0].bind()(optimizer, recipe.train["epochs"])
+    transforms = [part.bind()() for part in recipe.data.parts["augment"]]
+    augment = Compose(transforms) if transforms else None
+    generator = Generator().manual_seed(seed)
+    setup = Setup(
+        model=model,
+        optimizer=optimizer,
+        train_set=splits.train,
+        meta_set=recipe.meta_set.bind()(),
+        loss=recipe.loss.bind(),
+        augment=augment,
+        generator=generator,
+        device=device,
+    )
+    judge = partial(
+        evaluate,
+        dataset=splits.test,
+        judge=member("scenarios", recipe.scenario),
+        class_sizes=splits.train.class_sizes,
+        device=device,
+    )
+    return Assembly(recipe.method.bind()(setup), splits, schedule, judge, augment, generator, device)
+
+
+def find_device(name: str) -> torch.device:
+    """The device of that name, or for "auto" the best there is.
+
+    Raises:
+        RecipeError: it is not there.
+    """
+    there = ["cpu"]
+    if torch.cuda.is_available():
+        there += ["cuda", *(f"cuda:{place}" for place in range(torch.cuda.device_count()))]
+    if torch.backends.mps.is_available():
+        there.append("mps")
+    if name == "auto":
+        return torch.device("cuda" if "cuda" in there else "mps" if "mps" in there else "cpu")
+    if name not in there:
+        raise RecipeError(f"train.device: got {name!r}, which is not there; allowed here: auto, {', '.join(there)}")
+    return torch.device(name)

@@ -1,0 +1,62 @@
+"""Read the data of a recipe, and bias the training set as it says."""
+
+import logging
+import os
+from pathlib import Path
+
+from torch import Tensor
+
+from reweigh.bias import apply
+from reweigh.bias.mixture import stream
+from reweigh.bias.probe import out_of_fold
+from reweigh.data import Dataset, Splits, check, replace_inputs
+from reweigh.errors import RecipeError
+from reweigh.recipes.recipe import Part
+from reweigh.recipes.tables import member
+
+logger = logging.getLogger(__name__)
+
+
+def read_data(data: Part, seed: int) -> Splits:
+    """The data of a recipe, the training set biased.
+
+    Args:
+        seed: of the run; a bias may have its own.
+
+    Raises:
+        DataError: the data cannot be read or used.
+    """
+    splits = data.bind()(data_root(data))
+    train = biased(splits.train, data, seed) if data.parts["bias"] else splits.train
+    return splits._replace(train=check(train, "training set"))
+
+
+def data_root(data: Part) -> Path:
+    """Where data files are: what the recipe says, or else the environment, or else the folder ``data``."""
+    return Path(data.added["root"] or os.environ.get("REWEIGH_DATA") or "data")
+
+
+def biased(train: Dataset, data: Part, seed: int) -> Dataset:
+    """The training set with worse labels, the labels before kept as the true ones.
+
+    Raises:
+        RecipeError: inputs are to be replaced by foreign ones, but it is not said from where.
+    """
+    parts = data.parts["bias"]
+    own = [part.added["seed"] for part in parts]
+    seeds = [stream(seed, place) if given is None else given for place, given in enumerate(own)]
+
+    def posteriors(index: Tensor, labels: Tensor) -> Tensor:
+        return out_of_fold(train.inputs[index], labels, train.num_classes, seed)
+
+    biases = [part.bind() for part in parts]
+    done = apply(biases, train.labels, train.num_classes, seeds, train.class_names, posteriors)
+    kept, before = len(done.index), len(train)
+    logger.info("bias: %d of %d samples kept, %.1f %% of them wrong", kept, before, 100 * done.rate)
+    train = train.subset(done.index).with_labels(done.labels)
+    if done.replaced is None:
+        return train
+    if data.added["foreign"] is None:
+        raise RecipeError("data.foreign: missing; name the dataset that the inputs of open-set noise come from")
+    foreign = member("datasets", data.added["foreign"])(data_root(data)).train.inputs
+    return replace_inputs(train, done.replaced, foreign, seed)

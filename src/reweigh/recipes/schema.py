@@ -1,0 +1,96 @@
+"""The sections of a recipe: which table each one chooses from, and what it adds to the options of the chosen part."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any
+
+from annotated_types import Ge
+from pydantic import AfterValidator, ValidationInfo, field_validator
+
+from reweigh.recipes.options import Options, named_member
+
+
+class DataOptions(Options):
+    """What [data] adds to the options of the dataset.
+
+    Attributes:
+        root: folder of the data files; otherwise the environment variable REWEIGH_DATA, otherwise ``data``.
+        foreign: the dataset that open-set noise takes its inputs from.
+    """
+
+    root: str | None = None
+    foreign: Annotated[str, AfterValidator(partial(named_member, "datasets"))] | None = None
+
+
+class BiasOptions(Options):
+    """What an entry of ``data.bias`` adds to the options of the bias.
+
+    Attributes:
+        seed: of the bias; otherwise the seed of the run.
+    """
+
+    seed: Annotated[int, Ge(0)] | None = None
+
+
+class TrainOptions(Options):
+    """What [train] adds to the options of ``reweigh.training.train``.
+
+    Attributes:
+        device: "auto" takes a GPU if there is one.
+        num_threads: of torch on the CPU; runs are bit-identical only with the same number.
+    """
+
+    device: str = "auto"
+    num_threads: Annotated[int, Ge(1)] | None = None
+
+    @field_validator("device")
+    @classmethod
+    def _device_exists(cls, device: str) -> str:
+        if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", device):
+            raise ValueError("should be auto, cpu, mps, cuda or cuda:0, cuda:1, ...")
+        return device
+
+    @field_validator("warmup_epochs", check_fields=False)
+    @classmethod
+    def _warm_up_ends(cls, warmup_epochs: int, info: ValidationInfo) -> int:
+        if warmup_epochs > info.data.get("epochs", warmup_epochs):
+            raise ValueError(f"should be at most train.epochs, {info.data['epochs']}")
+        return warmup_epochs
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place in a recipe where a member of a table is chosen by name.
+
+    Attributes:
+        table: the table to choose from.
+        many: a list of choices instead of one.
+        default: what an absent section means; None if it must be there.
+        adds: options that the place adds to those of the member.
+        slots: choices within the choice.
+    """
+
+    table: str
+    many: bool = False
+    default: Any = None
+    adds: type[Options] = Options
+    slots: "Mapping[str, Slot]" = field(default_factory=dict)
+
+
+SECTIONS: dict[str, Slot] = {
+    "data": Slot(
+        "datasets",
+        adds=DataOptions,
+        slots={
+            "bias": Slot("biases", many=True, default=[], adds=BiasOptions),
+            "augment": Slot("transforms", many=True, default=[]),
+        },
+    ),
+    "model": Slot("models"),
+    "method": Slot("methods"),
+    "loss": Slot("losses", default={"name": "cross-entropy"}),
+    "meta_set": Slot("meta-sets", default={"name": "lowest-loss"}),
+    "optimizer": Slot("optimizers", slots={"schedule": Slot("schedules", default={"name": "constant"})}),
+}

@@ -1,0 +1,48 @@
+"""Where each table of members lives; the names in a table are read from it, never repeated."""
+
+from collections.abc import Callable, Mapping
+from pkgutil import resolve_name
+from typing import Any, NamedTuple
+
+from reweigh.names import lookup
+
+
+class Table(NamedTuple):
+    """A table that a recipe chooses from.
+
+    Attributes:
+        kind: what one member is, for messages.
+        home: module and attribute; imported when first asked for, because most of them need torch.
+    """
+
+    kind: str
+    home: str
+
+
+TABLES: dict[str, Table] = {
+    "methods": Table("method", "reweigh.methods:METHODS"),
+    "engines": Table("engine", "reweigh.engines:ENGINES"),
+    "losses": Table("loss", "reweigh.losses:LOSSES"),
+    "meta-sets": Table("meta set", "reweigh.meta_sets:META_SETS"),
+    "datasets": Table("dataset", "reweigh.data:DATASETS"),
+    "biases": Table("bias", "reweigh.bias:BIASES"),
+    "transforms": Table("transform", "reweigh.transforms:TRANSFORMS"),
+    "models": Table("model", "reweigh.models:MODELS"),
+    "optimizers": Table("optimizer", "reweigh.training:OPTIMIZERS"),
+    "schedules": Table("schedule", "reweigh.training:SCHEDULES"),
+    "scenarios": Table("scenario", "reweigh.scenarios:SCENARIOS"),
+}
+
+
+def members(table: str) -> Mapping[str, Callable[..., Any]]:
+    """The members of a table by name."""
+    return resolve_name(TABLES[table].home)
+
+
+def member(table: str, name: str) -> Callable[..., Any]:
+    """One member.
+
+    Raises:
+        RecipeError: there is none of that name; lists all and suggests the nearest.
+    """
+    return lookup(members(table), name, TABLES[table].kind)

@@ -1,0 +1,99 @@
+"""Errors of the user end in one message and exit code 2; Ctrl-C in 130; help is light."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import reweigh
+from reweigh.cli.app import app
+from reweigh.errors import DataError
+
+HEAVY = ["torch", "matplotlib", "pandas", "accelerate", "sklearn", "numpy"]
+
+
+def run(*words):
+    return CliRunner().invoke(app, [*words])
+
+
+def test_version():
+    assert run("--version").output == f"reweigh {reweigh.__version__}\n"
+
+
+def test_an_error_of_the_user_is_one_message():
+    result = run("show", "dmo")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("RecipeError: no recipe named 'dmo'")
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("words", [["--debug", "show", "dmo"], ["show", "dmo", "--debug"]])
+def test_debug_lets_the_traceback_through(words):
+    result = run(*words)
+    assert isinstance(result.exception, reweigh.RecipeError)
+
+
+def test_a_wrong_verb_and_a_wrong_option_exit_2():
+    assert run("trian").exit_code == 2
+    assert run("train", "--ouy", "x").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "message"),
+    [
+        (DataError("rows 3, 4 hold NaN"), 2, "DataError: rows 3, 4 hold NaN\n"),
+        (PermissionError(13, "Permission denied", "runs"), 2, "PermissionError: [Errno 13] Permission denied: 'runs'"),
+        (KeyboardInterrupt("interrupted; continue with: reweigh train --resume x"), 130, "reweigh train --resume x"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_exit_codes(monkeypatch, raised, code, message):
+    def fail(*arguments):
+        raise raised
+
+    monkeypatch.setattr("reweigh.recipes.shipped.shipped", fail)
+    result = run("list", "recipes")
+    assert result.exit_code == code
+    assert message in result.stderr
+
+
+def modules_after(code, **environment):
+    """Which heavy modules a fresh Python has loaded after ``code``."""
+    code = f"import sys\n{code}\nprint('|'.join(m for m in {HEAVY} if m in sys.modules), file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **environment},
+    )
+    return done.stderr.splitlines()[-1], done.stdout
+
+
+def call(*words):
+    return f"sys.argv = ['reweigh', *{list(words)}]\nfrom reweigh.cli import main\ntry: main()\nexcept SystemExit: pass"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["train", "--help"], ["compare", "--help"], ["list", "recipes"]])
+def test_help_loads_nothing_heavy(words):
+    heavy, output = modules_after(call(*words))
+    assert output
+    assert heavy == ""
+
+
+def test_import_and_completion_load_nothing_heavy():
+    assert modules_after("import reweigh")[0] == ""
+    heavy, output = modules_after(
+        call(), _REWEIGH_COMPLETE="complete_bash", COMP_WORDS="reweigh train de", COMP_CWORD="2"
+    )
+    assert (heavy, output.split()) == ("", ["demo"])
+
+
+def test_public_names_are_found_at_first_use():
+    assert reweigh.RecipeError.__name__ == "RecipeError"
+    assert set(reweigh.__all__) <= set(dir(reweigh))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        reweigh.nothing  # noqa: B018

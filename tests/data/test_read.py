@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+from PIL import Image
+
+from reweigh.data import read
+from reweigh.errors import DataError
+
+
+def pictures(root):
+    for place, name in enumerate(("cat/1.png", "dog/1.png", "dog/2.png")):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.full((4, 4, 3), 50 * place, np.uint8)).save(root / name)
+    return root
+
+
+def test_every_kind_of_path(tmp_path, mnist_root, cifar_root):
+    pictures(tmp_path / "pets")
+    (tmp_path / "t.csv").write_text("x,kind\n1,a\n2,b\n")
+    np.savez(tmp_path / "a.npz", X=np.eye(3), y=[0, 1, 2])
+    np.save(tmp_path / "x.npy", np.eye(3))
+    np.save(tmp_path / "y.npy", [2, 0, 1])
+    assert len(read(tmp_path / "pets")) == 3
+    assert len(read(tmp_path / "t.csv", label="kind")) == 2
+    assert len(read(tmp_path / "a.npz")) == 3
+    assert read(tmp_path / "x.npy", labels=tmp_path / "y.npy").labels.tolist() == [2, 0, 1]
+    assert [len(read(mnist_root / "mnist", split=split)) for split in ("train", "test")] == [40, 20]
+    assert len(read(mnist_root / "mnist" / "train-images-idx3-ubyte.gz")) == 40
+    assert [len(read(cifar_root / "cifar-100-binary", split=split)) for split in ("train", "test")] == [200, 200]
+
+
+def test_a_label_file_overrides(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.eye(3), y=["a", "b", "c"])
+    (tmp_path / "labels.csv").write_text("label\nc\nc\na\n")
+    assert read(tmp_path / "a.npz", labels=tmp_path / "labels.csv").labels.tolist() == [2, 2, 0]
+    (tmp_path / "short.csv").write_text("label\nc\n")
+    with pytest.raises(DataError, match="1 labels for 3 samples"):
+        read(tmp_path / "a.npz", labels=tmp_path / "short.csv")
+
+
+def test_label_file_by_index_for_inputs_without_labels(tmp_path):
+    np.save(tmp_path / "x.npy", np.eye(3))
+    (tmp_path / "y.csv").write_text("index,label\n2,b\n0,a\n1,a\n")
+    assert read(tmp_path / "x.npy", labels=tmp_path / "y.csv").labels.tolist() == [0, 0, 1]
+
+
+def test_a_label_file_for_a_table_with_and_without_labels(tmp_path):
+    (tmp_path / "y.csv").write_text("label\nb\na\n")
+    for table in ("x\n1\n2\n", "x,label\n1,a\n2,b\n"):
+        (tmp_path / "t.csv").write_text(table)
+        data = read(tmp_path / "t.csv", labels=tmp_path / "y.csv")
+        assert (data.labels.tolist(), data.shape) == ([1, 0], (1,))
+
+
+def test_folders_of_images_in_a_training_and_a_test_part(tmp_path):
+    pictures(tmp_path / "train")
+    pictures(tmp_path / "val")
+    assert read(tmp_path).class_names == ("cat", "dog")
+    assert len(read(tmp_path, split="test")) == 3
+    pictures(tmp_path / "only" / "train")
+    with pytest.raises(DataError, match="no test part; there are: train"):
+        read(tmp_path / "only", split="test")
+
+
+def test_what_is_not_known(tmp_path):
+    with pytest.raises(DataError, match="there is nothing at this path"):
+        read(tmp_path / "none")
+    with pytest.raises(DataError, match="nothing known in this folder; known are a folder of images"):
+        read(tmp_path)
+    (tmp_path / "x.doc").touch()
+    with pytest.raises(DataError, match=r"x\.doc: not known by its name; known are .*\.csv"):
+        read(tmp_path / "x.doc")
+    np.save(tmp_path / "x.npy", np.eye(3))
+    with pytest.raises(DataError, match="inputs without labels; give a label file too"):
+        read(tmp_path / "x.npy")
+    with pytest.raises(DataError, match="split: 'tset'; there are: train, test"):
+        read(tmp_path, split="tset")

@@ -1,0 +1,61 @@
+"""The commands and the Python of the README work as printed, shortened where they would take long."""
+
+import re
+import shlex
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from reweigh.cli.app import app
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+SHORT = ["train.epochs=2", "train.warmup_epochs=1"]
+
+
+def commands():
+    """The words of each command of the section on the command line."""
+    section = README.partition("## The command line")[2].partition("\n## ")[0]
+    lines = re.findall(r"^    reweigh (.+)$", section, re.MULTILINE)
+    return [shlex.split(line, comments=True) for line in lines]
+
+
+def run(*words):
+    result = CliRunner().invoke(app, [*words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_the_commands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    verbs = []
+    for verb, *words in commands():
+        short = SHORT if verb in ("train", "compare") and "--resume" not in words else []
+        words = ["--seeds=2" if word == "3" else word for word in words if word != "--seeds"]
+        output = run(verb, *words, *short)
+        verbs.append(verb)
+        if verb == "train":
+            assert "Run folder: runs/demo-" in output
+    assert set(verbs) == {"train", "compare", "list", "show"}
+    assert (tmp_path / "results.json").is_file()
+    files = {path.name for path in (tmp_path / "runs" / "demo-cmw-net-seed0").iterdir()}
+    named = re.search(r"A run is a folder: (.+?)\. Nothing", README, re.DOTALL)
+    assert named is not None
+    assert {name.rstrip("/") for name in re.findall(r"`([^`]+)`", named[1])} == files
+
+
+def test_the_python():
+    code = re.search(r"```python\n(.+?)```", README, re.DOTALL)
+    assert code is not None
+    assert len([line for line in code[1].splitlines() if line]) <= 12
+    names: dict[str, object] = {}
+    exec(code[1], names)
+    assert "record" in names
+
+
+def test_the_recipe(tmp_path):
+    recipe = re.search(r"```toml\n(.+?)```", README, re.DOTALL)
+    assert recipe is not None
+    path = tmp_path / "recipe.toml"
+    path.write_text(recipe[1])
+    assert 'name = "cmw-net"' in run("show", str(path))
+    run("train", str(path), *SHORT, "--out", str(tmp_path / "run"))

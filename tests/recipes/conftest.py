@@ -1,0 +1,126 @@
+"""Small stand-ins for every table, so that recipes are tested apart from the parts they choose."""
+
+import sys
+from types import SimpleNamespace
+from typing import Annotated, Literal
+
+import pytest
+from annotated_types import Ge, Le
+
+from reweigh.recipes import tables
+
+
+def digits(root, *, size: int = 10):
+    """Fake data."""
+
+
+def noise(labels, num_classes: int, seed: int, *, rate: Annotated[float, Ge(0), Le(1)]):
+    """Fake bias."""
+
+
+def tail(labels, num_classes: int, seed: int, *, factor: float = 10.0, order: Literal["up", "down"] = "up"):
+    """Fake bias."""
+
+
+def flip(*, probability: float = 0.5):
+    """Fake transform."""
+
+
+def mlp(shape, num_classes: int, *, hidden: tuple[int, ...] = (8, 8), dropout: float = 0.0, width: int | str = 1):
+    """Fake model."""
+    return ("mlp", shape, num_classes, hidden, dropout)
+
+
+class Plain:
+    """Fake method without options."""
+
+    def __init__(self, setup) -> None:
+        pass
+
+
+class Weighted:
+    """Fake method."""
+
+    def __init__(self, setup, *, families: int = 3, every: int = 1, engine: str = "forward") -> None:
+        pass
+
+
+class Single:
+    """Fake method."""
+
+    def __init__(self, setup, *, every: int = 1, engine: str = "forward") -> None:
+        pass
+
+
+def sgd(params, *, lr: float, momentum: float = 0.9):
+    """Fake optimizer."""
+
+
+def cosine(optimizer, epochs: int, *, floor: float = 0.0):
+    """Fake schedule."""
+
+
+def lowest_loss(*, per_class: int = 10, mixup: bool = False):
+    """Fake meta set."""
+
+
+def no_options(*arguments):
+    """Fake part."""
+
+
+FAKES = {
+    "methods": {"erm": Plain, "mw-net": Single, "cmw-net": Weighted},
+    "engines": {"forward": no_options, "unrolled": no_options},
+    "losses": {"cross-entropy": no_options},
+    "meta-sets": {"lowest-loss": lowest_loss},
+    "datasets": {"digits": digits},
+    "biases": {"noise": noise, "tail": tail},
+    "transforms": {"flip": flip},
+    "models": {"mlp": mlp},
+    "optimizers": {"sgd": sgd},
+    "schedules": {"constant": no_options, "cosine": cosine},
+    "scenarios": {"noisy-labels": no_options},
+}
+
+RECIPE = """
+scenario = "noisy-labels"
+[data]
+name = "digits"
+bias = [{ name = "noise", rate = 0.4 }]
+[model]
+name = "mlp"
+hidden = [16]
+[method]
+name = "cmw-net"
+families = 2
+every = 5
+[train]
+epochs = 4
+warmup_epochs = 1
+batch_size = 8
+[optimizer]
+name = "sgd"
+lr = 1
+schedule = { name = "cosine" }
+"""
+
+
+@pytest.fixture(autouse=True)
+def fake_tables(request, monkeypatch):
+    """Point every table to its stand-in, unless the test module says ``REAL_TABLES = True``."""
+    if getattr(request.module, "REAL_TABLES", False):
+        return
+    assert FAKES.keys() == tables.TABLES.keys()
+    names = {table: table.replace("-", "_") for table in FAKES}
+    module = SimpleNamespace(**{names[table]: members for table, members in FAKES.items()})
+    monkeypatch.setitem(sys.modules, "fake_parts", module)
+    for table, (kind, _) in list(tables.TABLES.items()):
+        monkeypatch.setitem(tables.TABLES, table, tables.Table(kind, f"fake_parts:{names[table]}"))
+
+
+@pytest.fixture
+def recipe_file(tmp_path):
+    """A correct recipe on disk."""
+    path = tmp_path / "good.toml"
+    path.write_text(RECIPE)
+    return path
