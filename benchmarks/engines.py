@@ -2,7 +2,8 @@
 
     python benchmarks/engines.py [--quick] [--models resnet32,mlp] [--rounds 9] [--json PATH]
 
-Process time on one thread. A round measures every configuration once, in an order of its own; a first round warms up.
+Process time on one thread, with an allocator that keeps freed memory, for all alike: otherwise the time to get it back
+from the system depends on what ran before. A round measures every configuration once, in an order of its own; a first round warms up.
 Learning in each tenth step is measured over all ten steps, in every third round, against ten plain ones.
 Memory is the peak of a fresh process above what it held before its first step.
 """
@@ -130,6 +131,7 @@ def _peak(case: Case) -> float:
 
 def seconds_of(wanted: list[Case], rounds: int) -> dict[Case, float]:
     """Median process time of a step of each case."""
+    keep_freed_memory()
     steps = {case: prepare(case) for case in wanted}
     times: dict[Case, list[float]] = {case: [] for case in wanted}
     for step in steps.values():

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from torch.func import functional_call
 
-from reweigh.core.recall import Recording
+from reweigh.core.products import Recording
 from reweigh.engines.duals import FastDuals
 
 
@@ -53,6 +53,7 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "circular padding": (lambda: nn.Conv2d(2, 3, 3, padding=1, padding_mode="circular"), (5, 2, 8, 8)),
     "no affine": (lambda: nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3, affine=False)), (5, 2, 8, 8)),
     "batchnorm first": (lambda: nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 3), nn.BatchNorm1d(3)), (9, 4)),
+    "linear of sequences": (lambda: nn.Sequential(nn.Linear(4, 3), nn.GELU(), nn.Linear(3, 2, bias=False)), (5, 7, 4)),
     "eval": (lambda: nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3)).eval(), (5, 2, 8, 8)),
     "in place": (InPlace, (5, 2, 8, 8)),
     "called": (Called, (5, 2, 8, 8)),
@@ -85,7 +86,7 @@ def test_the_same_derivative(name: str, recalled: bool, frozen: str) -> None:
         torch.testing.assert_close(found[1], expected[1])
 
 
-def test_recalled_convolutions_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recalled_products_are_not_computed_again() -> None:
     model, inputs = nn.Conv2d(2, 3, 3), torch.randn(4, 2, 8, 8)
     with Recording() as recording:
         expected = model(inputs).detach()

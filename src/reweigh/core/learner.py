@@ -13,7 +13,7 @@ from reweigh.core.features import Features
 from reweigh.core.normalize import Normalizer, mean
 from reweigh.core.objective import MetaObjective, Objective, Terms
 from reweigh.core.problem import Engine, MetaProblem
-from reweigh.core.recall import Recording
+from reweigh.core.products import Recording
 from reweigh.core.rerun import Params, Randomness, Rerun, unwrapped
 from reweigh.core.scope import scoped
 from reweigh.core.update import LookAhead, Update
@@ -146,7 +146,7 @@ class MetaLearner:
         problem = self._problem(weights, self._scope, lambda at: self._repeat(again, objective, {**fixed, **at}), meta)
         if self._plain is self.model:  # a compiled or wrapped model gives up its graph after one backward
             problem.here = terms
-            problem.convolved = recording.kept
+            problem.products = recording.kept
         meta_loss = self._improve(weights, problem)
         step = self._train(terms, self.weigher(terms.losses.detach(), family), meta_loss)
         self._warn_of_collapse(step.weights)
@@ -201,7 +201,7 @@ class MetaLearner:
 
     @contextmanager
     def _watching(self) -> Iterator[Recording]:
-        """Keep of the forward inside what a repetition can use: all below the scope, or else the convolutions."""
+        """Keep of the forward inside what a repetition can use: all below the scope, or else its products."""
         recording = Recording()
         with self._features.record() if self._features else recording:
             yield recording

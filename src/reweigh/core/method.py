@@ -31,6 +31,10 @@ class Method(Protocol):
         """The latest weight of each training sample, shape (N,), NaN where it was never seen; None if it has none."""
         ...
 
+    def weighting(self) -> nn.Module | None:
+        """The weight net, as learned so far or as given: (losses, family) -> weights; None if it has none."""
+        ...
+
     def state_dict(self) -> dict[str, Any]:
         """All that a resumed run needs: tensors, numbers, strings, None, and dicts and lists of these."""
         ...

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from reweigh.core.layout import ChannelsLast
 from reweigh.core.objective import Terms
-from reweigh.core.recall import Convolved
+from reweigh.core.products import Product
 from reweigh.core.rerun import Params
 from reweigh.core.update import LookAhead, Update
 
@@ -24,7 +25,7 @@ class MetaProblem:
         update: the optimizer's step.
         here: the terms already computed at ``params``, with their graph; None if the graph is gone.
         coefficients: the coefficients at ``params``, where they are known; shape (slots,), no graph.
-        convolved: the convolutions of the forward at ``params``, in order, as far as they are known.
+        products: the products of the forward at ``params``, in order, as far as they are known.
         ahead: the step already taken; None if it is still to be computed. Paper: w-hat.
         landed: where the model is after the step, if it was really taken; else ``ahead.params``.
         seen: the meta loss where it was last evaluated.
@@ -38,7 +39,7 @@ class MetaProblem:
     update: Update
     here: Terms | None = None
     coefficients: Tensor | None = None
-    convolved: list[Convolved] = field(default_factory=list)
+    products: list[Product] = field(default_factory=list)
     ahead: LookAhead | None = None
     landed: Params | None = None
     seen: Tensor | None = None
@@ -55,7 +56,7 @@ class MetaProblem:
         ahead = self.ahead or LookAhead(self.update, self.params, self.gradient())
         landed = self.landed or ahead.params
         leaves = {name: param.detach().requires_grad_() for name, param in landed.items()}
-        with torch.enable_grad():
+        with torch.enable_grad(), ChannelsLast():
             loss = self.meta_loss(leaves)
             grads = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
         self.reduce(list(grads))

@@ -18,23 +18,32 @@ Rule = Callable[[Tensor, Tensor, Mapping[str, Any], Mapping[str, Any]], Tensor]
 
 def gradient_step(param: Tensor, grad: Tensor, state: Mapping[str, Any], group: Mapping[str, Any]) -> Tensor:
     """One plain step at the optimizer's learning rate. The published code, whatever the optimizer."""
-    return param - group["lr"] * grad
+    return param.sub(grad, alpha=float(group["lr"]))
 
 
 def sgd(param: Tensor, grad: Tensor, state: Mapping[str, Any], group: Mapping[str, Any]) -> Tensor:
-    """SGD with weight decay, momentum, dampening and Nesterov's correction."""
-    grad = _ascending(grad, group) + group["weight_decay"] * param if group["weight_decay"] else _ascending(grad, group)
+    """SGD with weight decay, momentum, dampening and Nesterov's correction.
+
+    Written with scaled additions: a product of its own would cost one more pass over the parameters.
+    """
+    grad = _descending(grad, group)
+    if group["weight_decay"]:
+        grad = grad.add(param, alpha=group["weight_decay"])
     momentum = group["momentum"]
     if momentum:
         velocity = state.get("momentum_buffer")
-        velocity = grad if velocity is None else momentum * velocity + (1 - group["dampening"]) * grad
-        grad = grad + momentum * velocity if group["nesterov"] else velocity
-    return param - group["lr"] * grad
+        if velocity is None:
+            velocity = grad
+        else:
+            fresh = grad if not group["dampening"] else grad * (1 - group["dampening"])
+            velocity = fresh.add(velocity, alpha=momentum)
+        grad = grad.add(velocity, alpha=momentum) if group["nesterov"] else velocity
+    return param.sub(grad, alpha=float(group["lr"]))
 
 
 def adam(param: Tensor, grad: Tensor, state: Mapping[str, Any], group: Mapping[str, Any]) -> Tensor:
     """Adam with weight decay added to the gradient, or decoupled as in AdamW."""
-    grad = _ascending(grad, group)
+    grad = _descending(grad, group)
     if group["weight_decay"]:
         if group.get("decoupled_weight_decay", False):
             param = param * (1 - group["lr"] * group["weight_decay"])
@@ -51,7 +60,7 @@ def adam(param: Tensor, grad: Tensor, state: Mapping[str, Any], group: Mapping[s
     return param - group["lr"] / (1 - beta1**step) * first / (second.sqrt() + group["eps"])
 
 
-def _ascending(grad: Tensor, group: Mapping[str, Any]) -> Tensor:
+def _descending(grad: Tensor, group: Mapping[str, Any]) -> Tensor:
     return -grad if group["maximize"] else grad
 
 

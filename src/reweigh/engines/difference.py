@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from reweigh.core.layout import ChannelsLast
 from reweigh.core.problem import MetaProblem
 from reweigh.core.rerun import Params
 
@@ -41,7 +42,7 @@ def _along(
         moved = {name: param.add(direction[name], alpha=step) for name, param in params.items()}
         return problem.terms(moved).coefficients
 
-    with torch.no_grad():
+    with torch.no_grad(), ChannelsLast():
         return quotient(coefficients, h).to(problem.weights.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Forward mode for convolution and BatchNorm by hand: what torch derives by itself is exact but slower."""
+"""Forward mode for products and BatchNorm by hand: what torch derives by itself is exact but slower."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,47 +9,49 @@ from torch import Tensor
 from torch.autograd.forward_ad import make_dual, unpack_dual
 from torch.overrides import TorchFunctionMode
 
-from reweigh.core.recall import CONVOLUTIONS, Convolved
+from reweigh.core.layout import in_layout_of
+from reweigh.core.products import PRODUCTS, Product
 
 
 class FastDuals(TorchFunctionMode):
-    """Inside, dual numbers pass convolutions and BatchNorm in training mode by the kernels below.
+    """Inside, dual numbers pass products (convolutions, linear layers) and BatchNorm by the kernels below.
 
     Args:
-        kept: the convolutions of the same forward at the same parameters, in order; these are not computed again.
+        kept: the products of the same forward at the same parameters, in order; these are not computed again.
     """
 
-    def __init__(self, kept: list[Convolved]):
+    def __init__(self, kept: list[Product]):
         super().__init__()
         self._kept = iter(kept)
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if func in CONVOLUTIONS and len(args) > 1:
-            return self._convolution(func, *args, **(kwargs or {}))
+        if func in PRODUCTS and len(args) > 1:
+            return self._product(func, *args, **(kwargs or {}))
         if func is F.batch_norm:
             return batch_norm(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 
-    def _convolution(
-        self, conv: Callable[..., Tensor], inputs: Tensor, weight: Tensor, bias: Tensor | None = None,
+    def _product(
+        self, product: Callable[..., Tensor], inputs: Tensor, weight: Tensor, bias: Tensor | None = None,
         *options: Any, **named: Any,
     ) -> Tensor:  # fmt: skip
-        """d conv(x, w) = conv(dx, w) + conv(x, dw)"""
+        """d product(x, w) = product(dx, w) + product(x, dw)"""
         (x, dx), (w, dw), (b, db) = unpack_dual(inputs), unpack_dual(weight), _unpack(bias)
-        if dw is None and dx is None:
-            return conv(inputs, weight, bias, *options, **named)
         kept = next(self._kept, None)
-        known = kept is not None and kept.belongs_to(w)
-        y = kept.output if kept is not None and known else conv(x, w, b, *options, **named)
-        if not known:  # the two forwards went different ways: trust nothing that follows
+        if kept is not None and kept.belongs_to(w):
+            y = in_layout_of(x, kept.output)
+        else:  # the two forwards went different ways: trust nothing that follows
+            y = product(x, w, b, *options, **named)
             self._kept = iter(())
-        parts = [conv(dx, w, None, *options, **named)] if dx is not None else []
-        parts += [conv(x, dw, db, *options, **named)] if dw is not None else []
+        slopes = [product(dx, w, None, *options, **named)] if dx is not None else []
+        slopes += [product(x, dw, db, *options, **named)] if dw is not None else []
         if dw is None and db is not None:
-            parts += [db.reshape(-1, *[1] * (y.dim() - 2)).expand_as(y)]
-        return make_dual(y, sum(parts[1:], parts[0]))
+            slopes += [(db if product is F.linear else db.reshape(-1, *[1] * (y.dim() - 2))).expand(y.shape)]
+        if not slopes:
+            return y
+        return make_dual(y, slopes[0] if len(slopes) == 1 else slopes[0].add_(slopes[1]))
 
 
 def batch_norm(

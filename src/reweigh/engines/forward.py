@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from reweigh.core.layout import ChannelsLast
 from reweigh.core.problem import MetaProblem
 from reweigh.engines.duals import FastDuals
 from reweigh.errors import ModelError
@@ -24,7 +25,13 @@ def forward(problem: MetaProblem) -> Tensor:
     """
     direction = problem.direction()
     # of the attention kernels only the one in plain arithmetic has a forward mode
-    with torch.no_grad(), forward_ad.dual_level(), sdpa_kernel(SDPBackend.MATH), FastDuals(problem.convolved):
+    with (
+        torch.no_grad(),
+        forward_ad.dual_level(),
+        sdpa_kernel(SDPBackend.MATH),
+        FastDuals(problem.products),
+        ChannelsLast(),
+    ):
         duals = {
             name: forward_ad.make_dual(param.detach(), direction[name])
             for name, param in problem.params.items()
