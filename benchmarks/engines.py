@@ -3,8 +3,8 @@
     python benchmarks/engines.py [--quick] [--models resnet32,mlp] [--rounds 9] [--json PATH]
 
 Process time on one thread, with an allocator that keeps freed memory, for all alike: otherwise the time to get it back
-from the system depends on what ran before. A round measures every configuration once, in an order of its own; a first round warms up.
-Learning in each tenth step is measured over all ten steps, in every third round, against ten plain ones.
+from the system depends on what ran before. A round measures every configuration once, in an order of its own; a first
+round warms up. Learning in each tenth step is measured over all ten steps, in every third round, against ten plain ones.
 Memory is the peak of a fresh process above what it held before its first step.
 """
 
@@ -33,6 +33,7 @@ from peers import CLASSES, PEERS, Step, Task, disagreement, ours, plain
 from reweigh.core.scope import scoped
 from reweigh.engines import ENGINES
 from reweigh.errors import ModelError
+from reweigh.memory import keep_freed_memory
 from reweigh.models import MODELS
 
 SHAPES = {"resnet32": (3, 32, 32), "mlp": (784,)}

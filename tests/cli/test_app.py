@@ -77,7 +77,17 @@ def call(*words):
     return f"sys.argv = ['reweigh', *{list(words)}]\nfrom reweigh.cli import main\ntry: main()\nexcept SystemExit: pass"
 
 
-@pytest.mark.parametrize("words", [["--help"], ["train", "--help"], ["compare", "--help"], ["list", "recipes"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["train", "--help"],
+        ["inspect", "--help"],
+        ["corrupt", "--help"],
+        ["data", "get", "--help"],
+        ["list", "recipes"],
+    ],
+)
 def test_help_loads_nothing_heavy(words):
     heavy, output = modules_after(call(*words))
     assert output

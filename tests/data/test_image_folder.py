@@ -52,7 +52,9 @@ def test_on_demand_gives_the_same_as_in_memory(pets):
 def test_gray_images_stay_gray_and_mixed_ones_become_color(tmp_path):
     gray = picture(tmp_path / "a" / "1.png", mode="L")
     picture(tmp_path / "b" / "1.png", mode="L", seed=1)
-    assert np.array_equal(read_image_folder(tmp_path).inputs[0, 0].numpy(), gray)
+    data = read_image_folder(tmp_path)
+    assert data.shape == (1, 5, 4)
+    assert np.array_equal(data.inputs[0, 0].numpy(), gray)
     picture(tmp_path / "b" / "2.png", mode="RGBA")
     data = read_image_folder(tmp_path)
     assert data.shape == (3, 5, 4)

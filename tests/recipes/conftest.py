@@ -114,7 +114,7 @@ def fake_tables(request, monkeypatch):
     names = {table: table.replace("-", "_") for table in FAKES}
     module = SimpleNamespace(**{names[table]: members for table, members in FAKES.items()})
     monkeypatch.setitem(sys.modules, "fake_parts", module)
-    for table, (kind, _) in list(tables.TABLES.items()):
+    for table, (kind, *_) in list(tables.TABLES.items()):
         monkeypatch.setitem(tables.TABLES, table, tables.Table(kind, f"fake_parts:{names[table]}"))
 
 

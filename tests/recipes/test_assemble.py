@@ -9,7 +9,8 @@ from reweigh.errors import DataError, RecipeError
 from reweigh.recipes.assemble import assemble, find_device
 from reweigh.recipes.biased_data import data_root, read_data
 from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import Contents, read
+from reweigh.recipes.write import to_values
 
 REAL_TABLES = True
 
@@ -109,12 +110,12 @@ def test_a_bias_that_empties_a_class_is_an_error(recipe):
         read_data(recipe('data.bias=[{name="asymmetric", rate=1.0, map={1 = 2}}]').data, 0)
 
 
-def test_the_root_of_the_data(recipe, monkeypatch):
+def test_the_root_of_the_data(monkeypatch):
     monkeypatch.delenv("REWEIGH_DATA", raising=False)
-    assert data_root(recipe().data) == Path("data")
+    assert data_root(None) == Path("data")
     monkeypatch.setenv("REWEIGH_DATA", "/from/environment")
-    assert data_root(recipe().data) == Path("/from/environment")
-    assert data_root(recipe("data.root=/from/recipe").data) == Path("/from/recipe")
+    assert data_root(None) == Path("/from/environment")
+    assert data_root("/from/recipe") == Path("/from/recipe")
 
 
 def test_devices():
@@ -131,3 +132,34 @@ def test_threads_are_set_if_the_recipe_does(recipe):
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", ["timm:resnet18", "torchvision:resnet18", "some.package:Model"])
+def test_a_model_from_elsewhere_takes_any_options(recipe, name):
+    checked = recipe(f"model.name={name}", "model.width=3", "model.layers=[1, 2]")
+    assert (checked.model.name, checked.model.options) == (name, {"width": 3, "layers": [1, 2]})
+    values = to_values(checked)["model"]
+    assert values == {"name": name, "width": 3, "layers": [1, 2]}
+    assert checked == check(Contents("again", to_values(checked), []))
+
+
+def test_a_model_from_elsewhere_is_built(recipe):
+    named = assemble(recipe("model.hidden=[7]")).method.model
+    model = assemble(recipe("model.name=reweigh.models.mlp:mlp", "model.hidden=[7]")).method.model
+    assert all(one.equal(other) for one, other in zip(named.parameters(), model.parameters(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["model.name=timm:"], r"model\.name: .*write timm:NAME, torchvision:NAME or package\.module:Class"),
+        (
+            ["model.name=a:B", "model.num_classes=3"],
+            r"model\.num_classes: comes from the data, a:B gets it anyway; leave",
+        ),
+        (["model.name=resnet23"], r"model\.name: no model named 'resnet23'.*Did you mean 'resnet3"),
+    ],
+)
+def test_mistakes_with_models_from_elsewhere(recipe, overrides, message):
+    with pytest.raises(RecipeError, match=message):
+        recipe(*overrides)

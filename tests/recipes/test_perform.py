@@ -8,9 +8,9 @@ from safetensors.torch import load_file
 
 from reweigh.errors import DataError
 from reweigh.recipes.check import check
-from reweigh.recipes.perform import begin, describe, learned_weighting, resume
+from reweigh.recipes.perform import begin, describe, resume
 from reweigh.recipes.read import read
-from reweigh.weighting import load_weighting
+from reweigh.weighting import ClassAwareNet, load_weighting
 
 REAL_TABLES = True
 
@@ -51,8 +51,8 @@ def test_a_run_is_complete(recipe, tmp_path):
     assert saved.keys() == model.keys()
     assert all((saved[name] == model[name]).all() for name in saved)
     net, origin = load_weighting(run.weighting)
-    learned = learned_weighting(outcome.assembly.method)
-    assert learned is not None
+    learned = outcome.assembly.method.weighting()
+    assert isinstance(learned, ClassAwareNet)
     assert net.num_families == learned.num_families == len(origin.centers)
     assert origin.learned_on == describe(outcome.recipe) == "digits, symmetric (rate=0.4)"
     with open(run.samples) as file:

@@ -1,10 +1,12 @@
 """The resolved recipe reads back as the same recipe."""
 
+import tomllib
+
 import pytest
 
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
-from reweigh.recipes.write import to_toml
+from reweigh.recipes.write import inline, to_toml
 
 
 @pytest.mark.parametrize(
@@ -27,3 +29,8 @@ def test_every_default_is_spelled_out_but_none(recipe_file):
     text = to_toml(check(read(recipe_file)))
     assert "momentum = 0.9" in text
     assert "root" not in text
+
+
+def test_inline_reads_back():
+    value = {"name": "asymmetric", "rate": 0.4, "map": {"ankle boot": ["a", 'b"ä']}, "flag": True, "list": [{"x": 1}]}
+    assert tomllib.loads(f"value = {inline(value)}")["value"] == value

@@ -1,6 +1,8 @@
 """The command ``reweigh``: its verbs, and how the user is told what went wrong."""
 
 import logging
+import os
+import sys
 import warnings
 from typing import Annotated, Any
 
@@ -9,6 +11,9 @@ from typer.core import TyperGroup
 
 from reweigh import __version__
 from reweigh.cli.compare import compare
+from reweigh.cli.corrupt import corrupt
+from reweigh.cli.data import data
+from reweigh.cli.inspect import inspect
 from reweigh.cli.list import list_members
 from reweigh.cli.show import show
 from reweigh.cli.train import train
@@ -61,6 +66,9 @@ def options(
 
 app.command("train")(train)
 app.command("compare")(compare)
+app.command("inspect")(inspect)
+app.command("corrupt")(corrupt)
+app.add_typer(data, name="data")
 app.command("list")(list_members)
 app.command("show")(show)
 
@@ -74,6 +82,7 @@ class Notes(logging.Handler):
 
 def main() -> None:
     """Run the command line."""
+    sys.path.append(os.getcwd())  # for a model of the user's own; last, so that it hides no package
     logger = logging.getLogger("reweigh")
     logger.setLevel(logging.INFO)
     logger.addHandler(Notes())

@@ -36,10 +36,10 @@ def learned_curves(outcome: "Outcome") -> "Text | None":
     import torch
 
     from reweigh.families import by_size
-    from reweigh.recipes.perform import learned_weighting
+    from reweigh.weighting import ClassAwareNet, load_weighting
 
-    weighting = learned_weighting(outcome.assembly.method)
-    if weighting is None:
+    weighting = outcome.assembly.method.weighting()
+    if not isinstance(weighting, ClassAwareNet):
         return None
     train_set = outcome.assembly.splits.train
     max_loss = 3 * math.log(train_set.num_classes)  # a pure guess has a loss of log(num_classes); see well beyond it
@@ -50,10 +50,15 @@ def learned_curves(outcome: "Outcome") -> "Text | None":
             weighting(losses, torch.full((len(losses),), family, device=device)).tolist()
             for family in range(weighting.num_families)
         ]
-    families = by_size(train_set.class_sizes, weighting.num_families)
-    return draw(
-        curves, [family_label(train_set.class_names, families, place) for place in range(len(curves))], max_loss
-    )
+    if outcome.recipe.method.options.get("weighting"):
+        labels = [f"family {place} of where it was learned" for place in range(len(curves))]
+        _, origin = load_weighting(outcome.run.weighting)
+        if origin.centers and origin.learned_on:
+            labels = [f"classes of about {size:.0f} samples in {origin.learned_on}" for size in origin.centers]
+    else:
+        families = by_size(train_set.class_sizes, weighting.num_families)
+        labels = [family_label(train_set.class_names, families, place) for place in range(len(curves))]
+    return draw(curves, labels, max_loss)
 
 
 def family_label(class_names: Sequence[str], families: "Families", family: int) -> str:

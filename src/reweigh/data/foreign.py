@@ -25,7 +25,7 @@ class Patched:
 
     def __getitem__(self, index: Tensor, /) -> Tensor:
         source = self.source[index]
-        batch = self.inputs[index].clone()
+        batch = self.inputs[index]  # fetched by index, so a copy
         batch[source >= 0] = self.foreign[source[source >= 0]].to(batch.dtype)
         return batch
 

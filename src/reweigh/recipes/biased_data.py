@@ -2,11 +2,12 @@
 
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from torch import Tensor
 
-from reweigh.bias import apply
+from reweigh.bias import Biased, apply
 from reweigh.bias.mixture import stream
 from reweigh.bias.probe import out_of_fold
 from reweigh.data import Dataset, Splits, check, replace_inputs
@@ -26,14 +27,14 @@ def read_data(data: Part, seed: int) -> Splits:
     Raises:
         DataError: the data cannot be read or used.
     """
-    splits = data.bind()(data_root(data))
+    splits = data.bind()(data_root(data.added["root"]))
     train = biased(splits.train, data, seed) if data.parts["bias"] else splits.train
     return splits._replace(train=check(train, "training set"))
 
 
-def data_root(data: Part) -> Path:
-    """Where data files are: what the recipe says, or else the environment, or else the folder ``data``."""
-    return Path(data.added["root"] or os.environ.get("REWEIGH_DATA") or "data")
+def data_root(given: str | Path | None) -> Path:
+    """Where data files are: where the user says, or else the environment, or else the folder ``data``."""
+    return Path(given or os.environ.get("REWEIGH_DATA") or "data")
 
 
 def biased(train: Dataset, data: Part, seed: int) -> Dataset:
@@ -42,15 +43,7 @@ def biased(train: Dataset, data: Part, seed: int) -> Dataset:
     Raises:
         RecipeError: inputs are to be replaced by foreign ones, but it is not said from where.
     """
-    parts = data.parts["bias"]
-    own = [part.added["seed"] for part in parts]
-    seeds = [stream(seed, place) if given is None else given for place, given in enumerate(own)]
-
-    def posteriors(index: Tensor, labels: Tensor) -> Tensor:
-        return out_of_fold(train.inputs[index], labels, train.num_classes, seed)
-
-    biases = [part.bind() for part in parts]
-    done = apply(biases, train.labels, train.num_classes, seeds, train.class_names, posteriors)
+    done = draw(train, data.parts["bias"], seed)
     kept, before = len(done.index), len(train)
     logger.info("bias: %d of %d samples kept, %.1f %% of them wrong", kept, before, 100 * done.rate)
     train = train.subset(done.index).with_labels(done.labels)
@@ -58,5 +51,21 @@ def biased(train: Dataset, data: Part, seed: int) -> Dataset:
         return train
     if data.added["foreign"] is None:
         raise RecipeError("data.foreign: missing; name the dataset that the inputs of open-set noise come from")
-    foreign = member("datasets", data.added["foreign"])(data_root(data)).train.inputs
+    foreign = member("datasets", data.added["foreign"])(data_root(data.added["root"])).train.inputs
     return replace_inputs(train, done.replaced, foreign, seed)
+
+
+def draw(train: Dataset, parts: Sequence[Part], seed: int) -> Biased:
+    """What biases in sequence do to the labels of a training set; the set itself stays as it is.
+
+    Args:
+        parts: the biases; one without a seed of its own gets a stream of ``seed``.
+    """
+    own = [part.added["seed"] for part in parts]
+    seeds = [stream(seed, place) if given is None else given for place, given in enumerate(own)]
+
+    def posteriors(index: Tensor, labels: Tensor) -> Tensor:
+        return out_of_fold(train.inputs[index], labels, train.num_classes, seed)
+
+    biases = [part.bind() for part in parts]
+    return apply(biases, train.labels, train.num_classes, seeds, train.class_names, posteriors)

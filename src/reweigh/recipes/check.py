@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pkgutil import resolve_name
 from typing import Any
 
-from reweigh.errors import RecipeError
+from reweigh.errors import ReweighError
 from reweigh.recipes.mistakes import Mistake, check_options, raise_all, shown, unknown_key
-from reweigh.recipes.options import Options, options_of
+from reweigh.recipes.options import Options, options_of, supplied_to
 from reweigh.recipes.read import Contents
 from reweigh.recipes.recipe import Part, Recipe
 from reweigh.recipes.schema import SECTIONS, Slot, TrainOptions
@@ -21,7 +21,7 @@ def check(contents: Contents) -> Recipe:
         RecipeError: lists every mistake, those of the overrides included.
     """
     recipe, mistakes = examine(contents.values)
-    raise_all([*contents.mistakes, *mistakes, *_check_compare(contents, mistakes)], contents.source)
+    raise_all([*contents.mistakes, *mistakes, *_check_compare(contents, mistakes)], f"recipe {contents.source}")
     assert recipe is not None
     return recipe
 
@@ -37,7 +37,7 @@ def examine(values: Mapping[str, Any]) -> tuple[Recipe | None, list[Mistake]]:
     mistakes += _check_name(scenario, "scenario", "scenarios")
     parts = {}
     for key, slot in SECTIONS.items():
-        chosen, found = _check_slot(values.get(key, slot.default), key, slot)
+        chosen, found = check_slot(values.get(key, slot.default), key, slot)
         mistakes += found
         parts[key] = chosen
     train, found = _check_train(values.get("train"))
@@ -74,8 +74,12 @@ def _check_train(raw: Any) -> tuple[Mapping[str, Any], list[Mistake]]:
     return _values(options) if options else {}, mistakes
 
 
-def _check_slot(raw: Any, path: str, slot: Slot) -> tuple[tuple[Part, ...], list[Mistake]]:
-    """The choices made at one place; a place for one choice gives a tuple of one."""
+def check_slot(raw: Any, path: str, slot: Slot) -> tuple[tuple[Part, ...], list[Mistake]]:
+    """The choices made at one place, and all that is wrong with them; a place for one choice gives a tuple of one.
+
+    Args:
+        path: how the mistakes call the place.
+    """
     if not slot.many:
         part, mistakes = _check_part(raw, path, slot)
         return ((part,) if part else ()), mistakes
@@ -93,14 +97,20 @@ def _check_part(raw: Any, path: str, slot: Slot) -> tuple[Part | None, list[Mist
     parts: dict[str, tuple[Part, ...]] = {}
     mistakes: list[Mistake] = []
     for key, inner in slot.slots.items():
-        parts[key], found = _check_slot(raw.get(key, inner.default), f"{path}.{key}", inner)
+        parts[key], found = check_slot(raw.get(key, inner.default), f"{path}.{key}", inner)
         mistakes += found
     name = raw.get("name")
     wrong_name = _check_name(name, f"{path}.name", slot.table)
     if wrong_name:  # whose options the rest should be, nobody knows
         return None, wrong_name + mistakes
     given = {key: value for key, value in raw.items() if key != "name" and key not in slot.slots}
-    options, found = check_options(options_of(member(slot.table, str(name)), slot.adds), given, path, str(name))
+    chosen = member(slot.table, str(name))
+    options, found = check_options(options_of(chosen, slot.adds), given, path, str(name))
+    if options and options.model_extra:
+        taken = options.model_extra.keys() & set(supplied_to(chosen))
+        found += [
+            Mistake(f"{path}.{key}", f"comes from the data, {name} gets it anyway; leave it away") for key in taken
+        ]
     mistakes = found + mistakes
     if options is None or mistakes:
         return None, mistakes
@@ -113,7 +123,7 @@ def _check_name(name: Any, path: str, table: str) -> list[Mistake]:
     if isinstance(name, str):
         try:
             member(table, name)
-        except RecipeError as error:
+        except ReweighError as error:
             return [Mistake(path, str(error))]
         return []
     names = members(table)
@@ -121,7 +131,7 @@ def _check_name(name: Any, path: str, table: str) -> list[Mistake]:
 
 
 def _values(options: Options) -> dict[str, Any]:
-    return {key: getattr(options, key) for key in type(options).model_fields}
+    return {key: getattr(options, key) for key in type(options).model_fields} | (options.model_extra or {})
 
 
 def _got(raw: Any) -> str:

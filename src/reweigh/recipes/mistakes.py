@@ -100,12 +100,15 @@ def expected(model: type[Options], key: str) -> str:
     return ", ".join([word, *limits])
 
 
-def raise_all(mistakes: list[Mistake], source: str) -> None:
+def raise_all(mistakes: list[Mistake], what: str) -> None:
     """Raise one error that lists all mistakes, if there are any.
+
+    Args:
+        what: how the message calls that which is wrong.
 
     Raises:
         RecipeError: there are.
     """
     if mistakes:
         count = "1 mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
-        raise RecipeError("\n".join([f"recipe {source}: {count}", *(f"  {mistake}" for mistake in mistakes)]))
+        raise RecipeError("\n".join([f"{what}: {count}", *(f"  {mistake}" for mistake in mistakes)]))

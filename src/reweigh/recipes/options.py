@@ -28,7 +28,7 @@ def named_member(table: str, name: str) -> str:
 
 def _annotation(parameter: inspect.Parameter) -> Any:
     """The type to check; an option called like a kind of part (``engine: str``) must name a member of its table."""
-    for table, (kind, _) in TABLES.items():
+    for table, (kind, *_) in TABLES.items():
         if parameter.name == kind.replace(" ", "_") and parameter.annotation is str:
             return Annotated[str, AfterValidator(partial(named_member, table))]
     return Any if parameter.annotation is inspect.Parameter.empty else parameter.annotation
@@ -40,12 +40,21 @@ def options_of(part: Callable[..., Any], base: type[Options] = Options) -> type[
 
     Args:
         part: a function or class; its positional arguments are supplied by the assembly, the keyword-only ones
-            are the options. An option without a default must be given.
+            are the options. An option without a default must be given. A part with ``**options`` takes any.
         base: options that the place in the recipe adds (``data.root``).
     """
     fields: dict[str, Any] = {}
+    free = False
     for parameter in inspect.signature(part, eval_str=True).parameters.values():
+        free = free or parameter.kind is inspect.Parameter.VAR_KEYWORD
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
             default = ... if parameter.default is inspect.Parameter.empty else parameter.default
             fields[parameter.name] = (_annotation(parameter), default)
-    return create_model(getattr(part, "__name__", "Part"), __base__=base, **fields)
+    settings = {"extra": "allow"} if free else {}
+    return create_model(getattr(part, "__name__", "Part"), __base__=base, __cls_kwargs__=settings, **fields)
+
+
+def supplied_to(part: Callable[..., Any]) -> list[str]:
+    """What the assembly hands to a part: its positional arguments."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [parameter.name for parameter in inspect.signature(part).parameters.values() if parameter.kind in kinds]

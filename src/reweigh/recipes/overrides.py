@@ -2,12 +2,14 @@
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
+from reweigh.errors import ReweighError
 from reweigh.recipes.mistakes import Mistake, shown
 from reweigh.recipes.options import options_of
 from reweigh.recipes.schema import SECTIONS, Slot
-from reweigh.recipes.tables import members
+from reweigh.recipes.tables import member
 
 
 def apply(overrides: Iterable[str], values: dict[str, Any]) -> list[Mistake]:
@@ -62,11 +64,12 @@ def put(values: dict[str, Any], path: list[str], value: Any) -> list[Mistake]:
 
 
 def choose(table: dict[str, Any], name: Any, slot: Slot | None) -> None:
-    """Name another member, and keep those options that it has too."""
-    if slot and table.get("name") != name and isinstance(name, str) and name in members(slot.table):
-        known = {"name", *slot.slots, *options_of(members(slot.table)[name], slot.adds).model_fields}
-        for key in table.keys() - known:
-            del table[key]
+    """Name another member, and keep those options that it has too; of a member from elsewhere none are known."""
+    if slot and table.get("name") != name and isinstance(name, str):
+        with suppress(ReweighError):  # a wrong name, which the check will tell
+            known = {"name", *slot.slots, *options_of(member(slot.table, name), slot.adds).model_fields}
+            for key in table.keys() - known:
+                del table[key]
     table["name"] = name
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from reweigh.core.method import Method
+from reweigh.data import Dataset
 from reweigh.errors import DataError
 from reweigh.families import by_size
 from reweigh.recipes.assemble import Assembly, assemble
@@ -13,7 +13,7 @@ from reweigh.recipes.recipe import Recipe
 from reweigh.recipes.schema import TrainOptions
 from reweigh.recipes.write import to_toml
 from reweigh.training import Observer, Result, Run, train
-from reweigh.weighting import ClassAwareNet, Origin, save_weighting
+from reweigh.weighting import ClassAwareNet, Origin, load_weighting, save_weighting
 
 
 class Outcome(NamedTuple):
@@ -63,21 +63,18 @@ def _train(recipe: Recipe, run: Run, assembly: Assembly, observer: Observer | No
     weights = method.sample_weights()
     if weights is not None:
         run.write_samples(splits.train.labels, weights, splits.train.true_labels)
-    weighting = learned_weighting(method)
-    if weighting is not None:
-        origin = Origin(centers_of(assembly, weighting), recipe.loss.name, describe(recipe))
-        save_weighting(run.weighting, weighting, origin)
+    weighting = method.weighting()
+    if isinstance(weighting, ClassAwareNet):
+        save_weighting(run.weighting, weighting, origin_of(weighting, recipe, splits.train))
     return Outcome(recipe, run, assembly, result)
 
 
-def learned_weighting(method: Method) -> ClassAwareNet | None:
-    """The weighting function that a method has learned; None for one that learns none."""
-    return getattr(method, "weighting", lambda: None)()
-
-
-def centers_of(assembly: Assembly, weighting: ClassAwareNet) -> tuple[float, ...]:
-    """The mean class size of each family."""
-    return tuple(by_size(assembly.splits.train.class_sizes, weighting.num_families).centers.tolist())
+def origin_of(weighting: ClassAwareNet, recipe: Recipe, train_set: Dataset) -> Origin:
+    """Where a weighting function was learned: here, or where the file says that the recipe takes it from."""
+    if given := recipe.method.options.get("weighting"):
+        return load_weighting(given)[1]
+    centers = by_size(train_set.class_sizes, weighting.num_families).centers
+    return Origin(tuple(centers.tolist()), recipe.loss.name, describe(recipe))
 
 
 def describe(recipe: Recipe) -> str:

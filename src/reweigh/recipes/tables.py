@@ -13,10 +13,12 @@ class Table(NamedTuple):
     Attributes:
         kind: what one member is, for messages.
         home: module and attribute; imported when first asked for, because most of them need torch.
+        finder: function that finds a member by name, if there are more than the table lists.
     """
 
     kind: str
     home: str
+    finder: str | None = None
 
 
 TABLES: dict[str, Table] = {
@@ -27,7 +29,7 @@ TABLES: dict[str, Table] = {
     "datasets": Table("dataset", "reweigh.data:DATASETS"),
     "biases": Table("bias", "reweigh.bias:BIASES"),
     "transforms": Table("transform", "reweigh.transforms:TRANSFORMS"),
-    "models": Table("model", "reweigh.models:MODELS"),
+    "models": Table("model", "reweigh.models:MODELS", "reweigh.models:find"),
     "optimizers": Table("optimizer", "reweigh.training:OPTIMIZERS"),
     "schedules": Table("schedule", "reweigh.training:SCHEDULES"),
     "scenarios": Table("scenario", "reweigh.scenarios:SCENARIOS"),
@@ -44,5 +46,7 @@ def member(table: str, name: str) -> Callable[..., Any]:
 
     Raises:
         RecipeError: there is none of that name; lists all and suggests the nearest.
+        ModelError: the name of a model from elsewhere is not written as one.
     """
-    return lookup(members(table), name, TABLES[table].kind)
+    kind, _, finder = TABLES[table]
+    return resolve_name(finder)(name) if finder else lookup(members(table), name, kind)

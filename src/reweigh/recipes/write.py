@@ -1,5 +1,7 @@
 """Write a checked recipe as TOML; read again it gives the same run."""
 
+import json
+import re
 from typing import Any
 
 from reweigh.recipes.recipe import Part, Recipe
@@ -36,3 +38,16 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(item) for item in value]
     return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def inline(value: Any) -> str:
+    """A plain value as TOML on one line, as an override takes it."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(key)} = {inline(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(inline, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)

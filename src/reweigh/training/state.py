@@ -113,7 +113,8 @@ class Keeper:
                 "resume with the recipe that it was begun with"
             ) from error
         self.run.write_metrics(place.history)
-        log.info("%s: resuming in epoch %d after step %d", self.run.path, place.epoch + 1, place.step)
+        steps = f" and {place.step} steps of the next" if place.step else ""
+        log.info("%s: %d epochs%s were done before", self.run.path, place.epoch, steps)
         return place
 
 
