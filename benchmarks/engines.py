@@ -4,7 +4,7 @@
 
 Process time on one thread, with an allocator that keeps freed memory, for all alike: otherwise the time to get it back
 from the system depends on what ran before. A round measures every configuration once, in an order of its own; a first
-round warms up. Learning in each tenth step is measured over all ten steps, in every third round, against ten plain ones.
+round warms up. Learning in each tenth step is measured over all ten steps, in every third round.
 Memory is the peak of a fresh process above what it held before its first step.
 """
 

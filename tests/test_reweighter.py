@@ -217,5 +217,9 @@ def test_labels_of_the_wrong_kind() -> None:
 def test_names_are_looked_up() -> None:
     with pytest.raises(ValueError, match=r"no engine named 'foward'.*Did you mean 'forward'"):
         _reweighter(_model(), engine="foward")
+    with pytest.raises(ValueError, match="no look-ahead named 'reel'"):
+        _reweighter(_model(), lookahead="reel")
+    with pytest.raises(ValueError, match="every = 0 and families = 3: both are at least 1"):
+        _reweighter(_model(), every=0)
     with pytest.raises(ValueError, match="no normalizer named 'sum'"):
         _reweighter(_model(), normalize="sum")

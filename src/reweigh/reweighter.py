@@ -10,7 +10,7 @@ from reweigh.core.learner import MetaLearner, Reduce, Step
 from reweigh.core.normalize import NORMALIZERS
 from reweigh.core.objective import Loss, MetaObjective, Objective, mean_loss, reweighted
 from reweigh.engines import engine as engine_named
-from reweigh.errors import DataError
+from reweigh.errors import DataError, RecipeError
 from reweigh.families import Families, by_size
 from reweigh.losses import LOSSES
 from reweigh.names import lookup
@@ -65,6 +65,8 @@ class Reweighter:
         weighting: ClassAwareNet | None = None,
         reduce: Reduce = lambda tensors: None,
     ):
+        if every < 1 or families < 1:
+            raise RecipeError(f"every = {every} and families = {families}: both are at least 1")
         self.model = model
         self.loss = loss
         plain = next(model.parameters(), torch.empty(0))

@@ -81,3 +81,16 @@ def test_goes_on_where_it_was() -> None:
     other._generator.set_state(stream._generator.get_state())
     for _ in range(5):
         assert torch.equal(stream.next(64)[0], other.next(64)[0])
+
+
+def test_labeled_samples_are_those_with_a_label() -> None:
+    labels = torch.tensor([2, -1, 0, -1, 1])
+    assert META_SETS["labeled"]().choose(labels, None, TORCH).tolist() == [0, 2, 4]
+    with pytest.raises(DataError, match="no sample has a label"):
+        META_SETS["labeled"]().choose(torch.full((3,), -1), None, TORCH)
+
+
+def test_a_clean_set_is_trusted_as_a_whole() -> None:
+    clean = META_SETS["clean"](path="trusted.csv", label="kind")
+    assert clean.source == "trusted.csv"
+    assert clean.choose(torch.tensor([0, 1, 1]), None, TORCH).tolist() == [0, 1, 2]

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,40 @@ def test_a_function_from_another_run(tmp_path: Path) -> None:
     method.step(_batch(setup))
     expected = learned(before, 2 - setup.train_set.labels).detach()
     torch.testing.assert_close(method.sample_weights(), expected)
+
+
+def test_trusted_batches_come_from_the_clean_set_where_there_is_one() -> None:
+    setup = _setup(mixup=False)
+    clean = Dataset(torch.full((6, 4), 7.0), torch.tensor([0, 0, 1, 1, 2, 2]), ("a", "b", "c"))
+    setup = replace(setup, meta_set=META_SETS["clean"](path="elsewhere"), clean_set=clean)
+    method = METHODS["cmw-net"](setup, every=1)
+    assert isinstance(method, CMWNet)
+    method.start_epoch(0, warm_up=False)
+    inputs, labels = method._trusted.next(64)
+    assert torch.equal(inputs, clean.inputs)
+    assert labels.sort().values.tolist() == clean.labels.tolist()
+    assert "meta_loss" in method.step(_batch(setup))
+
+
+def test_the_average_of_the_model_can_judge_who_is_trusted() -> None:
+    setup = _setup(judge="average")
+    method = METHODS["cmw-net"](setup)
+    assert isinstance(method, CMWNet)
+    for epoch in range(2):
+        method.start_epoch(epoch, warm_up=epoch == 0)
+        for _ in range(5):
+            method.step(_batch(setup))
+    method.start_epoch(2, warm_up=False)
+    assert method._average is not None
+    judged = setup.losses(method._average.model)
+    expected = setup.meta_set.choose(setup.train_set.labels, judged, setup.generator)
+    assert torch.equal(method._trusted.chosen, expected)
+    assert not torch.equal(judged, setup.losses(setup.model))
+    other = METHODS["cmw-net"](_setup(judge="average"))
+    other.load_state_dict(method.state_dict())
+    assert isinstance(other, CMWNet)
+    assert other._average is not None
+    assert torch.equal(setup.losses(other._average.model), judged)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -17,6 +17,7 @@ from reweigh.core.products import Recording
 from reweigh.core.rerun import Params, Randomness, Rerun, unwrapped
 from reweigh.core.scope import scoped
 from reweigh.core.update import LookAhead, Update
+from reweigh.names import lookup
 
 Reduce = Callable[[list[Tensor]], None]
 
@@ -86,7 +87,8 @@ class MetaLearner:
         self.optimizer = optimizer
         self.weigher = weigher
         self.engine = engine
-        self.lookahead = lookahead
+        orders = {"virtual": self._learn_then_train, "real": self._train_then_learn}
+        self._take = lookup(orders, lookahead, "look-ahead")
         self.every = every
         self.normalize = normalize
         self.reduce = reduce
@@ -117,9 +119,7 @@ class MetaLearner:
             terms = objective(self.model)
             return self._train(terms, self.weigher(terms.losses.detach(), family))
         again = Rerun(self._plain, Randomness.now(self._device))
-        if self.lookahead == "virtual":
-            return self._learn_then_train(objective, family, meta, again)
-        return self._train_then_learn(objective, family, meta, again)
+        return self._take(objective, family, meta, again)
 
     def learn(self, objective: Objective, family: Tensor, meta: MetaObjective) -> Tensor | None:
         """Look ahead and learn the weights without training the model, whose buffers and gradients stay as they are.
@@ -127,14 +127,15 @@ class MetaLearner:
         Returns:
             The loss on trusted data one step ahead.
         """
-        rerun = Rerun(self._plain, Randomness.drawn(self._device))
+        again = Rerun(self._plain, Randomness.drawn(self._device))
         params = {name: param.detach().requires_grad_() for name, param in self._scope.items()}
         fixed = self._fixed()
-        with torch.enable_grad():
-            here = rerun(objective, {**fixed, **params})
+        with torch.enable_grad(), self._watching() as recording:
+            here = again(objective, {**fixed, **params})
         weights = self._propose(here, family)
-        problem = self._problem(weights, params, lambda at: rerun(objective, {**fixed, **at}), meta)
+        problem = self._problem(weights, params, lambda at: self._repeat(again, objective, {**fixed, **at}), meta)
         problem.here = here
+        problem.products = recording.kept
         return self._improve(weights, problem)
 
     def _learn_then_train(self, objective: Objective, family: Tensor, meta: MetaObjective, again: Rerun) -> Step:
@@ -206,9 +207,9 @@ class MetaLearner:
         with self._features.record() if self._features else recording:
             yield recording
 
-    def _repeat(self, rerun: Rerun, objective: Objective, params: Params) -> Terms:
+    def _repeat(self, again: Rerun, objective: Objective, params: Params) -> Terms:
         with self._features.replay() if self._features else nullcontext():
-            return rerun(objective, params)
+            return again(objective, params)
 
     def _improve(self, weights: Tensor, problem: MetaProblem) -> Tensor | None:
         """Let the weigher learn from ``problem``; returns the meta loss one step ahead."""

@@ -40,7 +40,7 @@ class Randomness:
     @classmethod
     def now(cls, device: torch.device) -> "Randomness":
         """Where the generators stand at this moment."""
-        accelerator = None if _is_cpu(device) else torch.get_device_module(device).get_rng_state(device)
+        accelerator = None if _is_cpu(device) else torch.get_device_module(device).get_rng_state(*_which(device))
         return cls(device, torch.get_rng_state(), accelerator)
 
     @classmethod
@@ -54,7 +54,7 @@ class Randomness:
         """Put the generators where they stood."""
         torch.set_rng_state(self.cpu)
         if self.accelerator is not None:
-            torch.get_device_module(self.device).set_rng_state(self.accelerator, self.device)
+            torch.get_device_module(self.device).set_rng_state(self.accelerator, *_which(self.device))
 
     @contextmanager
     def replayed(self) -> Iterator[None]:
@@ -65,6 +65,11 @@ class Randomness:
             yield
         finally:
             before.restore()
+
+
+def _which(device: torch.device) -> tuple[torch.device, ...]:
+    """There is one generator on MPS, and no word for which."""
+    return () if device.type == "mps" else (device,)
 
 
 def _is_cpu(device: torch.device) -> bool:

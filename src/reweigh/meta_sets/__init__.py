@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 from reweigh.meta_sets.balanced_random import BalancedRandom
+from reweigh.meta_sets.clean import Clean
 from reweigh.meta_sets.given import Given
+from reweigh.meta_sets.labeled import Labeled
 from reweigh.meta_sets.lowest_loss import LowestLoss
 from reweigh.meta_sets.meta_set import MetaSet
 from reweigh.meta_sets.stream import MetaStream
@@ -13,5 +15,7 @@ __all__ = ["META_SETS", "MetaSet", "MetaStream"]
 META_SETS: dict[str, Callable[..., MetaSet]] = {
     "lowest-loss": LowestLoss,
     "balanced-random": BalancedRandom,
+    "clean": Clean,
     "given": Given,
+    "labeled": Labeled,
 }

@@ -7,9 +7,10 @@ from annotated_types import Ge
 from torch import Tensor
 
 from reweigh.meta_sets.lowest_loss import rank_in_class
+from reweigh.meta_sets.meta_set import MetaSet
 
 
-class BalancedRandom:
+class BalancedRandom(MetaSet):
     """As many samples of each class as the rarest has, drawn anew each epoch. Paper: Sec. 4.1, for long tails.
 
     The labels are taken as right; only their unequal numbers are mended.
@@ -21,8 +22,6 @@ class BalancedRandom:
         keep: trusted samples stay in training as well; in the published code they do.
     """
 
-    reads_losses = False
-
     def __init__(
         self,
         *,
@@ -31,10 +30,8 @@ class BalancedRandom:
         batch_size: Annotated[int, Ge(1)] | None = None,
         keep: bool = True,
     ):
+        super().__init__(mixup=mixup, batch_size=batch_size, keep=keep)
         self.per_class = per_class
-        self.mixup = mixup
-        self.batch_size = batch_size
-        self.keep = keep
 
     def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
         sizes = torch.bincount(labels)

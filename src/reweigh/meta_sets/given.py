@@ -7,9 +7,10 @@ from annotated_types import Ge
 from torch import Tensor
 
 from reweigh.errors import DataError
+from reweigh.meta_sets.meta_set import MetaSet
 
 
-class Given:
+class Given(MetaSet):
     """Samples of the training set whose labels were checked, by their places in it.
 
     Args:
@@ -19,8 +20,6 @@ class Given:
         keep: trusted samples stay in training as well.
     """
 
-    reads_losses = False
-
     def __init__(
         self,
         *,
@@ -29,10 +28,8 @@ class Given:
         batch_size: Annotated[int, Ge(1)] | None = None,
         keep: bool = True,
     ):
+        super().__init__(mixup=mixup, batch_size=batch_size, keep=keep)
         self.index = torch.tensor(index, dtype=torch.int64)
-        self.mixup = mixup
-        self.batch_size = batch_size
-        self.keep = keep
 
     def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
         if len(self.index) == 0:

@@ -1,13 +1,15 @@
 """Trust the samples that the model finds easiest, the same number in each class."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import torch
 from annotated_types import Ge
 from torch import Tensor
 
+from reweigh.meta_sets.meta_set import MetaSet
 
-class LowestLoss:
+
+class LowestLoss(MetaSet):
     """The samples of lowest loss in each class, chosen anew each epoch. Paper: Sec. 4.2, ten a class, with mixup.
 
     Args:
@@ -15,9 +17,8 @@ class LowestLoss:
         mixup: mix the trusted batches in pairs.
         batch_size: samples in a trusted batch; by default as many as a training batch has.
         keep: trusted samples stay in training as well; in the published code they do.
+        judge: whose losses count, the model's or those of its average along training.
     """
-
-    reads_losses = True
 
     def __init__(
         self,
@@ -26,11 +27,11 @@ class LowestLoss:
         mixup: bool = True,
         batch_size: Annotated[int, Ge(1)] | None = None,
         keep: bool = True,
+        judge: Literal["model", "average"] = "model",
     ):
+        super().__init__(mixup=mixup, batch_size=batch_size, keep=keep)
         self.per_class = per_class
-        self.mixup = mixup
-        self.batch_size = batch_size
-        self.keep = keep
+        self.judge = judge
 
     def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
         assert losses is not None

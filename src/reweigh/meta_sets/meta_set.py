@@ -1,31 +1,39 @@
-"""What every meta set is: a way to choose trusted samples from the training set."""
+"""What every meta set is: a way to choose trusted samples."""
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 
-class MetaSet(Protocol):
+class MetaSet(ABC):
     """Chooses samples to trust, anew in each epoch.
 
     Attributes:
-        reads_losses: the choice depends on the loss of each training sample.
+        judge: whose losses the choice depends on: the model's, those of its average along training, or nobody's.
+        source: a file or folder of trusted samples apart from the training set; None chooses from the training set.
         mixup: the trusted batches are mixed in pairs, for variety.
         batch_size: samples in a trusted batch; None takes as many as a training batch has.
         keep: trusted samples stay in training as well.
     """
 
-    reads_losses: bool
-    mixup: bool
-    batch_size: int | None
-    keep: bool
+    judge: Literal["model", "average"] | None = None
+    source: str | None = None
 
+    def __init__(self, *, mixup: bool, batch_size: int | None, keep: bool):
+        self.mixup = mixup
+        self.batch_size = batch_size
+        self.keep = keep
+
+    @abstractmethod
     def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
-        """Places of the trusted samples in the training set.
+        """Places of the trusted samples.
 
         Args:
             labels: shape (N,), the given labels.
-            losses: shape (N,), of the training samples; None where ``reads_losses`` is false.
+            losses: shape (N,), of the samples; None where nobody judges.
+
+        Raises:
+            DataError: there is nothing to choose.
         """
-        ...

@@ -16,8 +16,8 @@ class MetaStream:
 
     Args:
         meta_set: chooses the samples.
-        fetch: places in the training set -> batch, augmented and on the model's device.
-        labels: shape (N,), the given labels of the training set.
+        fetch: places in the set that is chosen from -> batch, augmented and on the model's device.
+        labels: shape (N,), the labels of that set.
         num_classes: for mixed labels.
         generator: of the choice, the order and the mixing.
     """
@@ -42,7 +42,7 @@ class MetaStream:
         """Choose the trusted samples anew.
 
         Args:
-            losses: shape (N,), of the training samples, where the meta set reads them.
+            losses: shape (N,), of the samples, where someone judges them.
         """
         self.chosen = self.meta_set.choose(self._labels, losses, self._generator)
         self._order = torch.empty(0, dtype=torch.int64)

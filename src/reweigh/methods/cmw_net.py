@@ -8,9 +8,9 @@ from annotated_types import Ge, Gt
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.meta_sets import MetaStream
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
+from reweigh.pseudo_labels import AveragedModel
 from reweigh.reweighter import Reweighter
 from reweigh.weighting import ClassAwareNet, load_weighting
 
@@ -65,12 +65,10 @@ class CMWNet:
             hidden=hidden,
             weighting=load_weighting(Path(weighting))[0] if weighting else None,
         )
-        train_set = setup.train_set
-        self._trusted = MetaStream(
-            setup.meta_set, setup.fetch, train_set.labels, train_set.num_classes, setup.generator
-        )
+        self._trusted = setup.trusted()
+        self._average = AveragedModel(setup.model) if setup.meta_set.judge == "average" else None
         self._warm_up = False
-        self._weights = torch.full((len(train_set),), float("nan"))
+        self._weights = torch.full((len(setup.train_set),), float("nan"))
 
     @property
     def model(self) -> nn.Module:
@@ -80,11 +78,16 @@ class CMWNet:
         self._plain.start_epoch(epoch, warm_up)
         self._warm_up = warm_up
         if not warm_up:
-            self._trusted.refresh(self._setup.losses(self.model) if self._setup.meta_set.reads_losses else None)
+            judge = self._average.model if self._average else self.model
+            self._trusted.refresh(self._setup.losses(judge) if self._setup.meta_set.judge else None)
 
     def step(self, batch: Batch) -> dict[str, float]:
-        if self._warm_up:
-            return self._plain.step(batch)
+        numbers = self._plain.step(batch) if self._warm_up else self._reweighted_step(batch)
+        if self._average:
+            self._average.update(self.model)
+        return numbers
+
+    def _reweighted_step(self, batch: Batch) -> dict[str, float]:
         batch = self._without_trusted(batch)
         meta = self._trusted.next(len(batch)) if self._reweighter.due else (None, None)
         step = self._reweighter.step(batch.inputs, batch.labels, *meta)
@@ -104,6 +107,7 @@ class CMWNet:
             **self._plain.state_dict(),
             "reweighter": self._reweighter.state_dict(),
             "trusted": self._trusted.state_dict(),
+            "average": self._average.state_dict() if self._average else None,
             "warm_up": self._warm_up,
             "weights": self._weights,
         }
@@ -112,6 +116,8 @@ class CMWNet:
         self._plain.load_state_dict(state)
         self._reweighter.load_state_dict(state["reweighter"])
         self._trusted.load_state_dict(state["trusted"])
+        if self._average:
+            self._average.load_state_dict(state["average"])
         self._warm_up, self._weights = state["warm_up"], state["weights"]
 
     def _without_trusted(self, batch: Batch) -> Batch:

@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Loss
 from reweigh.data import Dataset
-from reweigh.meta_sets import MetaSet
+from reweigh.meta_sets import MetaSet, MetaStream
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class Setup:
         meta_set: chooses trusted samples from it.
         loss: (logits, labels) -> loss of each sample.
         augment: float batch and generator -> float batch; None leaves inputs as they are.
+        clean_set: trusted samples apart from the training set, if the meta set names some.
         generator: of all that a method draws on the CPU; the loop saves and restores it.
     """
 
@@ -33,10 +34,16 @@ class Setup:
     augment: Callable[[Tensor, Generator], Tensor] | None
     generator: Generator
     device: torch.device
+    clean_set: Dataset | None = None
 
-    def fetch(self, index: Tensor) -> Batch:
-        """Samples of the training set as a training batch would hold them, augmented."""
-        return self.train_set.batch(index, self.augment, self.generator, self.device)
+    def trusted(self) -> MetaStream:
+        """Trusted batches, augmented as training batches are."""
+        source = self.clean_set or self.train_set
+
+        def fetch(index: Tensor) -> Batch:
+            return source.batch(index, self.augment, self.generator, self.device)
+
+        return MetaStream(self.meta_set, fetch, source.labels, self.train_set.num_classes, self.generator)
 
     @torch.no_grad()
     def losses(self, model: nn.Module, chunk: int = 1000) -> Tensor:

@@ -1,5 +1,6 @@
 """Pseudo-labels: what stands in for labels that are doubted."""
 
+from reweigh.pseudo_labels.averaged import AveragedModel
 from reweigh.pseudo_labels.mixup import Mix, draw
 
-__all__ = ["Mix", "draw"]
+__all__ = ["AveragedModel", "Mix", "draw"]

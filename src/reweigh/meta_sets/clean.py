@@ -1,0 +1,35 @@
+"""Trust samples that were labeled with care, apart from the training set."""
+
+from typing import Annotated
+
+import torch
+from annotated_types import Ge
+from torch import Tensor
+
+from reweigh.meta_sets.meta_set import MetaSet
+
+
+class Clean(MetaSet):
+    """All samples of another file or folder of the same kind as the training data. Paper: Sec. 3.2, MW-Net's own.
+
+    Args:
+        path: where they are.
+        label: the column of a table that holds the labels.
+        mixup: mix the trusted batches in pairs.
+        batch_size: samples in a trusted batch; by default as many as a training batch has.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: str,
+        label: str | None = None,
+        mixup: bool = False,
+        batch_size: Annotated[int, Ge(1)] | None = None,
+    ):
+        super().__init__(mixup=mixup, batch_size=batch_size, keep=True)
+        self.source = path
+        self.label = label
+
+    def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
+        return torch.arange(len(labels))

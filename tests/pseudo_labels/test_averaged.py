@@ -1,0 +1,38 @@
+"""The averaged model against the weighted mean of all models so far."""
+
+import torch
+from torch import nn
+
+from reweigh.pseudo_labels import AveragedModel
+
+
+def test_the_weighted_mean_of_all_models_so_far() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)).double()
+    average = AveragedModel(model, decay=0.9)
+    seen = []
+    for _ in range(12):
+        model(torch.randn(8, 3, dtype=torch.float64) * 3)  # moves the statistics
+        with torch.no_grad():
+            for p in model.parameters():
+                p.add_(torch.randn_like(p))
+        average.update(model)
+        seen.append({name: value.clone() for name, value in model.state_dict().items()})
+        weights = torch.tensor([0.9**age for age in reversed(range(len(seen)))], dtype=torch.float64)
+        for name, value in average.model.state_dict().items():
+            if value.dtype.is_floating_point:
+                slow = sum(w * state[name] for w, state in zip(weights / weights.sum(), seen, strict=True))
+                torch.testing.assert_close(value, slow)
+            else:
+                assert torch.equal(value, seen[-1][name])
+
+
+def test_goes_on_where_it_was() -> None:
+    model = nn.Linear(2, 2)
+    average, other = AveragedModel(model), AveragedModel(nn.Linear(2, 2))
+    average.update(model)
+    other.load_state_dict(average.state_dict())
+    nn.init.ones_(model.weight)
+    for one in (average, other):
+        one.update(model)
+    assert torch.equal(average.model.weight, other.model.weight)
