@@ -1,0 +1,84 @@
+"""Tell what was found in a dataset: sizes, families, broken samples, and the likely trouble in words."""
+
+from collections.abc import Iterator
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import typer
+
+from reweigh.cli.bars import bars
+from reweigh.cli.outcome import family_label
+
+if TYPE_CHECKING:
+    from reweigh.data import Dataset
+    from reweigh.data.findings import Findings
+
+FAMILIES = 3  # the paper's K
+EXAMPLES = 3  # of conflicting labels
+WIDTH = 78
+
+
+def show_inspection(data: str, dataset: "Dataset", findings: "Findings") -> None:
+    """Print what ``reweigh inspect`` found."""
+    shape = " x ".join(map(str, findings.shape))
+    typer.echo(f"{data}: {findings.num_samples} samples of {shape}, {len(findings.class_names)} classes\n")
+    for line in bars(dict(zip(findings.class_names, findings.class_sizes, strict=True))):
+        typer.echo(line)
+    typer.echo("\nFamilies of classes that would share a weighting curve:")
+    for label in families(dataset):
+        typer.echo(fill(label, WIDTH, initial_indent="  ", subsequent_indent="    "))
+    typer.echo()
+    for name, value in facts(findings).items():
+        typer.echo(fill(value, WIDTH, initial_indent=f"{name:20}", subsequent_indent=" " * 20))
+    for line in conflicts(findings):
+        typer.echo(fill(line, WIDTH, initial_indent="  ", subsequent_indent="    "))
+    typer.echo()
+    troubles = [*findings.trouble, *known_mistakes(dataset)]
+    if not troubles:
+        typer.echo("Nothing looks wrong; labels that are wrong will show in training.")
+    for sentence in troubles:
+        typer.echo(fill(sentence, WIDTH, initial_indent="- ", subsequent_indent="  "))
+    typer.echo()
+
+
+def families(dataset: "Dataset") -> list[str]:
+    """What each family is, the rarest first."""
+    from reweigh.families import by_size
+
+    found = by_size(dataset.class_sizes, min(FAMILIES, len(dataset.class_sizes.unique())))
+    return [family_label(dataset.class_names, found, family) for family in range(found.num_families)]
+
+
+def facts(findings: "Findings") -> dict[str, str]:
+    """What was looked for, and how much of it there is."""
+    copies = sum(len(group) - 1 for group in findings.duplicates)
+    missing = ", ".join(f"{count} in {name!r}" for name, count in findings.missing.items())
+    found = {
+        "imbalance factor": f"{findings.imbalance_factor:.3g}",
+        "exact copies": str(copies or "none"),
+        "conflicting labels": f"{len(findings.conflicting)} inputs" if findings.conflicting else "none",
+        "unreadable files": str(len(findings.unreadable) or "none"),
+        "constant inputs": str(len(findings.constant) or "none"),
+        "constant features": str(len(findings.constant_features) or "none"),
+        "missing values": missing or "none",
+    }
+    if len(findings.shape) != 1:
+        del found["constant features"]
+    return found
+
+
+def known_mistakes(dataset: "Dataset") -> Iterator[str]:
+    """How many labels are wrong, where the true ones are known."""
+    wrong = 0 if dataset.true_labels is None else int((dataset.labels != dataset.true_labels).sum())
+    if wrong:
+        yield f"{wrong} labels ({wrong / len(dataset):.1%}) are not the true ones, which are known too."
+
+
+def conflicts(findings: "Findings") -> Iterator[str]:
+    """The first few identical inputs with different labels, by name."""
+    if findings.conflicting:
+        yield "Identical inputs with different labels:"
+    for group in findings.conflicting[:EXAMPLES]:
+        yield "  " + ", ".join(f"{findings.called(place)} is {findings.class_names[label]!r}" for place, label in group)
+    if len(findings.conflicting) > EXAMPLES:
+        yield f"  and {len(findings.conflicting) - EXAMPLES} more"

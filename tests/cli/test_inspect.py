@@ -1,0 +1,86 @@
+"""What is in the data is told in 80 columns, with names, and with a next command that works."""
+
+import shlex
+
+import pytest
+
+from reweigh.cli.bars import bars
+from reweigh.recipes.check import check
+from reweigh.recipes.read import read
+
+
+def next_command(result):
+    words = shlex.split(result.stdout.splitlines()[-1])
+    assert words[:3] == ["reweigh", "compare", "demo"]
+    return [word for word in words[3:] if "=" in word]
+
+
+def test_nothing_wrong(run):
+    result = run("inspect", "digits")
+    assert result.exit_code == 0
+    assert "digits: 1257 samples of 1 x 8 x 8, 10 classes" in result.stdout
+    assert "Nothing looks wrong" in result.stdout
+    recipe = check(read("demo", next_command(result)))
+    assert (recipe.data.name, recipe.data.parts["bias"]) == ("digits", ())
+
+
+def test_a_table_with_trouble(run, table):
+    result = run("inspect", table, "--label", "kind")
+    assert result.exit_code == 0
+    *lines, command = result.stdout.splitlines()
+    assert max(map(len, lines[1:])) <= 80
+    text = " ".join(result.stdout.split())
+    for words in ["imbalance factor 5", "missing values 1 in 'a'", "row 5 is 'cat', row 70 is 'ankle boot'",
+                  "A long tail", "class of about 12 samples: ankle boot", "scenario=long-tail"]:  # fmt: skip
+        assert words in text
+    assert "Nothing looks wrong" not in text
+    assert check(read("demo", next_command(result))).data.options["path"] == str(table)
+    assert command.endswith("--seeds 1")
+
+
+def test_images_and_labels_from_a_file(run, images, tmp_path):
+    result = run("inspect", images)
+    assert result.exit_code == 0
+    assert "cat/broken.png" in result.stdout
+    swapped = tmp_path / "labels.csv"
+    swapped.write_text("label\n" + "dog\n" * 25 + "cat\n" * 5)
+    result = run("inspect", images, "--labels", swapped)
+    assert "cat   5" in result.stdout
+    assert f"data.labels={swapped}" in result.stdout
+
+
+def test_a_path_wins_over_a_name(run, table, tmp_path, monkeypatch):
+    table.rename(tmp_path / "digits")
+    monkeypatch.chdir(tmp_path)
+    result = run("inspect", "digits")
+    assert result.exit_code == 2
+    assert "digits: not known by its name" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["digitz"], "neither a path that exists nor the name of a dataset"),
+        (["digitz"], "Did you mean 'digits'?"),
+        (["files"], "neither a path"),
+        (["digits", "--label", "x"], "--label: got 'x'"),
+        (["digits", "--labels", "x.csv"], "digits has no option 'labels'"),
+        (["mnist", "--root", "nowhere"], "reweigh data get mnist --root nowhere"),
+    ],
+)
+def test_wrong_data_exit_2_with_a_remedy(run, words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("inspect", *words)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_bars():
+    assert bars({"a": 46, "long": 23, "none": 0, "one": 1}) == [
+        "  a     46  " + "█" * 46, "  long  23  " + "█" * 23, "  none   0", "  one    1  █",
+    ]  # fmt: skip
+    many = bars({str(number): number for number in range(100)})
+    assert len(many) == 21
+    assert many[0].split()[:2] == ["99", "99"]
+    assert many[10] == "  ... 80 classes between"
+    assert max(map(len, bars({"x" * 90: 10**6}))) < 80
