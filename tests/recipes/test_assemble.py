@@ -163,3 +163,27 @@ def test_a_model_from_elsewhere_is_built(recipe):
 def test_mistakes_with_models_from_elsewhere(recipe, overrides, message):
     with pytest.raises(RecipeError, match=message):
         recipe(*overrides)
+
+
+def test_a_clean_set_is_read_like_the_training_data(tmp_path):
+    import pandas as pd
+
+    rows = pd.DataFrame({"a": [0.0, 1, 2, 3, 4, 5] * 20, "b": ["x", "y"] * 60, "kind": ["u", "v", "w"] * 40})
+    rows.to_csv(tmp_path / "train.csv", index=False)
+    rows[:9].to_csv(tmp_path / "clean.csv", index=False)
+    (tmp_path / "r.toml").write_text(
+        f"""
+        scenario = "noisy-labels"
+        data = {{ name = "files", path = "{tmp_path / "train.csv"}", label = "kind" }}
+        model = {{ name = "mlp", hidden = [4] }}
+        method = {{ name = "cmw-net", every = 1 }}
+        meta_set = {{ name = "clean", path = "{tmp_path / "clean.csv"}", label = "kind" }}
+        train = {{ epochs = 1 }}
+        optimizer = {{ name = "sgd" }}
+        """
+    )
+    assembly = assemble(check(read(str(tmp_path / "r.toml"), [])))
+    clean = assembly.method._setup.clean_set
+    assert len(clean) == 9
+    assert clean.class_names == assembly.splits.train.class_names
+    assert clean.shape == assembly.splits.train.shape

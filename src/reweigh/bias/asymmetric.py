@@ -6,10 +6,11 @@ from typing import Annotated
 import numpy as np
 import torch
 from annotated_types import Ge, Le
+from pydantic import AfterValidator
 from torch import Tensor
 
 from reweigh.bias.biased import Biased, check_labels, chosen, compare
-from reweigh.bias.maps import GivenMap, named, resolved, usual
+from reweigh.bias.maps import GivenMap, known, named, resolved, usual
 
 
 def asymmetric(
@@ -19,7 +20,7 @@ def asymmetric(
     class_names: Sequence[str] | None = None,
     *,
     rate: Annotated[float, Ge(0), Le(1)],
-    map: str | GivenMap | None = None,
+    map: Annotated[str, AfterValidator(known)] | GivenMap | None = None,
 ) -> Biased:
     """A share ``rate`` of all labels is sent through the map; classes that it does not name stay as they are.
 

@@ -73,18 +73,27 @@ def usual(num_classes: int, class_names: Sequence[str] | None) -> ClassMap:
     return named(name, num_classes)
 
 
-def named(name: str, num_classes: int) -> ClassMap:
-    """The map called ``name``.
+def known(name: str) -> str:
+    """``name``, if there is a map of that name.
 
     Raises:
-        DataError: there is none, or it is for another number of classes.
+        DataError: there is none.
     """
     if name not in MAPS:
         raise DataError(
             f"map: none named {name!r}; there are: {', '.join(sorted(MAPS))}.{suggestion(name, MAPS)} "
             "Or give your own, {'cat': 'dog', ...}"
         )
-    size, found = MAPS[name]
+    return name
+
+
+def named(name: str, num_classes: int) -> ClassMap:
+    """The map called ``name``.
+
+    Raises:
+        DataError: there is none, or it is for another number of classes.
+    """
+    size, found = MAPS[known(name)]
     if size != num_classes:
         raise DataError(
             f"map: {name!r} is for {size} classes, the data have {num_classes}; give your own, {{'cat': 'dog', ...}}"

@@ -18,6 +18,7 @@ from reweigh.cli.list import list_members
 from reweigh.cli.show import show
 from reweigh.cli.train import train
 from reweigh.errors import ReweighError
+from reweigh.memory import keep_freed_memory
 
 
 class Verbs(TyperGroup):
@@ -83,6 +84,7 @@ class Notes(logging.Handler):
 def main() -> None:
     """Run the command line."""
     sys.path.append(os.getcwd())  # for a model of the user's own; last, so that it hides no package
+    keep_freed_memory()
     logger = logging.getLogger("reweigh")
     logger.setLevel(logging.INFO)
     logger.addHandler(Notes())

@@ -13,7 +13,7 @@ class Clean(MetaSet):
     """All samples of another file or folder of the same kind as the training data. Paper: Sec. 3.2, MW-Net's own.
 
     Args:
-        path: where they are.
+        path: where they are; relative to the data root.
         label: the column of a table that holds the labels.
         mixup: mix the trusted batches in pairs.
         batch_size: samples in a trusted batch; by default as many as a training batch has.

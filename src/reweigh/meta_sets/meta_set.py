@@ -13,6 +13,7 @@ class MetaSet(ABC):
     Attributes:
         judge: whose losses the choice depends on: the model's, those of its average along training, or nobody's.
         source: a file or folder of trusted samples apart from the training set; None chooses from the training set.
+        label: the column of a table there that holds the labels.
         mixup: the trusted batches are mixed in pairs, for variety.
         batch_size: samples in a trusted batch; None takes as many as a training batch has.
         keep: trusted samples stay in training as well.
@@ -20,6 +21,7 @@ class MetaSet(ABC):
 
     judge: Literal["model", "average"] | None = None
     source: str | None = None
+    label: str | None = None
 
     def __init__(self, *, mixup: bool, batch_size: int | None, keep: bool):
         self.mixup = mixup

@@ -32,17 +32,17 @@ def foreign(name: str) -> Callable[..., nn.Module]:
     return partial(_checked, name, partial(_own, source, member))
 
 
-def _timm(member: str, input_shape: tuple[int, ...], num_classes: int, **options: Any) -> nn.Module:
+def _timm(member: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> nn.Module:
     timm = _imported("timm", "install it: pip install timm")
     return timm.create_model(member, num_classes=num_classes, in_chans=input_shape[0], **options)
 
 
-def _torchvision(member: str, input_shape: tuple[int, ...], num_classes: int, **options: Any) -> nn.Module:
+def _torchvision(member: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> nn.Module:
     models = _imported("torchvision.models", "install the torchvision that belongs to your torch")
     return models.get_model(member, num_classes=num_classes, **options)
 
 
-def _own(module: str, member: str, input_shape: tuple[int, ...], num_classes: int, **options: Any) -> Any:
+def _own(module: str, member: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> Any:
     """Call the user's class or function; it is given ``input_shape`` and ``num_classes`` if it has such parameters."""
     found = _imported(module, "is it spelled right, and its folder on PYTHONPATH?")
     build: Any = getattr(found, member, None)
@@ -66,7 +66,7 @@ def _imported(module: str, remedy: str) -> ModuleType:
 
 
 def _checked(
-    name: str, build: Callable[..., Any], input_shape: tuple[int, ...], num_classes: int, **options: Any
+    name: str, build: Callable[..., Any], input_shape: tuple[int, ...], num_classes: int, /, **options: Any
 ) -> nn.Module:
     """Build a model and try it on two samples of zeros, in evaluation mode.
 

@@ -11,7 +11,7 @@ from reweigh.core.method import Method
 from reweigh.data import Splits
 from reweigh.errors import RecipeError
 from reweigh.methods.setup import Setup
-from reweigh.recipes.biased_data import read_data
+from reweigh.recipes.biased_data import data_root, read_clean, read_data
 from reweigh.recipes.recipe import Recipe
 from reweigh.recipes.tables import member
 from reweigh.training import evaluate, seed_all
@@ -53,11 +53,13 @@ def assemble(recipe: Recipe) -> Assembly:
     transforms = [part.bind()() for part in recipe.data.parts["augment"]]
     augment = Compose(transforms) if transforms else None
     generator = Generator().manual_seed(seed)
+    meta_set = recipe.meta_set.bind()()
     setup = Setup(
         model=model,
         optimizer=optimizer,
         train_set=splits.train,
-        meta_set=recipe.meta_set.bind()(),
+        meta_set=meta_set,
+        clean_set=read_clean(meta_set, splits.train, data_root(recipe.data.added["root"])),
         loss=recipe.loss.bind(),
         augment=augment,
         generator=generator,

@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from torch import Tensor
@@ -10,8 +11,9 @@ from torch import Tensor
 from reweigh.bias import Biased, apply
 from reweigh.bias.mixture import stream
 from reweigh.bias.probe import out_of_fold
-from reweigh.data import Dataset, Splits, check, replace_inputs
-from reweigh.errors import RecipeError
+from reweigh.data import Dataset, Splits, check, read, replace_inputs
+from reweigh.errors import DataError, RecipeError
+from reweigh.meta_sets import MetaSet
 from reweigh.recipes.recipe import Part
 from reweigh.recipes.tables import member
 
@@ -30,6 +32,29 @@ def read_data(data: Part, seed: int) -> Splits:
     splits = data.bind()(data_root(data.added["root"]))
     train = biased(splits.train, data, seed) if data.parts["bias"] else splits.train
     return splits._replace(train=check(train, "training set"))
+
+
+def read_clean(meta_set: MetaSet, train: Dataset, root: Path) -> Dataset | None:
+    """The trusted samples that a meta set keeps apart from the training set, in the form of the training samples.
+
+    Raises:
+        DataError: they cannot be read, or differ in shape from the training samples.
+    """
+    if meta_set.source is None:
+        return None
+    clean = read(
+        root / meta_set.source,
+        label=meta_set.label,
+        size=(train.shape[1], train.shape[2]) if len(train.shape) == 3 else None,
+        class_names=train.class_names,
+        encoding=train.reading.encoding,
+    )
+    if clean.shape != train.shape:
+        raise DataError(
+            f"meta_set.path: samples of shape {clean.shape}, but the training samples have {train.shape}; "
+            "trusted and training data must be of one kind"
+        )
+    return replace(clean, normalize=train.normalize)
 
 
 def data_root(given: str | Path | None) -> Path:
