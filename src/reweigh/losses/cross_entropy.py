@@ -3,7 +3,7 @@
 import torch.nn.functional as F
 from torch import Tensor
 
-from reweigh.errors import DataError
+from reweigh.losses.labels import wrong_labels
 
 
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
@@ -22,8 +22,4 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     try:
         return F.cross_entropy(logits, labels, reduction="none")
     except IndexError:
-        low, high = int(labels.min()), int(labels.max())
-        raise DataError(
-            f"labels from {low} to {high} meet a model with {logits.shape[1]} outputs; labels are 0 to "
-            f"{logits.shape[1] - 1}. Give the model more outputs or renumber the labels"
-        ) from None
+        raise wrong_labels(labels, logits.shape[1]) from None

@@ -1,0 +1,30 @@
+"""Hard bootstrapping: the label is mixed with the class that the model itself would choose."""
+
+from typing import Annotated
+
+from annotated_types import Ge, Le
+from torch import Tensor
+
+from reweigh.losses.labels import as_rows
+
+
+def bootstrap_hard(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(0), Le(1)] = 0.8) -> Tensor:
+    """Reed, Lee, Anguelov, Szegedy, Erhan, Rabinovich: Training Deep Neural Networks on Noisy Labels with
+    Bootstrapping (ICLR 2015, workshop), hard.
+
+    -sum_j (beta y_j + (1 - beta) z_j) log p_j,    z one at the likeliest class and zero elsewhere
+
+    Args:
+        logits: shape (n, num_classes).
+        labels: shape (n,) integers, or (n, num_classes) rows that sum to one. Paper: t, here y.
+        beta: trust in the label; 1 is cross-entropy.
+
+    Returns:
+        Shape (n,).
+
+    Raises:
+        DataError: a label is not a class of the model.
+    """
+    log_probs = logits.log_softmax(1)
+    target = beta * as_rows(labels, logits) + (1 - beta) * as_rows(logits.argmax(1), logits)
+    return -(target * log_probs).sum(1)

@@ -1,0 +1,32 @@
+"""Soft bootstrapping: the label is mixed with what the model itself predicts."""
+
+from typing import Annotated
+
+from annotated_types import Ge, Le
+from torch import Tensor
+
+from reweigh.losses.labels import as_rows
+
+
+def bootstrap_soft(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(0), Le(1)] = 0.95) -> Tensor:
+    """Reed, Lee, Anguelov, Szegedy, Erhan, Rabinovich: Training Deep Neural Networks on Noisy Labels with
+    Bootstrapping (ICLR 2015, workshop), soft.
+
+    -sum_j (beta y_j + (1 - beta) p_j) log p_j
+
+    The prediction in the target is differentiated too: the second part is the entropy of the prediction.
+
+    Args:
+        logits: shape (n, num_classes).
+        labels: shape (n,) integers, or (n, num_classes) rows that sum to one. Paper: t, here y.
+        beta: trust in the label; 1 is cross-entropy.
+
+    Returns:
+        Shape (n,).
+
+    Raises:
+        DataError: a label is not a class of the model.
+    """
+    log_probs = logits.log_softmax(1)
+    target = beta * as_rows(labels, logits) + (1 - beta) * log_probs.exp()
+    return -(target * log_probs).sum(1)

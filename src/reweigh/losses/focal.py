@@ -1,0 +1,30 @@
+"""Focal loss: samples that the model is already sure of count less."""
+
+from typing import Annotated
+
+from annotated_types import Ge
+from torch import Tensor
+
+from reweigh.losses.labels import as_rows
+from reweigh.losses.log_complement import log_complement
+
+
+def focal(logits: Tensor, labels: Tensor, *, gamma: Annotated[float, Ge(0)] = 2.0) -> Tensor:
+    """Lin, Goyal, Girshick, He, Dollar: Focal Loss for Dense Object Detection (ICCV 2017), with softmax.
+
+    -(1 - p)^gamma log p,    p the probability given to the label; with soft labels the mean of that under them.
+
+    Args:
+        logits: shape (n, num_classes).
+        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
+        gamma: how much less; 0 is cross-entropy.
+
+    Returns:
+        Shape (n,).
+
+    Raises:
+        DataError: a label is not a class of the model.
+    """
+    log_probs = logits.log_softmax(1)
+    each = -(gamma * log_complement(log_probs)).exp() * log_probs
+    return (as_rows(labels, logits) * each).sum(1)

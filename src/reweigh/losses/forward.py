@@ -1,0 +1,83 @@
+"""Forward correction: the model learns true labels from wrong ones, by how classes are known to be confused."""
+
+from functools import lru_cache
+from typing import Annotated
+
+import torch
+from pydantic import AfterValidator
+from torch import Tensor
+
+from reweigh.errors import DataError
+from reweigh.losses.labels import check_shape, wrong_labels
+
+Rows = tuple[tuple[float, ...], ...]
+
+
+def stochastic(transition: Rows) -> Rows:
+    """The matrix itself, if it is square and each row a distribution.
+
+    Raises:
+        DataError: it is not; names every wrong row. Or a label never occurs in it.
+    """
+    wrong = [
+        f"row {place} has {len(row)} entries" if len(row) != len(transition) else f"row {place} sums to {sum(row):g}"
+        for place, row in enumerate(transition)
+        if len(row) != len(transition) or not abs(sum(row) - 1) < 1e-4
+    ]
+    wrong += [f"row {i} has the entry {min(row):g}" for i, row in enumerate(transition) if any(t < 0 for t in row)]
+    if wrong or not transition:
+        raise DataError(
+            f"transition: {'; '.join(wrong) or 'no rows'}. Row i says how samples of class i are labeled: as many "
+            "entries as classes, none negative, that sum to 1"
+        )
+    never = [str(place) for place, column in enumerate(zip(*transition, strict=True)) if not any(column)]
+    if never:
+        raise DataError(
+            f"transition: column {', '.join(never)} is all zero, so no sample could have that label; "
+            "give at least one class a share of it"
+        )
+    return transition
+
+
+def forward(logits: Tensor, labels: Tensor, *, transition: Annotated[Rows, AfterValidator(stochastic)]) -> Tensor:
+    """Patrini, Rozza, Menon, Nock, Qu: Making Deep Neural Networks Robust to Label Noise: a Loss Correction Approach
+    (CVPR 2017), the forward correction.
+
+    -log sum_j transition[j, label] p_j
+
+    Cross-entropy of the labels as given with what the model predicts them to be, once the noise has passed over its
+    prediction. With soft labels the mean of that under them, at num_classes times the memory.
+
+    Args:
+        logits: shape (n, num_classes).
+        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
+        transition: row: true class, column: given label; rows sum to one. Paper: T. Estimating it is a method's task.
+
+    Returns:
+        Shape (n,).
+
+    Raises:
+        DataError: a label is not a class of the model, or the matrix not row-stochastic or of another size.
+    """
+    check_shape(labels, logits)
+    log_transition = _log_columns(tuple(map(tuple, transition)), logits.dtype, logits.device)
+    if len(log_transition) != logits.shape[1]:
+        raise DataError(
+            f"transition: {len(log_transition)} rows meet a model with {logits.shape[1]} outputs; give one row a class"
+        )
+    log_probs = logits.log_softmax(1)
+    if labels.dim() == 2:
+        each = (log_probs[:, None] + log_transition).logsumexp(2)
+        return -(labels.to(logits.dtype) * each).sum(1)
+    try:
+        columns = log_transition.index_select(0, labels.long())
+    except (IndexError, RuntimeError):
+        raise wrong_labels(labels, logits.shape[1]) from None
+    return -(log_probs + columns).logsumexp(1)
+
+
+@lru_cache(maxsize=8)
+def _log_columns(transition: Rows, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """The logarithm of the checked matrix, transposed; made once, not in each step."""
+    with torch.inference_mode(False):  # whoever asks first, others may need it in a backward
+        return torch.tensor(stochastic(transition), dtype=torch.float64).T.log().to(dtype).to(device)

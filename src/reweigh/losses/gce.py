@@ -1,0 +1,29 @@
+"""Generalized cross-entropy: between cross-entropy and mean absolute error, which noise misleads less."""
+
+from typing import Annotated
+
+from annotated_types import Gt, Le
+from torch import Tensor
+
+from reweigh.losses.labels import as_rows
+
+
+def gce(logits: Tensor, labels: Tensor, *, q: Annotated[float, Gt(0), Le(1)] = 0.7) -> Tensor:
+    """Zhang, Sabuncu: Generalized Cross Entropy Loss for Training Deep Neural Networks with Noisy Labels
+    (NeurIPS 2018), without the truncation.
+
+    (1 - p^q) / q,    p the probability given to the label; with soft labels the mean of that under them.
+
+    Args:
+        logits: shape (n, num_classes).
+        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
+        q: towards 0 cross-entropy; 1 is half the absolute error.
+
+    Returns:
+        Shape (n,).
+
+    Raises:
+        DataError: a label is not a class of the model.
+    """
+    each = -(q * logits.log_softmax(1)).expm1() / q
+    return (as_rows(labels, logits) * each).sum(1)

@@ -1,0 +1,49 @@
+"""LDAM: the label must win by a margin, the larger the rarer its class."""
+
+from typing import Annotated
+
+import torch.nn.functional as F
+from annotated_types import Ge, Gt
+from torch import Tensor
+
+from reweigh.losses.class_sizes import checked
+from reweigh.losses.labels import as_rows
+from reweigh.losses.log_complement import log_complement
+
+
+def ldam(
+    logits: Tensor,
+    labels: Tensor,
+    class_sizes: Tensor | None = None,
+    *,
+    max_margin: Annotated[float, Ge(0)] = 0.5,
+    scale: Annotated[float, Gt(0)] = 30.0,
+) -> Tensor:
+    """Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss
+    (NeurIPS 2019).
+
+    Cross-entropy of scale * z, after the logit of the label is lowered by its margin C / n_label^(1/4). With soft
+    labels the mean of that under them.
+
+    Logits are used as they are. In the paper they are cosines: features and the rows of the last layer have length
+    one, which the scale makes up for. Such a layer is the model's business; with an ordinary one take a scale near 1.
+
+    Args:
+        logits: shape (n, num_classes).
+        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
+        class_sizes: samples of each class by given label, shape (num_classes,).
+        max_margin: margin of the rarest class; sets C.
+        scale: of the logits. Paper: s.
+
+    Returns:
+        Shape (n,).
+
+    Raises:
+        DataError: a label is not a class of the model, or a class is empty.
+    """
+    sizes = checked(class_sizes, logits)
+    margins = (max_margin * (sizes.min() / sizes) ** 0.25).to(logits.dtype).to(logits.device)
+    log_probs = (scale * logits).log_softmax(1)
+    # log(1 + exp(scale * margin) (1 - p) / p) is the cross-entropy with the logit of that class lowered
+    each = F.softplus(scale * margins + log_complement(log_probs) - log_probs)
+    return (as_rows(labels, logits) * each).sum(1)
