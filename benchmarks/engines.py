@@ -4,7 +4,7 @@
 
 Process time on one thread, with an allocator that keeps freed memory, for all alike: otherwise the time to get it back
 from the system depends on what ran before. A round measures every configuration once, in an order of its own; a first
-round warms up. Learning in each tenth step is measured over all ten steps, in every third round.
+round warms up. Learning in each tenth step is measured over all ten steps.
 Memory is the peak of a fresh process above what it held before its first step.
 """
 
@@ -139,8 +139,7 @@ def seconds_of(wanted: list[Case], rounds: int) -> dict[Case, float]:
         step()
     for number in track(range(rounds), "time", console=console):
         for case in random.Random(number).sample(wanted, len(wanted)):
-            if case.every == 1 or number % 3 == 0:
-                times[case].append(_seconds(steps[case], max(case.every, STEPS[case.model])))
+            times[case].append(_seconds(steps[case], max(case.every, STEPS[case.model])))
     return {case: median(taken) for case, taken in times.items()}
 
 

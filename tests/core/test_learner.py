@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from reweigh.core.learner import MetaLearner, Step
 from reweigh.core.objective import Terms, mean_loss, reweighted
-from reweigh.engines import engine
+from reweigh.engines import ENGINES, engine
 from reweigh.weighting import ClassAwareNet, FreeWeights, LearnedWeights
 
 INPUTS, LABELS = torch.randn(12, 6, generator=torch.Generator().manual_seed(0)), torch.arange(12) % 3
@@ -149,6 +149,17 @@ def test_free_weights_are_those_of_learning_to_reweight() -> None:
     step = learner.step(reweighted(loss, inputs, LABELS), LABELS, mean_loss(loss, meta_inputs, META[1]))
     torch.testing.assert_close(step.weights, clipped * 12 / clipped.sum())
     assert (step.weights == 0).any()
+    unlearned = learner.step(reweighted(loss, inputs, LABELS), LABELS, None)
+    assert torch.equal(unlearned.weights, torch.ones(12, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("name", [name for name in ENGINES if name != "auto"])
+def test_a_model_in_double_precision_meets_a_net_in_single(name: str) -> None:
+    learner = _learner(_model().double())
+    learner.engine = engine(name)
+    step = learner.step(reweighted(loss, INPUTS.double(), LABELS), LABELS, mean_loss(loss, META[0].double(), META[1]))
+    assert step.weights.dtype == torch.float32
+    assert step.loss.dtype == torch.float64
 
 
 def test_three_things_are_averaged_over_processes() -> None:

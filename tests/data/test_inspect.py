@@ -29,7 +29,7 @@ def test_copies_contradictions_and_blank_inputs():
     assert findings.constant == (10,)
     trouble = " ".join(findings.trouble)
     assert "1 inputs occur several times with different labels (3.png is 'a', 7.png is 'b')" in trouble
-    assert "1 inputs are constant (10.png)" in trouble
+    assert "Constant inputs, blank or broken: 10.png." in trouble
     assert "2 samples are exact copies of others" in trouble
 
 
@@ -74,7 +74,7 @@ def test_features_that_never_change_and_numbers_that_are_none():
 def test_what_the_reader_reported():
     data = Dataset(*balanced(), ("a", "b", "c"), reading=Reading(skipped=("x.png: broken",), missing={"age": 3}))
     trouble = " ".join(inspect(data).trouble)
-    assert "1 files could not be read and are left out: x.png: broken." in trouble
+    assert "Files that could not be read and are left out: x.png: broken." in trouble
     assert "3 values were missing and are filled: 3 in 'age'." in trouble
 
 

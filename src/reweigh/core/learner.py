@@ -140,12 +140,13 @@ class MetaLearner:
 
     def _learn_then_train(self, objective: Objective, family: Tensor, meta: MetaObjective, again: Rerun) -> Step:
         """The paper's order: one forward of the batch serves the look-ahead and, with better weights, the step."""
-        with self._watching() as recording:
+        whole = self._plain is self.model  # a compiled or wrapped model gives up its graph after one backward
+        with self._watching() if whole else nullcontext(Recording()) as recording:
             terms = objective(self.model)
         weights = self._propose(terms, family)
         fixed = self._fixed()
         problem = self._problem(weights, self._scope, lambda at: self._repeat(again, objective, {**fixed, **at}), meta)
-        if self._plain is self.model:  # a compiled or wrapped model gives up its graph after one backward
+        if whole:
             problem.here = terms
             problem.products = recording.kept
         meta_loss = self._improve(weights, problem)

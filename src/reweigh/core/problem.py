@@ -69,7 +69,7 @@ class MetaProblem:
             if here is None:
                 params = {name: param.detach().requires_grad_() for name, param in params.items()}
                 here = self.terms(params)
-            loss = self.weights.detach() @ here.coefficients + here.rest
+            loss = self.weights.to(here.coefficients.dtype) @ here.coefficients + here.rest
             grads = torch.autograd.grad(loss, list(params.values()), retain_graph=True, allow_unused=True)
         found = {name: grad for name, grad in zip(params, grads, strict=True) if grad is not None}
         self.reduce(list(found.values()))

@@ -80,12 +80,12 @@ class Findings:
             some = self._some(self.not_finite)
             found.append(f"NaN or infinity in {len(self.not_finite)} samples ({some}): training would diverge.")
         if self.unreadable:
-            found.append(f"{len(self.unreadable)} files could not be read and are left out: {listed(self.unreadable)}.")
+            found.append(f"Files that could not be read and are left out: {listed(self.unreadable)}.")
         if self.constant:
-            found.append(f"{len(self.constant)} inputs are constant ({self._some(self.constant)}): blank or broken.")
+            found.append(f"Constant inputs, blank or broken: {self._some(self.constant)}.")
         if self.constant_features:
             some = listed(self.constant_features)
-            found.append(f"{len(self.constant_features)} features never change ({some}): no use to a model.")
+            found.append(f"Features that never change, of no use to a model: {some}.")
         if self.missing:
             counts = listed(f"{count} in {name!r}" for name, count in self.missing.items())
             found.append(f"{sum(self.missing.values())} values were missing and are filled: {counts}.")

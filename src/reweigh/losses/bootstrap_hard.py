@@ -9,10 +9,11 @@ from reweigh.losses.labels import as_rows
 
 
 def bootstrap_hard(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(0), Le(1)] = 0.8) -> Tensor:
-    """Reed, Lee, Anguelov, Szegedy, Erhan, Rabinovich: Training Deep Neural Networks on Noisy Labels with
-    Bootstrapping (ICLR 2015, workshop), hard.
+    """Hard bootstrapping (Reed et al., ICLR workshop 2015): the label mixed with the class that the model chooses.
 
     -sum_j (beta y_j + (1 - beta) z_j) log p_j,    z one at the likeliest class and zero elsewhere
+
+    Reed, Lee, Anguelov, Szegedy, Erhan, Rabinovich: Training Deep Neural Networks on Noisy Labels with Bootstrapping.
 
     Args:
         logits: shape (n, num_classes).

@@ -9,12 +9,13 @@ from reweigh.losses.labels import as_rows
 
 
 def bootstrap_soft(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(0), Le(1)] = 0.95) -> Tensor:
-    """Reed, Lee, Anguelov, Szegedy, Erhan, Rabinovich: Training Deep Neural Networks on Noisy Labels with
-    Bootstrapping (ICLR 2015, workshop), soft.
+    """Soft bootstrapping (Reed et al., ICLR workshop 2015): the label mixed with what the model predicts.
 
     -sum_j (beta y_j + (1 - beta) p_j) log p_j
 
     The prediction in the target is differentiated too: the second part is the entropy of the prediction.
+
+    Reed, Lee, Anguelov, Szegedy, Erhan, Rabinovich: Training Deep Neural Networks on Noisy Labels with Bootstrapping.
 
     Args:
         logits: shape (n, num_classes).

@@ -12,9 +12,11 @@ from reweigh.losses.labels import as_rows
 def class_balanced(
     logits: Tensor, labels: Tensor, class_sizes: Tensor | None = None, *, beta: Annotated[float, Ge(0), Lt(1)] = 0.9999
 ) -> Tensor:
-    """Cui, Jia, Lin, Song, Belongie: Class-Balanced Loss Based on Effective Number of Samples (CVPR 2019).
+    """Cross-entropy, a class weighted by the inverse of its effective number of samples (Cui et al., CVPR 2019).
 
-    -w_label log p_label;  with soft labels the mean of that under them.
+    -w_label log p_label,    with soft labels the mean of that under them.
+
+    Cui, Jia, Lin, Song, Belongie: Class-Balanced Loss Based on Effective Number of Samples, the softmax form.
 
     Args:
         logits: shape (n, num_classes).

@@ -18,12 +18,15 @@ def class_balanced_focal(
     beta: Annotated[float, Ge(0), Lt(1)] = 0.9999,
     gamma: Annotated[float, Ge(0)] = 2.0,
 ) -> Tensor:
-    """Cui, Jia, Lin, Song, Belongie: Class-Balanced Loss Based on Effective Number of Samples (CVPR 2019), Section 4.3.
+    """Focal loss, a class weighted by the inverse of its effective number of samples (Cui et al., CVPR 2019).
 
     -w_label sum_j (1 - p_j)^gamma log p_j,    p_j = sigmoid(z_j) for the label, sigmoid(-z_j) for every other class
 
-    With soft labels the mean of that under them. As in that paper each class has a sigmoid of its own, unlike
-    ``focal``. The bias of the last layer that the paper starts from, -log(num_classes - 1), is the model's business.
+    With soft labels the mean of that under them.
+
+    Cui, Jia, Lin, Song, Belongie: Class-Balanced Loss Based on Effective Number of Samples. As there, and unlike in
+    ``focal``, each class has a sigmoid of its own. The bias of the last layer that the paper starts from,
+    -log(num_classes - 1), is the model's business.
 
     Args:
         logits: shape (n, num_classes).

@@ -28,7 +28,7 @@ def checked(class_sizes: Tensor | None, logits: Tensor) -> Tensor:
     empty = [place for place, size in enumerate(class_sizes.tolist()) if not size > 0]
     if empty:
         raise DataError(
-            f"class_sizes: no samples of class {', '.join(map(str, empty))} of {len(class_sizes)}; every class needs at "
-            "least one. Drop the class, or use a loss that does not depend on class sizes"
+            f"class_sizes: no samples of class {', '.join(map(str, empty))} of {len(class_sizes)}; every class needs "
+            "at least one. Drop the class, or use a loss that does not depend on class sizes"
         )
     return class_sizes.double()

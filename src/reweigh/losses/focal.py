@@ -10,9 +10,11 @@ from reweigh.losses.log_complement import log_complement
 
 
 def focal(logits: Tensor, labels: Tensor, *, gamma: Annotated[float, Ge(0)] = 2.0) -> Tensor:
-    """Lin, Goyal, Girshick, He, Dollar: Focal Loss for Dense Object Detection (ICCV 2017), with softmax.
+    """Focal loss (Lin et al., ICCV 2017): samples that the model is already sure of count less.
 
     -(1 - p)^gamma log p,    p the probability given to the label; with soft labels the mean of that under them.
+
+    Lin, Goyal, Girshick, He, Dollar: Focal Loss for Dense Object Detection, Eq. 4; by softmax over the classes.
 
     Args:
         logits: shape (n, num_classes).

@@ -40,13 +40,13 @@ def stochastic(transition: Rows) -> Rows:
 
 
 def forward(logits: Tensor, labels: Tensor, *, transition: Annotated[Rows, AfterValidator(stochastic)]) -> Tensor:
-    """Patrini, Rozza, Menon, Nock, Qu: Making Deep Neural Networks Robust to Label Noise: a Loss Correction Approach
-    (CVPR 2017), the forward correction.
+    """Forward correction (Patrini et al., CVPR 2017): cross-entropy after the known noise has passed over a prediction.
 
     -log sum_j transition[j, label] p_j
 
-    Cross-entropy of the labels as given with what the model predicts them to be, once the noise has passed over its
-    prediction. With soft labels the mean of that under them, at num_classes times the memory.
+    With soft labels the mean of that under them, at num_classes times the memory.
+
+    Patrini, Rozza, Menon, Nock, Qu: Making Deep Neural Networks Robust to Label Noise: a Loss Correction Approach.
 
     Args:
         logits: shape (n, num_classes).
@@ -79,5 +79,4 @@ def forward(logits: Tensor, labels: Tensor, *, transition: Annotated[Rows, After
 @lru_cache(maxsize=8)
 def _log_columns(transition: Rows, dtype: torch.dtype, device: torch.device) -> Tensor:
     """The logarithm of the checked matrix, transposed; made once, not in each step."""
-    with torch.inference_mode(False):  # whoever asks first, others may need it in a backward
-        return torch.tensor(stochastic(transition), dtype=torch.float64).T.log().to(dtype).to(device)
+    return torch.tensor(stochastic(transition), dtype=torch.float64).T.log().to(dtype).to(device)

@@ -9,10 +9,12 @@ from reweigh.losses.labels import as_rows
 
 
 def gce(logits: Tensor, labels: Tensor, *, q: Annotated[float, Gt(0), Le(1)] = 0.7) -> Tensor:
-    """Zhang, Sabuncu: Generalized Cross Entropy Loss for Training Deep Neural Networks with Noisy Labels
-    (NeurIPS 2018), without the truncation.
+    """Generalized cross-entropy (Zhang & Sabuncu, NeurIPS 2018): between cross-entropy and mean absolute error.
 
     (1 - p^q) / q,    p the probability given to the label; with soft labels the mean of that under them.
+
+    Zhang, Sabuncu: Generalized Cross Entropy Loss for Training Deep Neural Networks with Noisy Labels; without the
+    truncation.
 
     Args:
         logits: shape (n, num_classes).

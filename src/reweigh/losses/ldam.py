@@ -19,14 +19,15 @@ def ldam(
     max_margin: Annotated[float, Ge(0)] = 0.5,
     scale: Annotated[float, Gt(0)] = 30.0,
 ) -> Tensor:
-    """Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss
-    (NeurIPS 2019).
+    """Label-distribution-aware margins (Cao et al., NeurIPS 2019): the rarer the label, the clearer it must win.
 
     Cross-entropy of scale * z, after the logit of the label is lowered by its margin C / n_label^(1/4). With soft
     labels the mean of that under them.
 
-    Logits are used as they are. In the paper they are cosines: features and the rows of the last layer have length
-    one, which the scale makes up for. Such a layer is the model's business; with an ordinary one take a scale near 1.
+    Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss. In the
+    paper logits are cosines, of features and rows of the last layer that have length one, which the scale makes up
+    for. Such a layer is the model's business: logits are used as they are. With an ordinary last layer the scale
+    multiplies gradients that are large already: lower it, or the learning rate.
 
     Args:
         logits: shape (n, num_classes).

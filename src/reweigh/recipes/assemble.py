@@ -8,11 +8,13 @@ import torch
 from torch import Generator, Tensor, nn
 
 from reweigh.core.method import Method
-from reweigh.data import Splits
+from reweigh.core.objective import Loss
+from reweigh.data import Dataset, Splits
 from reweigh.errors import RecipeError
 from reweigh.methods.setup import Setup
 from reweigh.recipes.biased_data import data_root, read_clean, read_data
-from reweigh.recipes.recipe import Recipe
+from reweigh.recipes.options import supplied_to
+from reweigh.recipes.recipe import Part, Recipe
 from reweigh.recipes.tables import member
 from reweigh.training import evaluate, seed_all
 from reweigh.training.schedules import Schedule
@@ -60,7 +62,7 @@ def assemble(recipe: Recipe) -> Assembly:
         train_set=splits.train,
         meta_set=meta_set,
         clean_set=read_clean(meta_set, splits.train, data_root(recipe.data.added["root"])),
-        loss=recipe.loss.bind(),
+        loss=bind_loss(recipe.loss, splits.train),
         augment=augment,
         generator=generator,
         device=device,
@@ -73,6 +75,12 @@ def assemble(recipe: Recipe) -> Assembly:
         device=device,
     )
     return Assembly(recipe.method.bind()(setup), splits, schedule, judge, augment, generator, device)
+
+
+def bind_loss(part: Part, train_set: Dataset) -> Loss:
+    """The loss with its options, and with the sizes of the training classes if it names them in its signature."""
+    loss = part.bind()
+    return partial(loss, class_sizes=train_set.class_sizes) if "class_sizes" in supplied_to(loss) else loss
 
 
 def find_device(name: str) -> torch.device:

@@ -12,7 +12,8 @@ class FreeWeights:
 
         v_i = max(0, -d meta / d v_i at 0),   then scaled to a mean of one
 
-    No net and no memory: good weights in this batch teach nothing for the next. Ren et al., ICML 2018.
+    No net and no memory: good weights in this batch teach nothing for the next, and a batch for which nothing was
+    learned counts fully. Ren et al., ICML 2018.
     """
 
     def __init__(self) -> None:
@@ -22,7 +23,8 @@ class FreeWeights:
         return torch.zeros_like(losses, requires_grad=True)
 
     def __call__(self, losses: Tensor, family: Tensor) -> Tensor:
-        return self._found if len(self._found) == len(losses) else torch.ones_like(losses)
+        found, self._found = self._found, torch.empty(0)
+        return found if len(found) else torch.ones_like(losses)
 
     def learn(self, weights: Tensor, gradient: Tensor, reduce: Callable[[list[Tensor]], None]) -> None:
         clipped = (-gradient).clamp_min(0)
