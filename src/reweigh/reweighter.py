@@ -113,9 +113,19 @@ class Reweighter:
             DataError: a batch is empty, on another device, or holds a label that is no class.
             ModelError: an operation of the model has no forward mode and the engine is ``"forward"``.
         """
+        return self.step_on(self._batch(inputs, labels), labels, meta_inputs, meta_labels)
+
+    def step_on(
+        self, objective: Objective, labels: Tensor, meta_inputs: Any = None, meta_labels: Tensor | None = None
+    ) -> Step:
+        """The same on an objective of one's own (``reweigh.core.objective``), such as soft labels or mixed pairs.
+
+        Args:
+            labels: shape (slots,), the given label of each slot; its family chooses the curve.
+        """
         self._check(labels, "labels")
         meta = self._trusted(meta_inputs, meta_labels) if self.due and meta_labels is not None else None
-        return self._learner.step(self._batch(inputs, labels), self._family(labels), meta)
+        return self._learner.step(objective, self._family(labels), meta)
 
     def weigh(self, losses: Tensor, labels: Tensor) -> Tensor:
         """The weight of each sample, for a loop that owns its backward (mixed precision, accumulation).

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from reweigh.core.method import Method
 from reweigh.methods.cmw_net import CMWNet
+from reweigh.methods.cmw_net_sl import CMWNetSL
 from reweigh.methods.erm import ERM
 from reweigh.methods.mw_net import mw_net
 
@@ -11,4 +12,5 @@ METHODS: dict[str, Callable[..., Method]] = {
     "erm": ERM,
     "mw-net": mw_net,
     "cmw-net": CMWNet,
+    "cmw-net-sl": CMWNetSL,
 }

@@ -8,6 +8,7 @@ from annotated_types import Ge, Gt
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
+from reweigh.core.learner import Step
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel
@@ -78,22 +79,25 @@ class CMWNet:
         self._plain.start_epoch(epoch, warm_up)
         self._warm_up = warm_up
         if not warm_up:
-            judge = self._average.model if self._average else self.model
-            self._trusted.refresh(self._setup.losses(judge) if self._setup.meta_set.judge else None)
+            judges = {"model": self._setup.model, "average": self._average.model if self._average else None, None: None}
+            judge = judges[self._setup.meta_set.judge]
+            self._trusted.refresh(self._setup.losses(judge) if judge else None)
 
     def step(self, batch: Batch) -> dict[str, float]:
         numbers = self._plain.step(batch) if self._warm_up else self._reweighted_step(batch)
         if self._average:
-            self._average.update(self.model)
+            self._average.update(self._setup.model)
         return numbers
 
     def _reweighted_step(self, batch: Batch) -> dict[str, float]:
         batch = self._without_trusted(batch)
-        meta = self._trusted.next(len(batch)) if self._reweighter.due else (None, None)
-        step = self._reweighter.step(batch.inputs, batch.labels, *meta)
+        step = self._train_on(batch, self._trusted.next(len(batch)) if self._reweighter.due else (None, None))
         self._weights[batch.index.cpu()] = step.weights.cpu()
         numbers = {"loss": step.loss.item(), "weight": step.weights.mean().item()}
         return numbers if step.meta_loss is None else {**numbers, "meta_loss": step.meta_loss.item()}
+
+    def _train_on(self, batch: Batch, trusted: tuple[Tensor | None, Tensor | None]) -> Step:
+        return self._reweighter.step(batch.inputs, batch.labels, *trusted)
 
     def sample_weights(self) -> Tensor | None:
         return self._weights

@@ -1,11 +1,13 @@
-"""A method that is another one with some options settled."""
+"""A method that is another one with some options settled, or with some more."""
 
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from reweigh.core.method import Method
+
+T = TypeVar("T")
 
 
 def variant(method: Callable[..., Method], meaning: str, **settled: Any) -> Callable[..., Method]:
@@ -20,3 +22,16 @@ def variant(method: Callable[..., Method], meaning: str, **settled: Any) -> Call
     made.__signature__ = signature.replace(parameters=kept)  # pyright: ignore[reportAttributeAccessIssue]
     made.__doc__ = meaning
     return made
+
+
+def extends(base: type) -> Callable[[type[T]], type[T]]:
+    """A class decorator: the options of ``base`` are options too, and reach ``__init__`` as ``**options``."""
+
+    def extended(method: type[T]) -> type[T]:
+        own = [p for p in inspect.signature(method, eval_str=True).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        more = [p for p in inspect.signature(base, eval_str=True).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        signature = inspect.Signature([*own, *more])
+        method.__signature__ = signature  # pyright: ignore[reportAttributeAccessIssue]
+        return method
+
+    return extended

@@ -2,5 +2,6 @@
 
 from reweigh.pseudo_labels.averaged import AveragedModel
 from reweigh.pseudo_labels.mixup import Mix, draw
+from reweigh.pseudo_labels.predictions import Predictions, predictions
 
-__all__ = ["AveragedModel", "Mix", "draw"]
+__all__ = ["AveragedModel", "Mix", "Predictions", "draw", "predictions"]
