@@ -12,8 +12,13 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
 
 from reweigh.data.cifar import LAYOUTS, read_cifar
+from reweigh.models import MODELS
+from reweigh.transforms import Compose, Flip, Normalize, PadCrop
 
 
 class Ratio(NamedTuple):
@@ -44,8 +49,41 @@ def reading_cifar(data: Path) -> float:
     return as_datasets / as_bytes
 
 
+def _batch(data: Path) -> tuple[Tensor, Compose]:
+    """128 images as floats, and what a recipe for CIFAR-10 does to them."""
+    images = read_cifar(data / "cifar-10-batches-bin", "train").inputs[torch.arange(128)].float() / 255
+    color = Normalize(mean=(0.4914, 0.4822, 0.4465), std=(0.247, 0.2435, 0.2616))
+    return images, Compose([PadCrop(padding=4), Flip(), color])
+
+
+def augmenting_at_once(data: Path) -> float:
+    """Augmenting a batch of 128 images, over the same transforms called for one image after the other."""
+    images, augment = _batch(data)
+    generator = torch.Generator().manual_seed(0)
+    at_once = best_of(50, lambda: augment(images, generator))
+    one_by_one = best_of(10, lambda: torch.cat([augment(image[None], generator) for image in images]))
+    return at_once / one_by_one
+
+
+def augmenting_in_training(data: Path) -> float:
+    """Augmenting a batch of 128 images, over a plain training step of a ResNet-32 on it."""
+    images, augment = _batch(data)
+    generator = torch.Generator().manual_seed(0)
+    model, labels = MODELS["resnet32"]((3, 32, 32), 10), torch.arange(128) % 10
+    optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        F.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+
+    return best_of(50, lambda: augment(images, generator)) / best_of(3, step)
+
+
 RATIOS = [
     Ratio("reading CIFAR-10 / reading its bytes", reading_cifar, 3.0),
+    Ratio("augmenting a batch / image by image", augmenting_at_once, 0.1),
+    Ratio("augmenting a batch / a ResNet-32 step on it", augmenting_in_training, 0.05),
 ]
 
 
