@@ -11,7 +11,7 @@ from reweigh.core.rerun import Params
 
 
 def difference(problem: MetaProblem) -> Tensor:
-    """One more forward, a small step along the pulled-back meta gradient.
+    """Nearly exact, by one more forward a small step along the meta gradient; for any model that can be called.
 
     d meta / d v_i ~ (c_i(params + h * direction) - c_i(params)) / h
     """
@@ -19,7 +19,7 @@ def difference(problem: MetaProblem) -> Tensor:
 
 
 def central_difference(problem: MetaProblem) -> Tensor:
-    """Two more forwards, one to each side: twice the cost of ``difference``, an error of second order.
+    """By two more forwards, one to each side: dearer than ``difference``, with an error of second order.
 
     d meta / d v_i ~ (c_i(params + h * direction) - c_i(params - h * direction)) / 2h
     """

@@ -14,7 +14,7 @@ from reweigh.errors import ModelError
 
 
 def forward(problem: MetaProblem) -> Tensor:
-    """Raise the weight of each sample whose gradient agrees with the meta gradient.
+    """Exact, by one forward-mode pass: raise the weight of samples whose gradient agrees with the meta gradient.
 
         d meta / d v_i = -lr <grad c_i(params), grad meta(lookahead)>          (paper Eq. 10, 15)
 

@@ -9,7 +9,7 @@ from reweigh.core.update import LookAhead
 
 
 def unrolled(problem: MetaProblem) -> Tensor:
-    """Differentiate the meta loss through the gradient of the step. Slow, and hungry for memory.
+    """Exact, by double backward through the step: the reference; slow, and hungry for memory.
 
     d meta / d v  =  d / d v  < grad J(params; v), direction >
     """
