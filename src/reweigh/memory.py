@@ -11,8 +11,8 @@ def keep_freed_memory() -> bool:
     """Tell the C library to hold on to what training frees; returns whether it understood.
 
     On Linux it hands large free blocks back to the system at once. A training step frees and takes hundreds of
-    megabytes, and each page that comes back costs a fault: up to a third of the time of a step on the CPU. It concerns
-    the whole process, so only programs that own their process call it, such as the command line.
+    megabytes, and each page that comes back costs a fault: about a tenth of the time of a learning step where it was
+    measured. It concerns the whole process, so only programs that own their process call it, such as the command line.
     """
     if platform.libc_ver()[0] != "glibc":
         return False

@@ -48,7 +48,7 @@ class CMWNetSL(CMWNet):
 
     @property
     def model(self) -> nn.Module:
-        return self._average.model if self._judged == "average" and self._average.steps else self._setup.model
+        return self._average.model if self._judged == "average" else self._setup.model
 
     def pseudo_labels(self) -> Tensor:
         """The likeliest class of each training sample as the average sees it, shape (N,)."""
@@ -69,8 +69,7 @@ class CMWNetSL(CMWNet):
 
     @torch.no_grad()
     def _predicted(self, inputs: Tensor) -> Tensor:
-        model = self._average.model.eval() if self._average.steps else self._setup.model
-        return model(inputs).softmax(1)
+        return self._average.model.eval()(inputs).softmax(1)
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "predictions": self._predictions.state_dict()}
