@@ -13,15 +13,27 @@ class Batch:
         inputs: shape (n, ...), on the model's device, ready for the model.
         labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
         index: shape (n,), the place of each sample in the training set; weights and pseudo-labels are keyed by it.
+        weights: shape (n,), how much each sample counts as the user says; None counts all the same.
     """
 
     inputs: Tensor
     labels: Tensor
     index: Tensor
+    weights: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def where(self, kept: Tensor) -> "Batch":
         """The samples for which ``kept``, shape (n,), is true."""
-        return Batch(self.inputs[kept], self.labels[kept], self.index[kept])
+        weights = None if self.weights is None else self.weights[kept]
+        return Batch(self.inputs[kept], self.labels[kept], self.index[kept], weights)
+
+    @property
+    def scale(self) -> Tensor | float:
+        """How much each sample counts, shape (n,), or 1."""
+        return 1.0 if self.weights is None else self.weights
+
+    def weighted(self, losses: Tensor) -> Tensor:
+        """Losses of the samples, shape (n,), times how much each counts."""
+        return losses if self.weights is None else self.weights * losses

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -46,12 +46,14 @@ class Step(NamedTuple):
         weights: shape (slots,), the weights that were trained with, before normalization.
         losses: shape (slots,), the unweighted losses that the weight net read.
         meta_loss: the loss on trusted data one step ahead, scalar; None where the weights were not learned.
+        outputs: what the model returned for the batch; None if the objective does not tell.
     """
 
     loss: Tensor
     weights: Tensor
     losses: Tensor
     meta_loss: Tensor | None
+    outputs: Any = None
 
 
 class MetaLearner:
@@ -174,7 +176,8 @@ class MetaLearner:
         problem.landed = self._scope
         self.optimizer.step()
         torch.clear_autocast_cache()  # it would hand the parameters of before the step to the forwards after it
-        step = Step(loss.detach(), raw.detach(), terms.losses.detach(), self._improve(weights, problem))
+        meta_loss = self._improve(weights, problem)
+        step = Step(loss.detach(), raw.detach(), terms.losses.detach(), meta_loss, detached(terms.outputs))
         self._warn_of_collapse(step.weights)
         return step
 
@@ -183,7 +186,7 @@ class MetaLearner:
         loss = self._loss(terms, self.normalize(weights, terms.size))
         loss.backward()
         self.optimizer.step()
-        return Step(loss.detach(), weights, terms.losses.detach(), meta_loss)
+        return Step(loss.detach(), weights, terms.losses.detach(), meta_loss, detached(terms.outputs))
 
     def _loss(self, terms: Terms, weights: Tensor) -> Tensor:
         return weights.to(terms.coefficients.dtype) @ terms.coefficients + terms.rest
@@ -236,3 +239,8 @@ class MetaLearner:
                 "learning rate, normalize='weight-sum', a longer warm-up, or look at the trusted samples.",
                 stacklevel=4,
             )
+
+
+def detached(outputs: Any) -> Any:
+    """A tensor without its graph; anything else as it is."""
+    return outputs.detach() if isinstance(outputs, Tensor) else outputs

@@ -23,12 +23,14 @@ class Terms(NamedTuple):
         losses: shape (slots,), the loss with the given label, which the weight net reads (held constant).
         rest: scalar, the part that no weight touches; already a mean over the batch.
         size: samples in the batch. Paper: n.
+        outputs: what the model returned for the batch, for whoever wants to see it.
     """
 
     coefficients: Tensor
     losses: Tensor
     rest: Tensor
     size: int
+    outputs: Any = None
 
 
 Objective = Callable[[Forward], Terms]
@@ -44,50 +46,67 @@ def call(forward: Forward, inputs: Any) -> Any:
     return forward(inputs)
 
 
-def reweighted(loss: Loss, inputs: Any, labels: Tensor) -> Objective:
-    """Each sample's loss times its weight: MW-Net, CMW-Net, L2RW. Paper: Eq. 6."""
+def reweighted(loss: Loss, inputs: Any, labels: Tensor, scale: Tensor | float = 1.0) -> Objective:
+    """Each sample's loss times its weight: MW-Net, CMW-Net, L2RW. Paper: Eq. 6.
+
+    Args:
+        scale: shape (n,), how much each sample counts besides, as the user says; the weight net does not see it.
+    """
 
     def objective(forward: Forward) -> Terms:
-        losses = loss(call(forward, inputs), labels)
-        return Terms(losses, losses, losses.new_zeros(()), len(losses))
+        outputs = call(forward, inputs)
+        losses = loss(outputs, labels)
+        return Terms(scale * losses, losses, losses.new_zeros(()), len(losses), outputs)
 
     return objective
 
 
-def soft_labels(loss: Loss, inputs: Any, labels: Tensor, pseudo: Tensor) -> Objective:
+def soft_labels(loss: Loss, inputs: Any, labels: Tensor, pseudo: Tensor, scale: Tensor | float = 1.0) -> Objective:
     """Trust the given label by the weight and the pseudo-label by what is left: CMW-Net-SL. Paper: Eq. 14.
 
-    sum_i  v_i L_i + (1 - v_i) L_i^pseudo
+        sum_i  v_i L_i + (1 - v_i) L_i^pseudo
+
+    Args:
+        scale: shape (n,), how much each sample counts besides.
     """
 
     def objective(forward: Forward) -> Terms:
         outputs = call(forward, inputs)
         given, corrected = loss(outputs, labels), loss(outputs, pseudo)
-        return Terms(given - corrected, given, corrected.mean(), len(given))
+        return Terms(scale * (given - corrected), given, (scale * corrected).mean(), len(given), outputs)
 
     return objective
 
 
 def mixed_soft_labels(
-    loss: Loss, inputs: Tensor, labels: Tensor, pseudo: Tensor, partner: Tensor, share: float
+    loss: Loss,
+    inputs: Tensor,
+    labels: Tensor,
+    pseudo: Tensor,
+    partner: Tensor,
+    share: float,
+    scale: Tensor | float = 1.0,
 ) -> Objective:
     """CMW-Net-SL on inputs mixed in pairs: two weights a sample, its own and its partner's. Paper: supplement, Alg. 1.
 
     Args:
         partner: shape (n,), the sample that each one is mixed with. Paper: idx.
         share: how much of the mixture is the sample itself. Paper: lambda.
+        scale: shape (n,), how much each sample counts besides, wherever it is mixed in.
     """
+    partners_scale = scale[partner] if isinstance(scale, Tensor) else scale
     mixed = share * inputs + (1 - share) * inputs[partner]
 
     def objective(forward: Forward) -> Terms:
         outputs = forward(mixed)
-        own = soft_labels(loss, outputs, labels, pseudo)(_as_is)
-        other = soft_labels(loss, outputs, labels[partner], pseudo[partner])(_as_is)
+        own = soft_labels(loss, outputs, labels, pseudo, scale)(_as_is)
+        other = soft_labels(loss, outputs, labels[partner], pseudo[partner], partners_scale)(_as_is)
         return Terms(
             torch.cat([share * own.coefficients, (1 - share) * other.coefficients]),
             torch.cat([own.losses, other.losses]),
             share * own.rest + (1 - share) * other.rest,
             own.size,
+            outputs,
         )
 
     return objective

@@ -63,6 +63,7 @@ class Dataset:
         class_names: of class 0, 1, ...
         true_labels: shape (N,), where they are known; for judging only.
         normalize: raw or [0, 1] batch -> float batch for the model.
+        sample_weight: shape (N,), how much each sample counts; None counts all the same.
         origin: shape (N,), the place of each sample in what was read; a subset keeps it. None: 0, 1, ..., N - 1.
         reading: what the reader left out or filled in.
     """
@@ -72,6 +73,7 @@ class Dataset:
     class_names: tuple[str, ...]
     true_labels: Tensor | None = None
     normalize: Callable[[Tensor], Tensor] = unchanged
+    sample_weight: Tensor | None = None
     origin: Tensor | None = None
     reading: Reading = Reading()
 
@@ -112,7 +114,8 @@ class Dataset:
         inputs = as_float(self.inputs[index])
         if augment is not None:
             inputs = augment(inputs, torch.default_generator if generator is None else generator)
-        return Batch(self.normalize(inputs).to(device), self.labels[index].to(device), index.to(device))
+        weights = None if self.sample_weight is None else self.sample_weight[index].to(device)
+        return Batch(self.normalize(inputs).to(device), self.labels[index].to(device), index.to(device), weights)
 
     def subset(self, index: Tensor) -> "Dataset":
         """The samples at ``index`` (places or a boolean mask), in that order."""
@@ -123,6 +126,7 @@ class Dataset:
             inputs=self.inputs[index] if isinstance(self.inputs, Tensor) else Rows(self.inputs, index),
             labels=self.labels[index],
             true_labels=None if self.true_labels is None else self.true_labels[index],
+            sample_weight=None if self.sample_weight is None else self.sample_weight[index],
             origin=index if self.origin is None else self.origin[index],
         )
 

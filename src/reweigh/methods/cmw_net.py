@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.core.learner import Step
+from reweigh.core.objective import reweighted
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel
@@ -97,7 +98,8 @@ class CMWNet:
         return numbers if step.meta_loss is None else {**numbers, "meta_loss": step.meta_loss.item()}
 
     def _train_on(self, batch: Batch, trusted: tuple[Tensor | None, Tensor | None]) -> Step:
-        return self._reweighter.step(batch.inputs, batch.labels, *trusted)
+        objective = reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)
+        return self._reweighter.step_on(objective, batch.labels, *trusted)
 
     def sample_weights(self) -> Tensor | None:
         return self._weights

@@ -60,10 +60,10 @@ class CMWNetSL(CMWNet):
         pseudo = self._predictions.update(batch.index, self._predicted(batch.inputs))
         loss = self._setup.loss
         if not self._mixup:
-            objective = soft_labels(loss, batch.inputs, batch.labels, pseudo)
+            objective = soft_labels(loss, batch.inputs, batch.labels, pseudo, batch.scale)
             return self._reweighter.step_on(objective, batch.labels, *trusted)
         mix = draw(len(batch), self._mixup, self._setup.generator, batch.inputs.device)
-        objective = mixed_soft_labels(loss, batch.inputs, batch.labels, pseudo, mix.partner, mix.share)
+        objective = mixed_soft_labels(loss, batch.inputs, batch.labels, pseudo, mix.partner, mix.share, batch.scale)
         step = self._reweighter.step_on(objective, torch.cat([batch.labels, batch.labels[mix.partner]]), *trusted)
         return step._replace(weights=step.weights[: len(batch)], losses=step.losses[: len(batch)])
 

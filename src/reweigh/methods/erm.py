@@ -25,7 +25,7 @@ class ERM:
     def step(self, batch: Batch) -> dict[str, float]:
         optimizer = self._setup.optimizer
         optimizer.zero_grad()
-        loss = self._setup.loss(self._model(batch.inputs), batch.labels).mean()
+        loss = batch.weighted(self._setup.loss(self._model(batch.inputs), batch.labels)).mean()
         loss.backward()
         optimizer.step()
         return {"loss": loss.item()}
