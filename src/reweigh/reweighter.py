@@ -37,9 +37,11 @@ class Reweighter:
         scope: the part of the model that the look-ahead moves: ``"all"``, ``"last-block"``, ``"last-layer"``, or a
             pattern over parameter names. The smaller, the cheaper.
         every: learn in each ``every``-th step only. Paper: T_meta.
-        normalize: ``"mean"``, ``"weight-sum"`` or ``"weight-sum-differentiated"``.
+        normalize: ``"mean"``, where small weights slow down training as a whole; ``"weight-sum"``, where they only say
+            which samples count more; or ``"weight-sum-differentiated"``.
         meta_lr: of the weight net, trained by Adam. Paper: beta.
-        meta_weight_decay: of the weight net.
+        meta_weight_decay: of the weight net. Paper: 1e-4, which pulls all weights to one half once the trusted samples
+            are learned.
         hidden: width of the weight net.
         weighting: a function learned elsewhere (``load_weighting``), used as it is: no trusted data are needed then.
         reduce: averages tensors over processes, in place.
@@ -60,7 +62,7 @@ class Reweighter:
         every: int = 1,
         normalize: str = "mean",
         meta_lr: float = 1e-3,
-        meta_weight_decay: float = 1e-4,
+        meta_weight_decay: float = 0.0,
         hidden: int = 100,
         weighting: ClassAwareNet | None = None,
         reduce: Reduce = lambda tensors: None,
@@ -94,6 +96,10 @@ class Reweighter:
     def weight_net(self) -> ClassAwareNet:
         """The weighting function: ``weight_net(losses, family)``."""
         return self.weights.net
+
+    def normalize(self, name: str) -> None:
+        """Scale weights in another way from now on."""
+        self._learner.normalize = lookup(NORMALIZERS, name, "normalizer")
 
     @property
     def due(self) -> bool:

@@ -10,7 +10,16 @@ from torch import Tensor, nn
 
 from reweigh.core.learner import MetaLearner
 from reweigh.core.normalize import NORMALIZERS
-from reweigh.core.objective import Forward, Objective, Terms, mean_loss, mixed_soft_labels, reweighted, soft_labels
+from reweigh.core.objective import (
+    Forward,
+    Objective,
+    Terms,
+    mean_loss,
+    mixed_soft_labels,
+    reweighted,
+    soft_labels,
+    with_rest,
+)
 from reweigh.engines import ENGINES, engine
 from reweigh.weighting import ClassAwareNet, LearnedWeights
 
@@ -269,8 +278,17 @@ def _auxiliary(case: Case) -> Objective:
     return objective
 
 
+def _consistent(case: Case) -> Objective:
+    """Soft labels, and a second forward on another view that should give the pseudo-labels too: CMW-Net-SL+."""
+    pseudo, view = torch.softmax(torch.randn(10, 4), 1), torch.randn(10, 12)
+    return with_rest(
+        soft_labels(loss, case.inputs, case.labels, pseudo),
+        lambda forward: 0.7 * loss(forward(view), pseudo).mean(),
+    )
+
+
 @pytest.mark.parametrize("lookahead", ["virtual", "real"])
-@pytest.mark.parametrize("objective", [_soft, _mixed, _unlabeled, _auxiliary])
+@pytest.mark.parametrize("objective", [_soft, _mixed, _unlabeled, _auxiliary, _consistent])
 def test_objectives(objective: Callable[[Case], Objective], lookahead: str) -> None:
     def made() -> Case:
         case = Case("convolution and batchnorm")
@@ -281,3 +299,16 @@ def test_objectives(objective: Callable[[Case], Objective], lookahead: str) -> N
     expected = made().slow_gradient()
     for name in ENGINES:
         _agree(made().gradient(name, lookahead), expected)
+
+
+@pytest.mark.parametrize("lookahead", ["virtual", "real"])
+def test_two_forwards_in_one_objective_and_a_scope(lookahead: str) -> None:
+    def made() -> Case:
+        case = Case("convolution and batchnorm")
+        torch.manual_seed(2)
+        case.objective = _consistent(case)
+        return case
+
+    expected = made().slow_gradient(lambda name: name.startswith("head"), others_move=lookahead == "real")
+    for name in ENGINES:
+        _agree(made().gradient(name, lookahead, "last-layer"), expected)

@@ -70,3 +70,19 @@ def test_an_output_that_was_changed_in_place_is_not_used() -> None:
 
 def test_a_parameter_used_without_its_module_keeps_nothing() -> None:
     _check("without the module", computed_again=True)
+
+
+def test_a_second_forward_is_computed() -> None:
+    torch.manual_seed(0)
+    model, inputs, others = Net(), torch.randn(8, 6), torch.randn(8, 6)
+    scope: Params = {"head.weight": model.head.weight, "head.bias": model.head.bias}
+    features = Features(model, scope)
+    again = Rerun(model, Randomness.now(CPU))
+    with features.record():
+        model(inputs), model(others)
+    moved = {name: param + 0.1 for name, param in scope.items()}
+    expected = again(lambda forward: (forward(inputs), forward(others)), moved)
+    with features.replay():
+        found = again(lambda forward: (forward(inputs), forward(others)), moved)
+    assert torch.equal(found[0], expected[0])
+    assert torch.equal(found[1], expected[1])

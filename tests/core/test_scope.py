@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from reweigh.core.scope import scoped
+from reweigh.core.scope import last_layer, scoped
 from reweigh.errors import ModelError
 from reweigh.models import MODELS
 
@@ -53,3 +53,14 @@ def test_what_cannot_be_scoped() -> None:
     flat.requires_grad_(False)
     with pytest.raises(ModelError, match="no trainable parameters"):
         scoped(flat, optimizer, "all")
+
+
+def test_the_last_layer_is_the_last_module_with_such_parameters() -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU(), nn.Linear(2, 3)), nn.Softmax(1))
+    assert last_layer(model, dict(model.named_parameters())) == "1.1"
+    assert last_layer(model, {"0.bias": model[0].bias}) == "0"
+    for name in ("cnn", "resnet32", "preact-resnet18"):
+        built = MODELS[name]((3, 32, 32), 7)
+        layer = built.get_submodule(last_layer(built, dict(built.named_parameters())))
+        assert isinstance(layer, nn.Linear)
+        assert layer.out_features == 7

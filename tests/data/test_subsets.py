@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from reweigh.data.subsets import stratified
+from reweigh.data.dataset import Dataset
+from reweigh.data.subsets import beyond, part, stratified
 from reweigh.errors import DataError
 
 
@@ -28,3 +29,18 @@ def test_a_random_part_not_the_first_samples():
 def test_more_than_there_is(size):
     with pytest.raises(DataError, match=f"{size}; the data have 10 samples, allowed is 1 to 10"):
         stratified(torch.arange(10), size, 0)
+
+
+def test_a_part_beyond_another_shares_no_sample_with_it_and_has_the_same_classes():
+    labels = torch.tensor([0] * 60 + [1] * 30 + [2] * 10)
+    data = Dataset(torch.arange(100.0)[:, None], labels, ("a", "b", "c"))
+    held = beyond(data, 50, 20, seed=3)
+    assert not set(held.inputs.flatten().tolist()) & set(part(data, 50, 3).inputs.flatten().tolist())
+    assert (held.class_sizes - torch.tensor([12, 6, 2])).abs().max() <= 1
+
+
+@pytest.mark.parametrize(("size", "more", "left"), [(None, 5, 0), (50, 60, 50), (50, 0, 50)])
+def test_no_more_than_there_is_beyond(size, more, left):
+    data = Dataset(torch.zeros(100, 1), torch.zeros(100, dtype=torch.int64), ("a",))
+    with pytest.raises(DataError, match=rf"held_out: {more}; train_size leaves {left} of 100 samples"):
+        beyond(data, size, more, 0)

@@ -16,7 +16,7 @@ SIZES = [500, 40, 7, 120]
 ldam = partial(LOSSES["ldam"], class_sizes=torch.tensor(SIZES))
 
 
-@pytest.mark.parametrize(("max_margin", "scale"), [(0.5, 30.0), (0.5, 1.0), (2.0, 3.0)])
+@pytest.mark.parametrize(("max_margin", "scale"), [(5.0, 1.0), (0.5, 30.0), (2.0, 3.0)])
 def test_the_formula(check, max_margin, scale):
     constant = max_margin * 7**0.25  # the rarest class has 7
 
@@ -31,9 +31,14 @@ def test_no_margin_and_no_scale_is_cross_entropy(same):
     same(partial(ldam, max_margin=0.0, scale=1.0), LOSSES["cross-entropy"])
 
 
+def test_scaled_logits_need_no_scale(logits, labels):
+    paper = partial(ldam, max_margin=0.5, scale=30.0)
+    torch.testing.assert_close(ldam(30 * logits, labels, max_margin=15.0, scale=1.0), paper(logits, labels))
+
+
 def test_equal_sizes_have_equal_margins(logits, labels):
     lowered = logits - 0.5 * torch.eye(4)[labels]
-    found = LOSSES["ldam"](logits, labels, torch.full((4,), 9), scale=1.0)
+    found = LOSSES["ldam"](logits, labels, torch.full((4,), 9), max_margin=0.5)
     torch.testing.assert_close(found, LOSSES["cross-entropy"](lowered, labels))
 
 
@@ -51,7 +56,6 @@ every = 2
 engine = "forward"
 [loss]
 name = "ldam"
-scale = 4
 [meta_set]
 name = "balanced-random"
 per_class = 5

@@ -69,7 +69,7 @@ def test_trusted_samples_can_be_withheld_from_training() -> None:
     assert isinstance(method, CMWNet)
     method.start_epoch(0, warm_up=False)
     method.step(_batch(setup))
-    chosen = method._trusted.chosen
+    chosen = method._trusted._stream.chosen
     assert len(chosen) == 12
     assert method.sample_weights().isnan().nonzero().squeeze(1).tolist() == chosen.tolist()
 
@@ -116,16 +116,16 @@ def test_the_average_of_the_model_can_judge_who_is_trusted() -> None:
         for _ in range(5):
             method.step(_batch(setup))
     method.start_epoch(2, warm_up=False)
-    assert method._average is not None
-    judged = setup.losses(method._average.model)
+    assert method._trusted._average is not None
+    judged = setup.losses(method._trusted._average.model)
     expected = setup.meta_set.choose(setup.train_set.labels, judged, setup.generator)
-    assert torch.equal(method._trusted.chosen, expected)
+    assert torch.equal(method._trusted._stream.chosen, expected)
     assert not torch.equal(judged, setup.losses(setup.model))
     other = METHODS["cmw-net"](_setup(judge="average"))
     other.load_state_dict(method.state_dict())
     assert isinstance(other, CMWNet)
-    assert other._average is not None
-    assert torch.equal(setup.losses(other._average.model), judged)
+    assert other._trusted._average is not None
+    assert torch.equal(setup.losses(other._trusted._average.model), judged)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

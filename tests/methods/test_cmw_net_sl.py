@@ -14,6 +14,7 @@ from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS
 from reweigh.methods.cmw_net_sl import CMWNetSL
 from reweigh.methods.setup import Setup
+from reweigh.pseudo_labels.predictions import DensePredictions
 
 
 def loss(outputs: Tensor, labels: Tensor) -> Tensor:
@@ -36,7 +37,7 @@ def _setup() -> Setup:
 @pytest.mark.parametrize("mixup", [0.0, 1.0])
 def test_pseudo_labels_find_the_truth(mixup: float) -> None:
     setup = _setup()
-    method = METHODS["cmw-net-sl"](setup, mixup=mixup, average=0.9, ensembling=0.5, every=1)
+    method = METHODS["cmw-net-sl"](setup, mixup=mixup, average=0.9, ensembling=0.5, every=1, settled=0.0)
     assert isinstance(method, CMWNetSL)
     assert torch.equal(method.pseudo_labels(), setup.train_set.labels)  # where they start
     for epoch in range(20):
@@ -52,7 +53,7 @@ def test_pseudo_labels_find_the_truth(mixup: float) -> None:
 
 def test_predictions_are_those_of_the_average_on_the_unmixed_view() -> None:
     setup = _setup()
-    method = METHODS["cmw-net-sl"](setup, ensembling=0.0)
+    method = METHODS["cmw-net-sl"](setup, ensembling=0.0, settled=0.0)
     assert isinstance(method, CMWNetSL)
     method.start_epoch(0, warm_up=True)
     batch = setup.train_set.batch(torch.arange(40))
@@ -78,8 +79,10 @@ def test_its_options_are_those_of_cmw_net_and_more() -> None:
     options = set(inspect.signature(METHODS["cmw-net-sl"]).parameters)
     assert options - set(inspect.signature(METHODS["cmw-net"]).parameters) == {
         "average",
+        "average_schedule",
         "ensembling",
         "mixup",
+        "settled",
         "judged",
     }
     assert set(inspect.signature(METHODS["cmw-net"]).parameters) < options
@@ -96,3 +99,73 @@ def test_integers_cannot_be_mixed() -> None:
     assert isinstance(method, CMWNetSL)
     with pytest.raises(DataError, match=r"mixup cannot mix inputs of torch.int64; set method.mixup = 0"):
         method._train_on(batch, (None, None))
+
+
+def test_the_average_is_frozen_from_the_epoch_that_is_named() -> None:
+    setup = _setup()
+    method = METHODS["cmw-net-sl"](setup, average=0.9, average_schedule=((2, 1.0),))
+    weights = []
+    for epoch in range(4):
+        method.start_epoch(epoch, warm_up=False)
+        method.step(setup.train_set.batch(torch.arange(40)))
+        weights.append(method.model.state_dict()["0.weight"].clone())
+    assert not torch.equal(weights[0], weights[1])
+    assert torch.equal(weights[1], weights[2])
+    assert torch.equal(weights[1], weights[3])
+
+
+def test_by_default_the_average_is_over_an_epoch() -> None:
+    setup = _setup()
+    method = METHODS["cmw-net-sl"](setup)
+    assert isinstance(method, CMWNetSL)
+    method.start_epoch(0, warm_up=True)
+    for index in torch.arange(240).split(32):  # the last one is smaller
+        method.step(setup.train_set.batch(index))
+        assert method._average.decay == 1 - 32 / 240
+
+
+def test_soft_labels_begin_when_the_average_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = _setup()
+    classes = torch.zeros(240, dtype=torch.int64)
+    monkeypatch.setattr(DensePredictions, "labels", lambda self: classes.clone())
+
+    def begun(settled: float, moves: list[int], warm_up: int = 0) -> list[bool]:
+        method = METHODS["cmw-net-sl"](setup, settled=settled)
+        assert isinstance(method, CMWNetSL)
+        found = []
+        for epoch, moved in enumerate(moves):
+            classes[:moved] += 1
+            method.start_epoch(epoch, warm_up=epoch < warm_up)
+            found.append(method._soft)
+        return found
+
+    assert begun(0.9, [0, 25, 25, 24, 200]) == [False, False, False, True, True]  # 24 of 240 is a tenth
+    assert begun(0.9, [0, 0, 24], warm_up=2) == [False, False, True]
+    assert begun(0.9, [0, 0, 25], warm_up=2) == [False, False, False]
+    assert begun(0.0, [0, 200], warm_up=1) == [False, True]
+
+
+def test_until_then_it_is_cmw_net() -> None:
+    models = []
+    for name, options in (("cmw-net-sl", {"settled": 1.0}), ("cmw-net", {})):
+        setup = _setup()
+        method = METHODS[name](setup, **options)
+        method.start_epoch(0, warm_up=False)
+        for index in torch.arange(240).split(40):
+            method.step(setup.train_set.batch(index))
+        models.append(setup.model)
+    for ours, theirs in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def test_soft_labels_start_from_what_the_settled_average_predicts() -> None:
+    setup = _setup()
+    method = METHODS["cmw-net-sl"](setup, settled=0.01)
+    assert isinstance(method, CMWNetSL)
+    for epoch in range(2):
+        method.start_epoch(epoch, warm_up=False)
+        for index in torch.arange(240).split(40) if epoch == 0 else ():
+            method.step(setup.train_set.batch(index))
+    assert method._soft
+    expected = method.model.eval()(setup.train_set.batch(torch.arange(240)).inputs).softmax(1)
+    torch.testing.assert_close(method._predictions[torch.arange(240)], expected)

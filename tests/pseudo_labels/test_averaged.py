@@ -36,3 +36,18 @@ def test_goes_on_where_it_was() -> None:
     for one in (average, other):
         one.update(model)
     assert torch.equal(average.model.weight, other.model.weight)
+
+
+def test_decay_may_change_and_at_one_the_average_stays() -> None:
+    model = nn.Linear(1, 1, bias=False).double()
+    average = AveragedModel(model, decay=0.5)
+    seen, weights = [], []
+    for place, decay in enumerate([0.5, 0.5, 0.9, 0.9, 1.0, 1.0]):
+        average.decay = decay
+        nn.init.constant_(model.weight, float(place))
+        average.update(model)
+        if decay < 1:
+            weights = [decay * weight for weight in weights] + [1 - decay]
+            seen.append(float(place))
+        slow = sum(w * value for w, value in zip(weights, seen, strict=True)) / sum(weights)
+        torch.testing.assert_close(float(average.model.weight), slow)

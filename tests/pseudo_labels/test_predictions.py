@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from reweigh.errors import DataError
 from reweigh.pseudo_labels.predictions import DensePredictions, TopPredictions, predictions
 
 
@@ -56,3 +57,13 @@ def test_goes_on_where_it_was(kind: type[DensePredictions] | type[TopPredictions
     second.load_state_dict(first.state_dict())
     new = _sharp(generator, 6, 3)
     assert torch.equal(first.update(torch.arange(6), new), second.update(torch.arange(6), new))
+
+
+@pytest.mark.parametrize("store", [DensePredictions, TopPredictions])
+def test_samples_without_a_place_are_refused(store) -> None:
+    kept = store(torch.zeros(5, dtype=torch.int64), 3, 0.9)
+    rows = torch.full((2, 3), 1 / 3)
+    with pytest.raises(DataError, match=r"needs the place of each sample .*; let the dataset return it as index"):
+        kept.update(None, rows)
+    with pytest.raises(DataError, match=r"index: 2 places from 0 to 4 are needed.* got shape \(2,\) from 1 to 5"):
+        kept.update(torch.tensor([1, 5]), rows)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from statistics import mean
 
 import pytest
 from safetensors.torch import load_file
@@ -58,14 +59,33 @@ def test_a_run_is_complete(recipe, tmp_path):
     with open(run.samples) as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(outcome.assembly.splits.train)
-    assert rows[0].keys() == {"index", "given_label", "weight", "true_label"}
+    assert list(rows[0]) == [
+        *("index", "given_label", "suggested_label", "label_quality", "is_label_issue", "weight", "family", "loss"),
+        "true_label",
+    ]
+    train = outcome.assembly.splits.train
+    assert [int(row["true_label"]) for row in rows] == train.true_labels.tolist()
+    wrong = [row["given_label"] != row["true_label"] for row in rows]
+    quality = [float(row["label_quality"]) for row in rows]
+    assert mean(q for q, w in zip(quality, wrong, strict=True) if w) < mean(
+        q for q, w in zip(quality, wrong, strict=True) if not w
+    )
+    with open(run.test) as file:
+        tested = list(csv.DictReader(file))
+    accuracy = mean(row["label"] == row["predicted"] for row in tested)
+    assert accuracy == pytest.approx(outcome.result.last["test_accuracy"])
+    classes = json.loads(run.classes.read_text())
+    assert classes["sizes"] == train.class_sizes.tolist()
+    assert [int(row["family"]) for row in rows] == [classes["families"][label] for label in train.labels]
 
 
 def test_a_plain_run_has_no_weights(recipe, tmp_path):
     run = begin(recipe("method.name=erm"), tmp_path / "run").run
     assert run.model.exists()
-    assert not run.samples.exists()
     assert not run.weighting.exists()
+    assert json.loads(run.classes.read_text())["families"] is None
+    with open(run.samples) as file:
+        assert {(row["weight"], row["family"]) for row in csv.DictReader(file)} == {("", "")}
 
 
 class Stop:

@@ -1,5 +1,5 @@
-import csv
 import json
+import math
 
 import pytest
 import safetensors.torch
@@ -43,7 +43,9 @@ def test_overwrite_clears_the_run_and_nothing_else(run):
     run.append_metrics({"epoch": 1})
     run.write_summary({})
     run.write_model(nn.Linear(1, 1))
-    run.write_samples(torch.zeros(1), torch.zeros(1))
+    run.write_samples({"index": [0]})
+    run.write_test(torch.zeros(1), torch.zeros(1, 2))
+    run.write_classes(["a"], [1], None)
     run.checkpoint.write_text("old")
     (run.path / "notes.md").write_text("mine")
     Run.create(run.path, "new", overwrite=True)
@@ -110,15 +112,16 @@ def test_model_loads_elsewhere_with_tied_weights(run):
         assert file.metadata() == {"format": "pt", "classes": "3"}
 
 
-def test_samples(run):
-    labels, weights = torch.tensor([2, 0, 1]), torch.tensor([0.25, float("nan"), 1e-9])
-    run.write_samples(labels, weights)
-    rows = list(csv.DictReader(run.samples.read_text().splitlines()))
-    assert [row["weight"] for row in rows] == ["0.25", "", "1e-09"]
-    run.write_samples(labels, weights, torch.tensor([2, 1, 1]))
-    assert run.samples.read_text().splitlines() == [
-        "index,given_label,weight,true_label",
-        "0,2,0.25,2",
-        "1,0,,1",
-        "2,1,1e-09,1",
-    ]
+def test_samples_with_empty_cells_for_what_is_unknown(run):
+    run.write_samples({"index": range(3), "weight": [0.25, float("nan"), 1e-9], "family": [None, 1, 2]})
+    assert run.samples.read_text().splitlines() == ["index,weight,family", "0,0.25,", "1,,1", "2,1e-09,2"]
+
+
+def test_what_the_model_said_of_the_test(run):
+    run.write_test(torch.tensor([1, 0]), torch.tensor([[0.0, math.log(3)], [0.0, math.log(4)]]))
+    assert run.test.read_text().splitlines() == ["index,label,predicted,probability", "0,1,1,0.75", "1,0,1,0.8"]
+
+
+def test_classes(run):
+    run.write_classes(["a", "b"], [3, 1], [1, 0])
+    assert json.loads(run.classes.read_text()) == {"names": ["a", "b"], "sizes": [3, 1], "families": [1, 0]}

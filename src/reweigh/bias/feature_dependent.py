@@ -27,7 +27,7 @@ def feature_dependent(
     posteriors: Tensor | None = None,
     *,
     rate: Annotated[float, Ge(0), Le(1)],
-    kind: Kind,
+    kind: Kind = "I",
 ) -> Biased:
     """The label becomes the likeliest class, or the second likeliest with a probability that falls with their margin.
 
@@ -66,7 +66,7 @@ def feature_dependent_rival(
     posteriors: Tensor | None = None,
     *,
     rate: Annotated[float, Ge(0), Le(1)],
-    kind: Kind,
+    kind: Kind = "I",
 ) -> Biased:
     """The label becomes its likeliest rival with a probability that falls with the margin between the two.
 

@@ -1,16 +1,13 @@
-"""``reweigh compare``: several methods by one recipe, over several seeds, side by side."""
+"""``reweigh compare``: methods, biases and seeds by one recipe, side by side."""
 
+import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from reweigh.cli.complete import recipe_names
-from reweigh.errors import DataError, RecipeError
-
-if TYPE_CHECKING:
-    from reweigh.recipes.perform import Outcome
-    from reweigh.recipes.recipe import Recipe
+from reweigh.errors import RecipeError, ReweighError
 
 
 def compare(
@@ -23,78 +20,60 @@ def compare(
     methods: Annotated[
         str | None, typer.Option(help="Names with commas between; the recipe's own method if not given.")
     ] = None,
+    biases: Annotated[
+        str | None,
+        typer.Option(
+            help="Such as symmetric-0.4,long-tail-50+symmetric-0.3,clean: a bias with its rate or factor, several "
+            "joined by +, or none; the recipe's own if not given."
+        ),
+    ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many, counted from the recipe's seed.")] = 3,
-    json: Annotated[Path | None, typer.Option(help="Write the numbers of every run there too.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="How many runs at once, which share the processor.")] = 1,
+    json: Annotated[Path | None, typer.Option(help="Write the numbers and the recipe of every run there too.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the runs; runs/RECIPE if not given.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue where an earlier call ended.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Make only what an earlier call left to do.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the runs that are there.")] = False,
 ) -> None:
-    """Train several methods and set them side by side.
+    """Train several methods under several biases and set them side by side.
 
-    A table shows mean and spread over the seeds, for the last epoch and for the best one.
+    A table for each bias shows mean and spread over the seeds, after the last epoch and after the best one, and what
+    each method costs. Methods of one bias and seed see the same wrong labels and start from the same weights. If a run
+    fails, the others go on.
 
-    Each method keeps of the recipe's [method] the options that it has too; a section [compare.METHOD] gives
-    it its own.
+    Each method keeps of the recipe's [method] the options that it has too; a section [compare.METHOD] gives it its own.
+    A bias keeps the options that the recipe's [data] has for it. Biases with a long tail are judged by the scenario
+    long-tail too: accuracy of head, middle and tail classes.
     """
     if resume and overwrite:
         raise RecipeError("--resume keeps the runs that are there, --overwrite replaces them; give one of the two")
     if json and not json.absolute().parent.is_dir():
         raise RecipeError(f"--json {json}: there is no folder {json.parent}; make it first, or choose another")
 
-    from reweigh.cli.comparison import show_comparison, to_json
+    from reweigh.cli.comparison import failures, show_comparison
     from reweigh.files import write_whole
-    from reweigh.recipes.perform import begin
-    from reweigh.recipes.perform import resume as continue_run
+    from reweigh.recipes.comparison import carry_out
+    from reweigh.recipes.plan import plan
     from reweigh.recipes.read import title
-    from reweigh.training import progress
+    from reweigh.recipes.rows import to_json
+    from reweigh.training.series import series
 
-    planned = plan(recipe, overrides or [], methods, seeds)
+    options = {"methods": methods, "biases": biases, "seeds": seeds, "json": json, "out": out}
+    options |= {"workers": workers} if workers > 1 else {}
+    given = [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
+    command = shlex.join(["reweigh", "compare", recipe, *(overrides or []), *given])
+    planned = plan(recipe, overrides or [], names(methods), names(biases), seeds)
     folder = out or Path("runs", title(recipe))
-    paths = {key: folder / f"{key[0]}-seed{key[1]}" for key in planned}
-    taken = [str(path) for path in paths.values() if path.exists()]
-    if taken and not (resume or overwrite):
-        remedies = "continue with --resume, replace with --overwrite, or choose another --out"
-        raise DataError(f"{', '.join(taken)}: there already; {remedies}")
-    outcomes: dict[str, list[Outcome]] = {}
     try:
-        for (method, seed), chosen in planned.items():
-            path, observer = paths[method, seed], progress(label=f"{method}, seed {seed}")
-            if resume and path.exists():
-                outcome = continue_run(path, observer, expected=chosen)
-            else:
-                outcome = begin(chosen, path, observer, overwrite)
-            outcomes.setdefault(method, []).append(outcome)
+        rows = carry_out(planned, folder, workers, resume, overwrite, series())
     except KeyboardInterrupt as stop:
-        raise KeyboardInterrupt(f"{stop}\nor continue all: the same command with --resume") from stop
+        raise KeyboardInterrupt(f"{stop}; continue with:\n{command} --resume") from stop
     if json:
-        write_whole(json, to_json(recipe, outcomes))
-    show_comparison(outcomes, folder)
+        write_whole(json, to_json(rows, command=command))
+    show_comparison(rows, folder)
+    if failed := failures(rows):
+        raise ReweighError(f"{failed}\ntry them again with:\n{command} --resume")
 
 
-def plan(source: str, overrides: list[str], methods: str | None, seeds: int) -> "dict[tuple[str, int], Recipe]":
-    """Every run to make, by method and seed; all are checked before the first begins.
-
-    Raises:
-        RecipeError: with what is wrong for any of the methods.
-    """
-    from dataclasses import replace
-
-    from reweigh.recipes.check import check
-    from reweigh.recipes.read import read
-    from reweigh.recipes.variants import for_method
-
-    contents = read(source, overrides)
-    own = check(contents)
-    names = [name.strip() for name in methods.split(",")] if methods is not None else [own.method.name]
-    planned, mistakes = {}, []
-    for name in dict.fromkeys(names):
-        try:
-            recipe = check(for_method(contents, name))
-        except RecipeError as error:
-            mistakes.append(str(error))
-            continue
-        for seed in range(recipe.train["seed"], recipe.train["seed"] + seeds):
-            planned[name, seed] = replace(recipe, train={**recipe.train, "seed": seed})
-    if mistakes:
-        raise RecipeError("\n".join(mistakes))
-    return planned
+def names(text: str | None) -> list[str] | None:
+    """The names in a list with commas between."""
+    return None if text is None else [name.strip() for name in text.split(",")]

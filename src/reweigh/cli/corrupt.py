@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reweigh.errors import DataError
+from reweigh.cli.target import check_ending, check_target
 
 if TYPE_CHECKING:
     from reweigh.recipes.mistakes import Mistake
@@ -33,7 +33,8 @@ def corrupt(
     Several --bias follow one another. Beside FILE a summary is written: the true rate, the transition matrix and the
     class sizes. The data stay as they are. See: reweigh list biases.
     """
-    check_target(out, [Path(data), *([labels] if labels else [])], overwrite)
+    check_ending("--out", out, (".csv", ".npy"), "a label file")
+    check_target("--out", out, [out, out.with_suffix(".json")], [Path(data), *([labels] if labels else [])], overwrite)
 
     from reweigh.cli.corruption import labels_to_write, show_corruption, to_json
     from reweigh.cli.source import find
@@ -80,23 +81,3 @@ def as_table(text: str) -> "dict[str, Any] | None":
     name, *changes = text.split() or [""]
     table = {"name": name}
     return None if apply(changes, table) else table
-
-
-def check_target(out: Path, used: Sequence[Path], overwrite: bool) -> None:
-    """Refuse to write where something is, or into the data.
-
-    Raises:
-        DataError: the file cannot be written there; says why and what to do.
-    """
-    if out.suffix not in (".csv", ".npy"):
-        raise DataError(f"--out {out}: a label file ends in .csv or .npy; got {out.suffix or 'no ending'!r}")
-    if not out.absolute().parent.is_dir():
-        raise DataError(f"--out {out}: there is no folder {out.parent}; make it first, or choose another")
-    targets = [out, out.with_suffix(".json")]
-    for path in used:
-        for target in targets:
-            if path.exists() and target.resolve().is_relative_to(path.resolve()):
-                raise DataError(f"--out {out}: would write into the data, {path}; choose a place outside")
-    taken = [str(target) for target in targets if target.exists()]
-    if taken and not overwrite:
-        raise DataError(f"{', '.join(taken)}: there already; replace with --overwrite, or choose another --out")

@@ -1,6 +1,8 @@
 """Tell what a run came to: its numbers, the learned curves, and where to look next."""
 
+import json
 import math
+import tomllib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 
     from reweigh.families import Families
     from reweigh.recipes.perform import Outcome
+    from reweigh.training import Run
 
 
 def show_outcome(outcome: "Outcome") -> None:
@@ -24,40 +27,40 @@ def show_outcome(outcome: "Outcome") -> None:
     show_table(title, ["test", f"last epoch ({last['epoch']})", f"best epoch ({best['epoch']})"], rows, True)
     if found := trust(outcome):
         out.print(found + "\n")
-    if curves := learned_curves(outcome):
+    if curves := learned_curves(outcome.run):
         out.print(curves)
     out.print(f"Run folder: {outcome.run.path}")
     if outcome.run.samples.exists():
         out.print(f"Next: the samples of least weight in {outcome.run.samples} are the labels to look at first.")
 
 
-def learned_curves(outcome: "Outcome") -> "Text | None":
-    """The weight that each family gives to a loss; None for a method that learns none."""
+def learned_curves(run: "Run") -> "Text | None":
+    """The weight that each family gives to a loss, from the folder of a run; None if nothing was learned there."""
     import torch
 
     from reweigh.families import by_size
-    from reweigh.weighting import ClassAwareNet, load_weighting
+    from reweigh.weighting import load_weighting
 
-    weighting = outcome.assembly.method.weighting()
-    if not isinstance(weighting, ClassAwareNet):
+    if not run.weighting.exists():
         return None
-    train_set = outcome.assembly.splits.train
-    max_loss = 3 * math.log(train_set.num_classes)  # a pure guess has a loss of log(num_classes); see well beyond it
-    device = next(weighting.parameters()).device
-    losses = torch.linspace(0, max_loss, 121, device=device)
+    weighting, origin = load_weighting(run.weighting)
+    classes = json.loads(run.classes.read_text(encoding="utf-8")) if run.classes.exists() else None
+    many = len(classes["names"]) if classes else 10  # a run of an early version does not tell
+    max_loss = 3 * math.log(many)  # a pure guess has a loss of log(many); see well beyond it
+    losses = torch.linspace(0, max_loss, 121)
     with torch.no_grad():
         curves = [
-            weighting(losses, torch.full((len(losses),), family, device=device)).tolist()
-            for family in range(weighting.num_families)
+            weighting(losses, torch.full((len(losses),), family)).tolist() for family in range(weighting.num_families)
         ]
-    if outcome.recipe.method.options.get("weighting"):
+    if tomllib.loads(run.recipe.read_text(encoding="utf-8"))["method"].get("weighting"):
         labels = [f"family {place} of where it was learned" for place in range(len(curves))]
-        _, origin = load_weighting(outcome.run.weighting)
         if origin.centers and origin.learned_on:
             labels = [f"classes of about {size:.0f} samples in {origin.learned_on}" for size in origin.centers]
+    elif classes:
+        families = by_size(torch.tensor(classes["sizes"]), weighting.num_families)
+        labels = [family_label(classes["names"], families, place) for place in range(len(curves))]
     else:
-        families = by_size(train_set.class_sizes, weighting.num_families)
-        labels = [family_label(train_set.class_names, families, place) for place in range(len(curves))]
+        labels = [f"classes of about {size:.0f} samples" for size in origin.centers]
     return draw(curves, labels, max_loss)
 
 

@@ -75,13 +75,16 @@ class Features:
 @contextmanager
 def _returning(module: nn.Module, outputs: list[Kept]) -> Iterator[None]:
     again = iter(outputs)
+    before = module.__dict__.get("forward")
+    compute = module.forward
 
     def forward(*args: Any, **kwargs: Any) -> Any:
-        output, randomness = next(again)
-        randomness.restore()  # whatever comes next draws the numbers that it drew before
-        return output
+        kept = next(again, None)
+        if kept is None:  # called once more after the scope was used: another forward, or a module used twice
+            return compute(*args, **kwargs)
+        kept.randomness.restore()  # whatever comes next draws the numbers that it drew before
+        return kept.output
 
-    before = module.__dict__.get("forward")
     module.__dict__["forward"] = forward
     try:
         yield

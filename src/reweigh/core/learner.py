@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
 from reweigh.core.features import Features
@@ -33,8 +34,12 @@ class Weigher(Protocol):
         """Weights to train with; shapes (slots,), no graph."""
         ...
 
-    def learn(self, weights: Tensor, gradient: Tensor, reduce: Reduce) -> None:
-        """Improve by ``gradient``, that of the meta loss with respect to the (normalized) proposed ``weights``."""
+    def learn(self, weights: Tensor, gradient: Tensor, reduce: Reduce) -> Tensor:
+        """Improve by ``gradient``, that of the meta loss with respect to the (normalized) proposed ``weights``.
+
+        Returns:
+            The norm of the gradient of whatever is learned.
+        """
         ...
 
 
@@ -47,6 +52,8 @@ class Step(NamedTuple):
         losses: shape (slots,), the unweighted losses that the weight net read.
         meta_loss: the loss on trusted data one step ahead, scalar; None where the weights were not learned.
         outputs: what the model returned for the batch; None if the objective does not tell.
+        gradient_norms: of the training loss by the parameters that the look-ahead moves, and of the meta loss by what
+            is learned (paper: Theorems 1 and 2); None where the weights were not learned.
     """
 
     loss: Tensor
@@ -54,6 +61,16 @@ class Step(NamedTuple):
     losses: Tensor
     meta_loss: Tensor | None
     outputs: Any = None
+    gradient_norms: tuple[Tensor, Tensor] | None = None
+
+    def numbers(self) -> dict[str, float]:
+        """What to log of it: the loss, the mean weight and, where the weights were learned, how."""
+        numbers = {"loss": self.loss.item(), "weight": self.weights.mean().item()}
+        if self.meta_loss is None or self.gradient_norms is None:
+            return numbers
+        inner, outer = self.gradient_norms
+        learned = {"meta_loss": self.meta_loss, "gradient_norm": inner, "meta_gradient_norm": outer}
+        return {**numbers, **{name: value.item() for name, value in learned.items()}}
 
 
 class MetaLearner:
@@ -138,7 +155,8 @@ class MetaLearner:
         problem = self._problem(weights, params, lambda at: self._repeat(again, objective, {**fixed, **at}), meta)
         problem.here = here
         problem.products = recording.kept
-        return self._improve(weights, problem)
+        self._improve(weights, problem)
+        return problem.seen
 
     def _learn_then_train(self, objective: Objective, family: Tensor, meta: MetaObjective, again: Rerun) -> Step:
         """The paper's order: one forward of the batch serves the look-ahead and, with better weights, the step."""
@@ -151,8 +169,9 @@ class MetaLearner:
         if whole:
             problem.here = terms
             problem.products = recording.kept
-        meta_loss = self._improve(weights, problem)
-        step = self._train(terms, self.weigher(terms.losses.detach(), family), meta_loss)
+        outer = self._improve(weights, problem)
+        step = self._train(terms, self.weigher(terms.losses.detach(), family))
+        step = step._replace(meta_loss=problem.seen, gradient_norms=(self._gradient_norm(), outer))
         self._warn_of_collapse(step.weights)
         return step
 
@@ -176,17 +195,18 @@ class MetaLearner:
         problem.landed = self._scope
         self.optimizer.step()
         torch.clear_autocast_cache()  # it would hand the parameters of before the step to the forwards after it
-        meta_loss = self._improve(weights, problem)
-        step = Step(loss.detach(), raw.detach(), terms.losses.detach(), meta_loss, detached(terms.outputs))
+        norms = self._gradient_norm(), self._improve(weights, problem)
+        losses, outputs = terms.losses.detach(), detached(terms.outputs)
+        step = Step(loss.detach(), raw.detach(), losses, problem.seen, outputs, norms)
         self._warn_of_collapse(step.weights)
         return step
 
-    def _train(self, terms: Terms, weights: Tensor, meta_loss: Tensor | None = None) -> Step:
+    def _train(self, terms: Terms, weights: Tensor) -> Step:
         self.optimizer.zero_grad()
         loss = self._loss(terms, self.normalize(weights, terms.size))
         loss.backward()
         self.optimizer.step()
-        return Step(loss.detach(), weights, terms.losses.detach(), meta_loss, detached(terms.outputs))
+        return Step(loss.detach(), weights, terms.losses.detach(), None, detached(terms.outputs))
 
     def _loss(self, terms: Terms, weights: Tensor) -> Tensor:
         return weights.to(terms.coefficients.dtype) @ terms.coefficients + terms.rest
@@ -215,13 +235,15 @@ class MetaLearner:
         with self._features.replay() if self._features else nullcontext():
             return again(objective, params)
 
-    def _improve(self, weights: Tensor, problem: MetaProblem) -> Tensor | None:
-        """Let the weigher learn from ``problem``; returns the meta loss one step ahead."""
+    def _gradient_norm(self) -> Tensor:
+        return get_total_norm([p.grad for p in self._scope.values() if p.grad is not None])
+
+    def _improve(self, weights: Tensor, problem: MetaProblem) -> Tensor:
+        """Let the weigher learn from ``problem``, which then knows the meta loss; returns the norm of its gradient."""
         gradient = self.engine(problem)
         if self._features:
             self._features.forget()
-        self.weigher.learn(weights, gradient, self.reduce)
-        return problem.seen
+        return self.weigher.learn(weights, gradient, self.reduce)
 
     def _fixed(self) -> Params:
         """The parameters outside the scope as they are now; no gradient needs to reach them.
@@ -232,7 +254,8 @@ class MetaLearner:
 
     def _warn_of_collapse(self, weights: Tensor) -> None:
         average = float(weights.mean())
-        if average < 1e-3 and not self._warned:
+        # all exactly zero are free weights of a batch that helps no trusted sample; the next one may
+        if 0 < average < 1e-3 and not self._warned:
             self._warned = True
             warnings.warn(
                 f"nearly all weights are zero (mean {average:.1e}): the model stops learning. Try a smaller meta "

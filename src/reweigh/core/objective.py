@@ -112,6 +112,22 @@ def mixed_soft_labels(
     return objective
 
 
+def with_rest(objective: Objective, extra: MetaObjective) -> Objective:
+    """The same objective and one more term that no weight touches, such as a loss on another view of the batch.
+
+    The weights do not depend on it, but the look-ahead does: it moves the parameters, so it belongs inside.
+
+    Args:
+        extra: scalar of the model at some parameters; already a mean over the batch.
+    """
+
+    def objective_and_extra(forward: Forward) -> Terms:
+        terms = objective(forward)
+        return terms._replace(rest=terms.rest + extra(forward))
+
+    return objective_and_extra
+
+
 def _as_is(*outputs: Any) -> Any:
     return outputs[0] if len(outputs) == 1 else outputs
 

@@ -32,8 +32,8 @@ def scoped(model: nn.Module, optimizer: Optimizer, scope: str) -> Params:
     if scope == "all":
         return names
     if scope == "last-layer":
-        start = next(name for name, module in reversed(list(model.named_modules())) if _own(module, names))
-        return {name: p for name, p in names.items() if name.rpartition(".")[0] == start}
+        last = last_layer(model, names)
+        return {name: p for name, p in names.items() if name.rpartition(".")[0] == last}
     if scope == "last-block":
         first = list(names).index(_first_of_last_block(model, names))
         return dict(list(names.items())[first:])
@@ -44,6 +44,15 @@ def scoped(model: nn.Module, optimizer: Optimizer, scope: str) -> Params:
             f"names such as {next(iter(names))!r} ... {list(names)[-1]!r}"
         )
     return chosen
+
+
+def last_layer(model: nn.Module, names: Params) -> str:
+    """The name of the last module that has one of these parameters as its own: the classifier, as models are written.
+
+    Args:
+        names: parameters of ``model`` by name, at least one.
+    """
+    return next(name for name, module in reversed(list(model.named_modules())) if _own(module, names))
 
 
 def _own(module: nn.Module, names: Params) -> bool:

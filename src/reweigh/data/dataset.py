@@ -64,6 +64,8 @@ class Dataset:
         true_labels: shape (N,), where they are known; for judging only.
         normalize: raw or [0, 1] batch -> float batch for the model.
         sample_weight: shape (N,), how much each sample counts; None counts all the same.
+        soft_labels: shape (N, num_classes), rows that sum to one; batches carry them in place of ``labels``, which are
+            then the likeliest.
         origin: shape (N,), the place of each sample in what was read; a subset keeps it. None: 0, 1, ..., N - 1.
         reading: what the reader left out or filled in.
     """
@@ -74,6 +76,7 @@ class Dataset:
     true_labels: Tensor | None = None
     normalize: Callable[[Tensor], Tensor] = unchanged
     sample_weight: Tensor | None = None
+    soft_labels: Tensor | None = None
     origin: Tensor | None = None
     reading: Reading = Reading()
 
@@ -114,8 +117,9 @@ class Dataset:
         inputs = as_float(self.inputs[index])
         if augment is not None:
             inputs = augment(inputs, torch.default_generator if generator is None else generator)
+        labels = self.labels if self.soft_labels is None else self.soft_labels
         weights = None if self.sample_weight is None else self.sample_weight[index].to(device)
-        return Batch(self.normalize(inputs).to(device), self.labels[index].to(device), index.to(device), weights)
+        return Batch(self.normalize(inputs).to(device), labels[index].to(device), index.to(device), weights)
 
     def subset(self, index: Tensor) -> "Dataset":
         """The samples at ``index`` (places or a boolean mask), in that order."""
@@ -127,12 +131,14 @@ class Dataset:
             labels=self.labels[index],
             true_labels=None if self.true_labels is None else self.true_labels[index],
             sample_weight=None if self.sample_weight is None else self.sample_weight[index],
+            soft_labels=None if self.soft_labels is None else self.soft_labels[index],
             origin=index if self.origin is None else self.origin[index],
         )
 
     def with_labels(self, labels: Tensor) -> "Dataset":
         """The same inputs with other given labels; the labels before stay as the true ones, unless those were known."""
-        return replace(self, labels=labels, true_labels=self.labels if self.true_labels is None else self.true_labels)
+        true_labels = self.labels if self.true_labels is None else self.true_labels
+        return replace(self, labels=labels, true_labels=true_labels, soft_labels=None)
 
 
 class Splits(NamedTuple):

@@ -51,10 +51,12 @@ def decode(path: Path, size: tuple[int, int], channels: int) -> Tensor:
     from PIL import Image
 
     with told(path), Image.open(path) as image:
+        image.draft(None, (4 * size[1], 4 * size[0]))  # a JPEG that is much larger is not decoded in full
         image.load()
         if image.mode.startswith("I"):  # 16 bits a pixel: Pillow would clip at 255, so scale
             image = Image.fromarray((np.asarray(image) // 256).clip(0, 255).astype(np.uint8))
-        image = image.convert("L" if channels == 1 else "RGB")
+        mode = "L" if channels == 1 else "RGB"
+        image = image if image.mode == mode else image.convert(mode)
         if (image.height, image.width) != size:
             image = image.resize((size[1], size[0]), Image.Resampling.BILINEAR)
         return torch.from_numpy(np.array(image)).reshape(*size, channels).permute(2, 0, 1)

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+AT_ONCE = 50_000  # values: in double precision all of them would be two more copies of the data
+
 
 def as_float(batch: Tensor) -> Tensor:
     """Bytes to floats in [0, 1]; floats as they are."""
@@ -47,6 +49,17 @@ def standardize_like(inputs: Tensor) -> Standardize:
         mean = (counts @ values) / counts.sum(1)
         std = ((counts @ values.square()) / counts.sum(1) - mean.square()).clamp_min(0).sqrt()
     else:
-        mean = inputs.double().mean(others)
-        std = inputs.double().std(others, correction=0)
+        mean = _mean(inputs, others)
+        std = _mean(inputs, others, mean).sqrt()
     return Standardize(mean, torch.where(std > 1e-12, std, 1.0))
+
+
+def _mean(inputs: Tensor, dims: list[int], center: Tensor | None = None) -> Tensor:
+    """The mean of the values, or of their squared distances from ``center``: in double precision, a part at a time."""
+    total = torch.zeros(inputs.shape[1], dtype=torch.float64)
+    for part in inputs.split(max(1, AT_ONCE // max(1, inputs[0].numel()))):
+        values = part.double()
+        if center is not None:
+            values = (values - center.view(-1, *(1,) * (inputs.ndim - 2))).square_()
+        total += values.sum(dims)
+    return total / (inputs.numel() // inputs.shape[1])

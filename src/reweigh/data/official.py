@@ -13,7 +13,7 @@ from reweigh.data.idx import find_idx_pair, read_idx
 from reweigh.data.label_file import read_labels
 from reweigh.data.normalize import Standardize
 from reweigh.data.sources import folder_of
-from reweigh.data.subsets import part
+from reweigh.data.subsets import beyond, part
 
 Size = Annotated[int, Gt(0)] | None
 
@@ -46,6 +46,7 @@ def official(name: str, about: str) -> Callable[..., Splits]:
         *,
         train_size: Size = None,
         test_size: Size = None,
+        held_out: Size = None,
         subset_seed: int = 0,
         labels: str | None = None,
     ) -> Splits:
@@ -55,6 +56,8 @@ def official(name: str, about: str) -> Callable[..., Splits]:
             root: the data root; the files lie in a folder of the dataset below it.
             train_size: only so many training samples, the same share of each class; all by default.
             test_size: likewise of the test samples.
+            held_out: judge on so many training samples beyond ``train_size`` instead of the test samples; to choose
+                settings without a look at the test. The same for every bias and seed of a run.
             subset_seed: which ones; apart from the seed of the training, so that all runs see the same.
             labels: a label file for the whole training set (human re-annotations); the official ones stay as true.
 
@@ -68,6 +71,8 @@ def official(name: str, about: str) -> Callable[..., Splits]:
             train, test = (read_cifar(folder, split) for split in ("train", "test"))
         if labels is not None:
             train = train.with_labels(read_labels(labels, len(train), train.class_names))
+        if held_out is not None:
+            test = beyond(train, train_size, held_out, subset_seed)
         return Splits(
             part(train, train_size, subset_seed, "train_size"), part(test, test_size, subset_seed, "test_size")
         )

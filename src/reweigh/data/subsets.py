@@ -36,3 +36,17 @@ def part(dataset: Dataset, size: int | None, seed: int, what: str = "size") -> D
     if size is None or size == len(dataset):
         return dataset
     return dataset.subset(stratified(dataset.labels, size, seed, what))
+
+
+def beyond(dataset: Dataset, size: int | None, more: int, seed: int) -> Dataset:
+    """A stratified part of ``more`` samples that shares none with the part of ``size``.
+
+    Raises:
+        DataError: there are not so many samples besides.
+    """
+    left = len(dataset) - (len(dataset) if size is None else size)
+    if not 0 < more <= left:
+        raise DataError(f"held_out: {more}; train_size leaves {left} of {len(dataset)} samples, take less of both")
+    assert size is not None
+    larger, smaller = (stratified(dataset.labels, count, seed) for count in (size + more, size))
+    return dataset.subset(larger[~torch.isin(larger, smaller)])

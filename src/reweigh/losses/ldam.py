@@ -16,18 +16,20 @@ def ldam(
     labels: Tensor,
     class_sizes: Tensor | None = None,
     *,
-    max_margin: Annotated[float, Ge(0)] = 0.5,
-    scale: Annotated[float, Gt(0)] = 30.0,
+    max_margin: Annotated[float, Ge(0)] = 5.0,
+    scale: Annotated[float, Gt(0)] = 1.0,
 ) -> Tensor:
     """Label-distribution-aware margins (Cao et al., NeurIPS 2019): the rarer the label, the clearer it must win.
 
     Cross-entropy of scale * z, after the logit of the label is lowered by its margin C / n_label^(1/4). With soft
     labels the mean of that under them.
 
-    Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss. In the
-    paper logits are cosines, of features and rows of the last layer that have length one, which the scale makes up
-    for. Such a layer is the model's business: logits are used as they are. With an ordinary last layer the scale
-    multiplies gradients that are large already: lower it, or the learning rate.
+    Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss. There
+    logits are cosines, of features and rows of the last layer that have length one, with max_margin = 0.5 and scale =
+    30: to the softmax a margin of 15. For a model with such a layer set these. Ordinary logits do not train at that
+    scale and need none. On held-out training images (Fashion-MNIST, long tail 100, mlp) margins of 2 to 30 on them
+    did as well as the paper's layer; the default is moderate, because under a learned weighting a large one can
+    silence a class that is not yet learned.
 
     Args:
         logits: shape (n, num_classes).

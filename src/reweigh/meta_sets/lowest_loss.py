@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 import torch
-from annotated_types import Ge
+from annotated_types import Ge, Lt
 from torch import Tensor
 
 from reweigh.meta_sets.meta_set import MetaSet
@@ -18,6 +18,8 @@ class LowestLoss(MetaSet):
         batch_size: samples in a trusted batch; by default as many as a training batch has.
         keep: trusted samples stay in training as well; in the published code they do.
         judge: whose losses count, the model's or those of its average along training.
+        memory: how much of the losses of earlier epochs stays in those that count. In the end a model may have
+            memorized wrong labels, which are then as easy as right ones; it once found them hard. 0 is the paper's.
     """
 
     def __init__(
@@ -28,10 +30,12 @@ class LowestLoss(MetaSet):
         batch_size: Annotated[int, Ge(1)] | None = None,
         keep: bool = True,
         judge: Literal["model", "average"] = "model",
+        memory: Annotated[float, Ge(0), Lt(1)] = 0.9,
     ):
         super().__init__(mixup=mixup, batch_size=batch_size, keep=keep)
         self.per_class = per_class
         self.judge = judge
+        self.memory = memory
 
     def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
         assert losses is not None

@@ -17,11 +17,13 @@ class MetaSet(ABC):
         mixup: the trusted batches are mixed in pairs, for variety.
         batch_size: samples in a trusted batch; None takes as many as a training batch has.
         keep: trusted samples stay in training as well.
+        memory: how much of the losses of earlier epochs stays in those that the choice depends on.
     """
 
     judge: Literal["model", "average"] | None = None
     source: str | None = None
     label: str | None = None
+    memory: float = 0.0
 
     def __init__(self, *, mixup: bool, batch_size: int | None, keep: bool):
         self.mixup = mixup

@@ -5,12 +5,41 @@ from collections.abc import Callable
 from reweigh.core.method import Method
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.cmw_net_sl import CMWNetSL
+from reweigh.methods.cmw_net_sl_plus import CMWNetSLPlus
+from reweigh.methods.co_teaching import CoTeaching
+from reweigh.methods.deferred import DeferredReweighting
+from reweigh.methods.elr import ELR
 from reweigh.methods.erm import ERM
+from reweigh.methods.forward import Forward
+from reweigh.methods.l2rw import L2RW
 from reweigh.methods.mw_net import mw_net
+from reweigh.methods.on_loss import on_loss
+from reweigh.methods.self_paced import SelfPaced
+from reweigh.methods.simclr import SimCLR
 
 METHODS: dict[str, Callable[..., Method]] = {
     "erm": ERM,
     "mw-net": mw_net,
     "cmw-net": CMWNet,
     "cmw-net-sl": CMWNetSL,
+    "cmw-net-sl+": CMWNetSLPlus,
+    "simclr": SimCLR,
+    "focal": on_loss(ERM, "focal"),
+    "class-balanced": on_loss(ERM, "class-balanced"),
+    "class-balanced-focal": on_loss(ERM, "class-balanced-focal"),
+    "ldam": on_loss(ERM, "ldam"),
+    "ldam-drw": on_loss(
+        DeferredReweighting,
+        "ldam",
+        "LDAM with deferred reweighting (Cao et al., NeurIPS 2019): rare classes count more once the warm-up is over.",
+    ),
+    "ldam+cmw-net": on_loss(CMWNet, "ldam", "CMW-Net on the LDAM loss in place of cross-entropy. Paper: Table 1."),
+    "gce": on_loss(ERM, "gce"),
+    "forward": Forward,
+    "bootstrap-soft": on_loss(ERM, "bootstrap-soft"),
+    "bootstrap-hard": on_loss(ERM, "bootstrap-hard"),
+    "self-paced": SelfPaced,
+    "l2rw": L2RW,
+    "elr": ELR,
+    "co-teaching": CoTeaching,
 }

@@ -12,7 +12,7 @@ from reweigh.core.learner import Step
 from reweigh.core.objective import reweighted
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
-from reweigh.pseudo_labels import AveragedModel
+from reweigh.methods.trusted import Trusted
 from reweigh.reweighter import Reweighter
 from reweigh.weighting import ClassAwareNet, load_weighting
 
@@ -26,9 +26,11 @@ class CMWNet:
         engine: the meta-gradient.
         lookahead: "virtual" is the paper's; "real" is cheaper, and weights lag one step.
         scope: the part of the model that the look-ahead moves: all, last-block, last-layer, or a pattern.
-        normalize: how weights are scaled in a batch.
+        normalize: how weights are scaled in a batch. Divided by their sum they only say which samples count more; with
+            "mean" (the paper's, under label noise) small weights also slow down all of training.
         meta_lr: learning rate of the weight net. Paper: beta.
-        meta_weight_decay: of the weight net.
+        meta_weight_decay: of the weight net. The paper's 1e-4 pulls all weights to one half as soon as the trusted
+            samples are learned and teach little more; see docs/results.md.
         hidden: width of the weight net.
         weighting: file of a function learned elsewhere, used as it is (the paper's meta-test, Algorithm 2).
     """
@@ -42,9 +44,9 @@ class CMWNet:
         engine: str = "auto",
         lookahead: Literal["virtual", "real"] = "virtual",
         scope: str = "all",
-        normalize: Literal["mean", "weight-sum", "weight-sum-differentiated"] = "mean",
+        normalize: Literal["mean", "weight-sum", "weight-sum-differentiated"] = "weight-sum",
         meta_lr: Annotated[float, Gt(0)] = 1e-3,
-        meta_weight_decay: Annotated[float, Ge(0)] = 1e-4,
+        meta_weight_decay: Annotated[float, Ge(0)] = 0.0,
         hidden: Annotated[int, Ge(1)] = 100,
         weighting: str | None = None,
     ):
@@ -67,8 +69,7 @@ class CMWNet:
             hidden=hidden,
             weighting=load_weighting(Path(weighting))[0] if weighting else None,
         )
-        self._trusted = setup.trusted()
-        self._average = AveragedModel(setup.model) if setup.meta_set.judge == "average" else None
+        self._trusted = Trusted(setup)
         self._warm_up = False
         self._weights = torch.full((len(setup.train_set),), float("nan"))
 
@@ -80,22 +81,18 @@ class CMWNet:
         self._plain.start_epoch(epoch, warm_up)
         self._warm_up = warm_up
         if not warm_up:
-            judges = {"model": self._setup.model, "average": self._average.model if self._average else None, None: None}
-            judge = judges[self._setup.meta_set.judge]
-            self._trusted.refresh(self._setup.losses(judge) if judge else None)
+            self._trusted.refresh()
 
     def step(self, batch: Batch) -> dict[str, float]:
         numbers = self._plain.step(batch) if self._warm_up else self._reweighted_step(batch)
-        if self._average:
-            self._average.update(self._setup.model)
+        self._trusted.follow()
         return numbers
 
     def _reweighted_step(self, batch: Batch) -> dict[str, float]:
-        batch = self._without_trusted(batch)
+        batch = self._trusted.withheld_from(batch)
         step = self._train_on(batch, self._trusted.next(len(batch)) if self._reweighter.due else (None, None))
         self._weights[batch.index.cpu()] = step.weights.cpu()
-        numbers = {"loss": step.loss.item(), "weight": step.weights.mean().item()}
-        return numbers if step.meta_loss is None else {**numbers, "meta_loss": step.meta_loss.item()}
+        return step.numbers()
 
     def _train_on(self, batch: Batch, trusted: tuple[Tensor | None, Tensor | None]) -> Step:
         objective = reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)
@@ -113,7 +110,6 @@ class CMWNet:
             **self._plain.state_dict(),
             "reweighter": self._reweighter.state_dict(),
             "trusted": self._trusted.state_dict(),
-            "average": self._average.state_dict() if self._average else None,
             "warm_up": self._warm_up,
             "weights": self._weights,
         }
@@ -122,13 +118,4 @@ class CMWNet:
         self._plain.load_state_dict(state)
         self._reweighter.load_state_dict(state["reweighter"])
         self._trusted.load_state_dict(state["trusted"])
-        if self._average:
-            self._average.load_state_dict(state["average"])
         self._warm_up, self._weights = state["warm_up"], state["weights"]
-
-    def _without_trusted(self, batch: Batch) -> Batch:
-        """The batch without samples that the meta set withholds from training."""
-        if self._setup.meta_set.keep:
-            return batch
-        stays = ~torch.isin(batch.index, self._trusted.chosen.to(batch.index.device))
-        return batch.where(stays) if int(stays.sum()) > 1 else batch

@@ -8,10 +8,11 @@ from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.core.learner import Step
-from reweigh.core.objective import mixed_soft_labels, soft_labels
+from reweigh.core.objective import Objective, mixed_soft_labels, soft_labels
 from reweigh.errors import DataError
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.setup import Setup
+from reweigh.methods.trusted import Trusted
 from reweigh.methods.variant import extends
 from reweigh.pseudo_labels import AveragedModel, draw, predictions
 
@@ -21,12 +22,20 @@ class CMWNetSL(CMWNet):
     """CMW-Net with soft labels. Paper: Sec. 3.6 and the supplement's Algorithm 1.
 
     The weight of a sample says how far its given label is trusted; the rest goes to a pseudo-label, which the average
-    of the model along training predicts on the unmixed view. All options of ``cmw-net``, and:
+    of the model along training predicts on the unmixed view. Before the average has settled, which in a short training
+    it may never do, this is CMW-Net: pseudo-labels of a model that has learned little would only hold it back.
+
+    All options of ``cmw-net`` (``normalize`` is for that first part: with soft labels a weight is a share), and:
 
     Args:
-        average: decay of the averaged model. Paper: beta.
-        ensembling: momentum of the running average of predictions; 0 takes the latest. Paper: alpha.
+        average: decay of the averaged model; by default it averages over about an epoch, as the published 0.997 does
+            for CIFAR. Paper: beta.
+        average_schedule: other decays from some epochs on, as pairs (epoch, decay); a decay of 1 freezes the average.
+        ensembling: momentum of the running average of predictions; 0 takes the latest. Paper: alpha. It starts from the
+            predictions of the settled average, or from the given labels where soft labels begin at once.
         mixup: strength of mixing training samples in pairs; 0 mixes none. Paper: gamma.
+        settled: soft labels begin with the first epoch, after the warm-up, before which this share of the predictions
+            of the average for the training samples stayed the same as an epoch before. 0 begins at once, as the paper.
         judged: which model is judged and saved, the average or the one that is trained.
     """
 
@@ -34,21 +43,55 @@ class CMWNetSL(CMWNet):
         self,
         setup: Setup,
         *,
-        average: Annotated[float, Ge(0), Le(1)] = 0.997,
+        average: Annotated[float, Ge(0), Le(1)] | None = None,
+        average_schedule: tuple[tuple[Annotated[int, Ge(0)], Annotated[float, Ge(0), Le(1)]], ...] = (),
         ensembling: Annotated[float, Ge(0), Le(1)] = 0.9,
         mixup: Annotated[float, Ge(0)] = 1.0,
+        settled: Annotated[float, Ge(0), Le(1)] = 0.95,
         judged: Literal["average", "model"] = "average",
         **options: Any,
     ):
         super().__init__(setup, **options)
-        self._average = AveragedModel(setup.model, average)
+        self._average = AveragedModel(setup.model, 0.0 if average is None else average)
+        self._epoch_long = average is None
+        self._average_schedule = dict(average_schedule)
+        self._trusted = Trusted(setup, self._average)
         self._predictions = predictions(setup.train_set.labels, setup.train_set.num_classes, ensembling)
         self._mixup = mixup
+        self._settled = settled
+        self._predicted_before: Tensor | None = None
+        self._soft = False
         self._judged = judged
 
     @property
     def model(self) -> nn.Module:
         return self._average.model if self._judged == "average" else self._setup.model
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        self._average.decay = self._average_schedule.get(epoch, self._average.decay)
+        if not self._soft and self._has_settled() and not warm_up:
+            self._begin_soft_labels()
+
+    def _has_settled(self) -> bool:
+        """Whether the average predicts what it did when this was last asked, an epoch ago."""
+        if self._settled == 0:
+            return True
+        before = self._predicted_before
+        for batch, logits in self._setup.predicted(self._average.model):
+            self._predictions.restart(batch.index, logits.softmax(1))
+        self._predicted_before = self._predictions.labels()
+        return before is not None and float((self._predicted_before == before).double().mean()) >= self._settled
+
+    def _begin_soft_labels(self) -> None:
+        self._soft = True
+        self._predicted_before = None
+        self._reweighter.normalize("mean")
+
+    def step(self, batch: Batch) -> dict[str, float]:
+        if self._epoch_long and self._average.decay == 0:  # the first step tells how many an epoch has
+            self._average.decay = 1 - len(batch) / max(len(self._setup.train_set), len(batch))
+        return super().step(batch)
 
     def pseudo_labels(self) -> Tensor:
         """The likeliest class of each training sample as the average sees it, shape (N,)."""
@@ -57,23 +100,38 @@ class CMWNetSL(CMWNet):
     def _train_on(self, batch: Batch, trusted: tuple[Tensor | None, Tensor | None]) -> Step:
         if self._mixup and not batch.inputs.is_floating_point():
             raise DataError(f"mixup cannot mix inputs of {batch.inputs.dtype}; set method.mixup = 0")
+        if not self._soft:
+            return super()._train_on(batch, trusted)
         pseudo = self._predictions.update(batch.index, self._predicted(batch.inputs))
         loss = self._setup.loss
         if not self._mixup:
             objective = soft_labels(loss, batch.inputs, batch.labels, pseudo, batch.scale)
-            return self._reweighter.step_on(objective, batch.labels, *trusted)
+            return self._reweighter.step_on(self._completed(objective, batch, pseudo), batch.labels, *trusted)
         mix = draw(len(batch), self._mixup, self._setup.generator, batch.inputs.device)
         objective = mixed_soft_labels(loss, batch.inputs, batch.labels, pseudo, mix.partner, mix.share, batch.scale)
+        objective = self._completed(objective, batch, pseudo)
         step = self._reweighter.step_on(objective, torch.cat([batch.labels, batch.labels[mix.partner]]), *trusted)
         return step._replace(weights=step.weights[: len(batch)], losses=step.losses[: len(batch)])
+
+    def _completed(self, objective: Objective, batch: Batch, pseudo: Tensor) -> Objective:
+        """The objective with what a variant adds to it; here nothing."""
+        return objective
 
     @torch.no_grad()
     def _predicted(self, inputs: Tensor) -> Tensor:
         return self._average.model.eval()(inputs).softmax(1)
 
     def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "predictions": self._predictions.state_dict()}
+        return {
+            **super().state_dict(),
+            "predictions": self._predictions.state_dict(),
+            "predicted_before": self._predicted_before,
+            "soft": self._soft,
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
         self._predictions.load_state_dict(state["predictions"])
+        if state["soft"]:
+            self._begin_soft_labels()
+        self._predicted_before = state["predicted_before"]

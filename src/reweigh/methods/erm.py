@@ -25,10 +25,14 @@ class ERM:
     def step(self, batch: Batch) -> dict[str, float]:
         optimizer = self._setup.optimizer
         optimizer.zero_grad()
-        loss = batch.weighted(self._setup.loss(self._model(batch.inputs), batch.labels)).mean()
+        loss = self._loss(batch)
         loss.backward()
         optimizer.step()
         return {"loss": loss.item()}
+
+    def _loss(self, batch: Batch) -> Tensor:
+        """What a step descends, a scalar; a rival that trains plainly but for its loss has its own."""
+        return batch.weighted(self._setup.loss(self._model(batch.inputs), batch.labels)).mean()
 
     def sample_weights(self) -> Tensor | None:
         return None

@@ -1,6 +1,6 @@
 """The parts that every method trains with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -45,15 +45,25 @@ class Setup:
 
         return MetaStream(self.meta_set, fetch, source.labels, self.train_set.num_classes, self.generator)
 
-    @torch.no_grad()
-    def losses(self, model: nn.Module, chunk: int = 1000) -> Tensor:
+    def losses(self, model: nn.Module) -> Tensor:
         """The loss of each training sample with its given label, as ``model`` judges it: shape (N,), on the CPU."""
+        return self.judged(model, self.loss)
+
+    @torch.no_grad()
+    def judged(self, model: nn.Module, judge: Loss, chunk: int = 1000) -> Tensor:
+        """What ``judge`` makes of the logits and given labels of all training samples; in eval mode, on the CPU.
+
+        Args:
+            judge: (logits, labels) of some samples -> a row for each.
+        """
+        return torch.cat([judge(logits, batch.labels).cpu() for batch, logits in self.predicted(model, chunk)])
+
+    @torch.no_grad()
+    def predicted(self, model: nn.Module, chunk: int = 1000) -> Iterator[tuple[Batch, Tensor]]:
+        """The training samples, some at a time, each with its logits; in eval mode, without augmentation."""
         training = model.training
         model.eval()
-        parts = [
-            self.loss(model(batch.inputs), batch.labels).cpu()
-            for index in torch.arange(len(self.train_set)).split(chunk)
-            for batch in [self.train_set.batch(index, device=self.device)]
-        ]
+        for index in torch.arange(len(self.train_set)).split(chunk):
+            batch = self.train_set.batch(index, device=self.device)
+            yield batch, model(batch.inputs)
         model.train(training)
-        return torch.cat(parts)

@@ -28,7 +28,9 @@ def extends(base: type) -> Callable[[type[T]], type[T]]:
     """A class decorator: the options of ``base`` are options too, and reach ``__init__`` as ``**options``."""
 
     def extended(method: type[T]) -> type[T]:
-        own = [p for p in inspect.signature(method, eval_str=True).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        # of __init__: asked for the signature of the class, inspect would find the one that a base was given here
+        _, *written = inspect.signature(method.__init__, eval_str=True).parameters.values()
+        own = [p for p in written if p.kind is not p.VAR_KEYWORD]
         more = [p for p in inspect.signature(base, eval_str=True).parameters.values() if p.kind is p.KEYWORD_ONLY]
         signature = inspect.Signature([*own, *more])
         method.__signature__ = signature  # pyright: ignore[reportAttributeAccessIssue]

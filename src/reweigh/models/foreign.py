@@ -26,10 +26,10 @@ def foreign(name: str) -> Callable[..., nn.Module]:
     if not source or not member:
         raise ModelError(f"model {name!r}: write timm:NAME, torchvision:NAME or package.module:Class.")
     if source == "timm":
-        return partial(_checked, name, partial(_timm, member))
+        return partial(checked, name, partial(_timm, member))
     if source == "torchvision":
-        return partial(_checked, name, partial(_torchvision, member))
-    return partial(_checked, name, partial(_own, source, member))
+        return partial(checked, name, partial(_torchvision, member))
+    return partial(checked, name, partial(_own, source, member))
 
 
 def _timm(member: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> nn.Module:
@@ -65,7 +65,7 @@ def _imported(module: str, remedy: str) -> ModuleType:
         raise ModelError(f"cannot import {module!r} ({error}); {remedy}") from error
 
 
-def _checked(
+def checked(
     name: str, build: Callable[..., Any], input_shape: tuple[int, ...], num_classes: int, /, **options: Any
 ) -> nn.Module:
     """Build a model and try it on two samples of zeros, in evaluation mode.

@@ -6,11 +6,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from reweigh.errors import DataError
+
 DENSE_AT_MOST = 20_000_000  # numbers; 80 MB
 
 
 class Predictions(Protocol):
-    """A soft label for each training sample, keyed by its index."""
+    """A soft label for each training sample, keyed by its index.
+
+    Attributes:
+        momentum: of the average; 0 keeps the latest prediction alone. May be changed along the way. Paper: alpha.
+    """
+
+    momentum: float
 
     def update(self, index: Tensor, probabilities: Tensor) -> Tensor:
         """Mix new predictions into the averages of some samples, and return these.
@@ -24,6 +32,14 @@ class Predictions(Protocol):
         Returns:
             Shape (n, num_classes), rows sum to one.
         """
+        ...
+
+    def restart(self, index: Tensor, probabilities: Tensor) -> None:
+        """Begin the averages of some samples anew with these predictions; shapes (n,) and (n, num_classes)."""
+        ...
+
+    def __getitem__(self, index: Tensor) -> Tensor:
+        """The averages of some samples, shape (n, num_classes), rows sum to one."""
         ...
 
     def labels(self) -> Tensor:
@@ -46,13 +62,19 @@ class DensePredictions:
 
     def __init__(self, labels: Tensor, num_classes: int, momentum: float):
         self._rows = F.one_hot(labels, num_classes).float()
-        self._momentum = momentum
+        self.momentum = momentum
 
     def update(self, index: Tensor, probabilities: Tensor) -> Tensor:
-        index = index.cpu()
-        rows = torch.lerp(probabilities.float().cpu(), self._rows[index], self._momentum)
+        index = _checked(index, len(self._rows), len(probabilities))
+        rows = torch.lerp(probabilities.float().cpu(), self._rows[index], self.momentum)
         self._rows[index] = rows
         return rows.to(probabilities)
+
+    def restart(self, index: Tensor, probabilities: Tensor) -> None:
+        self._rows[index.cpu()] = probabilities.float().cpu()
+
+    def __getitem__(self, index: Tensor) -> Tensor:
+        return self._rows[index]
 
     def labels(self) -> Tensor:
         return self._rows.argmax(1)
@@ -78,7 +100,7 @@ class TopPredictions:
 
     def __init__(self, labels: Tensor, num_classes: int, momentum: float, keep: int = 10):
         self._num_classes = num_classes
-        self._momentum = momentum
+        self.momentum = momentum
         keep = min(keep, num_classes)
         self._values = torch.zeros(len(labels), keep, dtype=torch.float16)
         self._values[:, 0] = 1
@@ -86,16 +108,22 @@ class TopPredictions:
         self._classes = ((labels[:, None] + torch.arange(keep)) % num_classes).to(torch.int16)
 
     def update(self, index: Tensor, probabilities: Tensor) -> Tensor:
-        index = index.cpu()
-        rows = torch.lerp(probabilities.float().cpu(), self._row(index), self._momentum)
+        index = _checked(index, len(self._values), len(probabilities))
+        rows = torch.lerp(probabilities.float().cpu(), self[index], self.momentum)
+        self._put(index, rows)
+        return rows.to(probabilities)
+
+    def restart(self, index: Tensor, probabilities: Tensor) -> None:
+        self._put(index.cpu(), probabilities.float().cpu())
+
+    def _put(self, index: Tensor, rows: Tensor) -> None:
         values, classes = rows.topk(self._values.shape[1], dim=1)
         self._values[index], self._classes[index] = values.half(), classes.to(torch.int16)
-        return rows.to(probabilities)
 
     def labels(self) -> Tensor:
         return self._classes.gather(1, self._values.argmax(1, keepdim=True)).squeeze(1).long()
 
-    def _row(self, index: Tensor) -> Tensor:
+    def __getitem__(self, index: Tensor) -> Tensor:
         values, classes = self._values[index].float(), self._classes[index].long()
         others = self._num_classes - values.shape[1]
         left = (1 - values.sum(1, keepdim=True)).clamp_min(0) / max(others, 1)
@@ -107,6 +135,26 @@ class TopPredictions:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._values, self._classes = state["values"].clone(), state["classes"].clone()
+
+
+def _checked(index: Tensor | None, samples: int, n: int) -> Tensor:
+    """The places of some samples, on the CPU.
+
+    Raises:
+        DataError: there are none, or they are not places in the training set.
+    """
+    if index is None:
+        raise DataError(
+            "temporal ensembling averages what is predicted for each sample, so it needs the place of each sample in "
+            "the training set; let the dataset return it as index, or predict anew in every step"
+        )
+    index = index.cpu()
+    if index.shape != (n,) or (n and not 0 <= int(index.min()) <= int(index.max()) < samples):
+        raise DataError(
+            f"index: {n} places from 0 to {samples - 1} are needed, one for each sample of the batch; "
+            f"got shape {tuple(index.shape)} from {int(index.min())} to {int(index.max())}"
+        )
+    return index
 
 
 def predictions(labels: Tensor, num_classes: int, momentum: float) -> Predictions:

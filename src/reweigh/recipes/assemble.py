@@ -8,13 +8,13 @@ import torch
 from torch import Generator, Tensor, nn
 
 from reweigh.core.method import Method
-from reweigh.core.objective import Loss
-from reweigh.data import Dataset, Splits
+from reweigh.data import Splits
 from reweigh.errors import RecipeError
+from reweigh.losses.bound import bound
 from reweigh.methods.setup import Setup
 from reweigh.recipes.biased_data import data_root, read_clean, read_data
-from reweigh.recipes.options import supplied_to
-from reweigh.recipes.recipe import Part, Recipe
+from reweigh.recipes.recipe import Recipe
+from reweigh.recipes.start import start_from
 from reweigh.recipes.tables import member
 from reweigh.training import evaluate, seed_all
 from reweigh.training.schedules import Schedule
@@ -40,7 +40,7 @@ def assemble(recipe: Recipe) -> Assembly:
 
     Raises:
         DataError: the data cannot be read or used.
-        ModelError: the model does not fit the data.
+        ModelError: the model does not fit the data, or not the weights that it should start from.
         RecipeError: the device is not there.
     """
     seed = recipe.train["seed"]
@@ -50,6 +50,8 @@ def assemble(recipe: Recipe) -> Assembly:
     splits = read_data(recipe.data, seed)
     seed_all(seed)
     model = recipe.model.bind()(splits.train.shape, splits.train.num_classes).to(device)
+    if recipe.model.added["start"] is not None:
+        start_from(model, recipe.model.added["start"])
     optimizer = recipe.optimizer.bind()(model.parameters())
     schedule = recipe.optimizer.parts["schedule"][0].bind()(optimizer, recipe.train["epochs"])
     transforms = [part.bind()() for part in recipe.data.parts["augment"]]
@@ -62,7 +64,7 @@ def assemble(recipe: Recipe) -> Assembly:
         train_set=splits.train,
         meta_set=meta_set,
         clean_set=read_clean(meta_set, splits.train, data_root(recipe.data.added["root"])),
-        loss=bind_loss(recipe.loss, splits.train),
+        loss=bound(recipe.loss.bind(), splits.train.class_sizes),
         augment=augment,
         generator=generator,
         device=device,
@@ -77,14 +79,11 @@ def assemble(recipe: Recipe) -> Assembly:
     return Assembly(recipe.method.bind()(setup), splits, schedule, judge, augment, generator, device)
 
 
-def bind_loss(part: Part, train_set: Dataset) -> Loss:
-    """The loss with its options, and with the sizes of the training classes if it names them in its signature."""
-    loss = part.bind()
-    return partial(loss, class_sizes=train_set.class_sizes) if "class_sizes" in supplied_to(loss) else loss
-
-
-def find_device(name: str) -> torch.device:
+def find_device(name: str, what: str = "train.device") -> torch.device:
     """The device of that name, or for "auto" the best there is.
+
+    Args:
+        what: how the message calls the option.
 
     Raises:
         RecipeError: it is not there.
@@ -97,5 +96,5 @@ def find_device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if "cuda" in there else "mps" if "mps" in there else "cpu")
     if name not in there:
-        raise RecipeError(f"train.device: got {name!r}, which is not there; allowed here: auto, {', '.join(there)}")
+        raise RecipeError(f"{what}: got {name!r}, which is not there; allowed here: auto, {', '.join(there)}")
     return torch.device(name)

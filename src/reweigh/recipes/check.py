@@ -45,7 +45,11 @@ def examine(values: Mapping[str, Any]) -> tuple[Recipe | None, list[Mistake]]:
     if mistakes:
         return None, mistakes
     sections = {key: chosen[0] for key, chosen in parts.items()}
-    return Recipe(scenario=str(scenario), train=train, **sections), []
+    recipe = Recipe(scenario=str(scenario), train=train, **sections)
+    if recipe.own_loss and recipe.loss.name != SECTIONS["loss"].default["name"]:
+        text = f"got {recipe.loss.name!r}, but the method {recipe.method.name} brings a loss of its own"
+        return None, [Mistake("loss.name", f"{text}; leave [loss] away and set the options in [method]")]
+    return recipe, []
 
 
 def _check_compare(contents: Contents, known: list[Mistake]) -> list[Mistake]:

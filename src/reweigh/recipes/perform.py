@@ -1,18 +1,23 @@
 """Carry out a recipe in a run folder, from the start or from where it was interrupted."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from torch import Tensor
 
 from reweigh.data import Dataset
 from reweigh.errors import DataError
 from reweigh.families import by_size
+from reweigh.files import write_whole
+from reweigh.label_issues import judge
 from reweigh.recipes.assemble import Assembly, assemble
 from reweigh.recipes.check import check
+from reweigh.recipes.input_form import InputForm
 from reweigh.recipes.read import read
 from reweigh.recipes.recipe import Recipe
 from reweigh.recipes.schema import TrainOptions
 from reweigh.recipes.write import to_toml
-from reweigh.training import Observer, Result, Run, train
+from reweigh.training import Observer, Recall, Result, Run, predict, train
 from reweigh.weighting import ClassAwareNet, Origin, load_weighting, save_weighting
 
 
@@ -58,15 +63,47 @@ def resume(path: Path, observer: Observer | None = None, expected: Recipe | None
 def _train(recipe: Recipe, run: Run, assembly: Assembly, observer: Observer | None) -> Outcome:
     method, splits, schedule, evaluate, augment, generator, device = assembly
     options = {key: value for key, value in recipe.train.items() if key not in TrainOptions.model_fields}
-    result = train(method, splits.train, schedule, evaluate, run, observer, augment, generator, device, **options)
+    recall = Recall(splits.train, recipe.train["epochs"], recipe.train["looks"], device)
+    result = train(
+        method, splits.train, schedule, evaluate, run, observer, augment, generator, device, recall, **options
+    )
+    write_whole(run.inputs, InputForm.of(splits.train).to_json())
     run.write_model(method.model)
-    weights = method.sample_weights()
-    if weights is not None:
-        run.write_samples(splits.train.labels, weights, splits.train.true_labels)
+    run.write_test(splits.test.labels, predict(method.model, splits.test, device=device))
     weighting = method.weighting()
+    families = None
     if isinstance(weighting, ClassAwareNet):
         save_weighting(run.weighting, weighting, origin_of(weighting, recipe, splits.train))
+        families = by_size(splits.train.class_sizes, weighting.num_families).of_class
+    sizes = splits.train.class_sizes.tolist()
+    run.write_classes(splits.train.class_names, sizes, None if families is None else families.tolist())
+    run.write_samples(samples(splits.train, recall, families))
     return Outcome(recipe, run, assembly, result)
+
+
+def samples(train_set: Dataset, recall: Recall, families: Tensor | None) -> dict[str, list[Any]]:
+    """What training made of each sample, as the columns of samples.csv; labels by number.
+
+    Args:
+        families: shape (num_classes,), of each class; None where the method knows none.
+    """
+    given = train_set.labels
+    learned = (
+        None if families is None else recall.weights
+    )  # other weights, of self-paced learning, say, mean other things
+    suggested, quality = judge(given, recall.predictions, learned)
+    unknown = [None] * len(given)
+    columns = {
+        "index": list(range(len(given))),
+        "given_label": given.tolist(),
+        "suggested_label": suggested.tolist(),
+        "label_quality": quality.tolist(),
+        "is_label_issue": (suggested != given).tolist(),
+        "weight": unknown if recall.weights is None else recall.weights.tolist(),
+        "family": unknown if families is None else families[given].tolist(),
+        "loss": recall.losses.tolist(),
+    }
+    return columns if train_set.true_labels is None else {**columns, "true_label": train_set.true_labels.tolist()}
 
 
 def origin_of(weighting: ClassAwareNet, recipe: Recipe, train_set: Dataset) -> Origin:
@@ -74,7 +111,7 @@ def origin_of(weighting: ClassAwareNet, recipe: Recipe, train_set: Dataset) -> O
     if given := recipe.method.options.get("weighting"):
         return load_weighting(given)[1]
     centers = by_size(train_set.class_sizes, weighting.num_families).centers
-    return Origin(tuple(centers.tolist()), recipe.loss.name, describe(recipe))
+    return Origin(tuple(centers.tolist()), recipe.own_loss or recipe.loss.name, describe(recipe))
 
 
 def describe(recipe: Recipe) -> str:

@@ -45,3 +45,8 @@ class Recipe:
     meta_set: Part
     optimizer: Part
     train: Mapping[str, Any]
+
+    @property
+    def own_loss(self) -> str | None:
+        """The name of the loss that the method brings along, instead of the one in the section [loss]."""
+        return getattr(member("methods", self.method.name), "own_loss", None)

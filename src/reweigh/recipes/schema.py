@@ -34,16 +34,29 @@ class BiasOptions(Options):
     seed: Annotated[int, Ge(0)] | None = None
 
 
+class ModelOptions(Options):
+    """What [model] adds to the options of the model.
+
+    Attributes:
+        start: run folder or safetensors file whose weights the model starts from; otherwise it starts at random.
+    """
+
+    start: str | None = None
+
+
 class TrainOptions(Options):
     """What [train] adds to the options of ``reweigh.training.train``.
 
     Attributes:
         device: "auto" takes a GPU if there is one.
         num_threads: of torch on the CPU; runs are bit-identical only with the same number.
+        looks: how often, along training, to see what is predicted for the training samples; label quality comes from
+            it. 0: never.
     """
 
     device: str = "auto"
     num_threads: Annotated[int, Ge(1)] | None = None
+    looks: Annotated[int, Ge(0)] = 10
 
     @field_validator("device")
     @classmethod
@@ -88,7 +101,7 @@ SECTIONS: dict[str, Slot] = {
             "augment": Slot("transforms", many=True, default=[]),
         },
     ),
-    "model": Slot("models"),
+    "model": Slot("models", adds=ModelOptions),
     "method": Slot("methods"),
     "loss": Slot("losses", default={"name": "cross-entropy"}),
     "meta_set": Slot("meta-sets", default={"name": "lowest-loss"}),

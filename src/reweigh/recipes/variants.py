@@ -1,6 +1,6 @@
-"""The same recipe with another method, as ``reweigh compare`` needs it."""
+"""The same recipe with another method or another bias, as ``reweigh compare`` needs it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -22,6 +22,24 @@ def for_method(contents: Contents, method: str) -> Contents:
         choose(values["method"], method, SECTIONS["method"])
     merge(values, own)
     return Contents(f"{contents.source} with {method}", values, contents.mistakes)
+
+
+def for_bias(contents: Contents, name: str, biases: Sequence[Mapping[str, Any]]) -> Contents:
+    """The recipe with other biases; a correct recipe, so that only the biases can be wrong.
+
+    A bias that the recipe has too keeps its other options there, such as the map of asymmetric noise. With a long tail
+    among them, a recipe that judges noisy labels judges the long tail: the same numbers, and head, middle and tail.
+
+    Args:
+        name: what the biases are called, for messages.
+        biases: tables as ``data.bias`` takes them.
+    """
+    values = deepcopy(dict(contents.values))
+    written = {bias["name"]: bias for bias in values["data"].get("bias", [])}
+    values["data"]["bias"] = [{**written.get(bias["name"], {}), **bias} for bias in biases]
+    if values["scenario"] == "noisy-labels" and any(bias["name"] == "long-tail" for bias in biases):
+        values["scenario"] = "long-tail"
+    return Contents(f"{contents.source} with {name}", values, contents.mistakes)
 
 
 def merge(values: dict[str, Any], changes: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ from reweigh.training.loop import train
 from reweigh.training.optimizers import adam, adamw, sgd
 from reweigh.training.progress import Observer, Silent, progress
 from reweigh.training.randomness import seed_all
+from reweigh.training.recall import Recall
 from reweigh.training.result import Result
 from reweigh.training.run import Run
 from reweigh.training.schedules import constant, cosine, cosine_restarts, step
@@ -28,6 +29,7 @@ __all__ = [
     "SCHEDULES",
     "Interrupted",
     "Observer",
+    "Recall",
     "Result",
     "Run",
     "Silent",

@@ -1,6 +1,6 @@
 """Judge a model on a dataset, without touching its state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import torch
@@ -22,21 +22,28 @@ class Samples(Protocol):
     def batch(self, index: Tensor, augment: Any = None, generator: Any = None, device: Any = "cpu") -> Batch: ...
 
 
-def predict(model: nn.Module, dataset: Samples, chunk: int = 1000, device: str | torch.device = "cpu") -> Tensor:
-    """The logits of every sample, shape (N, num_classes), on the CPU.
+def logits(
+    model: nn.Module, dataset: Samples, chunk: int = 1000, device: str | torch.device = "cpu"
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Indices and logits of every sample, ``chunk`` samples at a time: shapes (n,) and (n, num_classes), on the CPU.
 
-    Computed in eval mode, without gradients, ``chunk`` samples at a time; afterward each layer is back in the mode
-    that it had.
+    Computed in eval mode, without gradients; after each chunk every layer is back in the mode that it had.
     """
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with torch.no_grad():
-            parts = torch.arange(len(dataset)).split(chunk)
-            return torch.cat([model(dataset.batch(part, device=device).inputs).cpu() for part in parts])
-    finally:
-        for module, training in modes:
-            module.training = training
+    for index in torch.arange(len(dataset)).split(chunk):
+        modes = [(module, module.training) for module in model.modules()]
+        model.eval()
+        try:
+            with torch.no_grad():
+                outputs = model(dataset.batch(index, device=device).inputs).cpu()
+        finally:
+            for module, training in modes:
+                module.training = training
+        yield index, outputs
+
+
+def predict(model: nn.Module, dataset: Samples, chunk: int = 1000, device: str | torch.device = "cpu") -> Tensor:
+    """The logits of every sample, shape (N, num_classes), on the CPU; see ``logits``."""
+    return torch.cat([outputs for _, outputs in logits(model, dataset, chunk, device)])
 
 
 def evaluate(

@@ -17,6 +17,7 @@ from reweigh.training.batches import batch_bounds
 from reweigh.training.evaluation import Samples
 from reweigh.training.interrupts import Interrupted, listen
 from reweigh.training.progress import Observer, Silent
+from reweigh.training.recall import Recall
 from reweigh.training.result import Result
 from reweigh.training.run import Run
 from reweigh.training.schedules import Schedule
@@ -36,6 +37,7 @@ def train(
     augment: Augment | None = None,
     generator: Generator | None = None,
     device: str | torch.device = "cpu",
+    recall: Recall | None = None,
     *,
     epochs: Annotated[int, Ge(1)],
     warmup_epochs: Annotated[int, Ge(0)] = 0,
@@ -54,6 +56,7 @@ def train(
         schedule: sets the learning rate at the start of each epoch.
         evaluate: judges the model after each epoch, such as ``evaluation.evaluate`` with all else bound.
         augment: changes a batch of inputs at random, given the generator.
+        recall: looks at the training samples at the end of some epochs; saved and restored too.
         generator: for augmentation; saved and restored, so the method may draw from the same one.
         warmup_epochs: the first epochs, trained without reweighting.
         batch_size: see ``batch_bounds`` for what becomes of a remainder.
@@ -76,7 +79,7 @@ def train(
     bounds = batch_bounds(samples, batch_size)
     steps = len(bounds)
     settings = {"samples": samples, "batch_size": batch_size, "seed": seed}
-    keeper = Keeper(run, method, generator, settings)
+    keeper = Keeper(run, method, generator, settings, recall)
     place = keeper.load()
     observer.start(epochs, steps, place.epoch * steps + place.step)
     with _ending(place, run, observer, epochs, steps, schedule), listen() as stop:
@@ -100,7 +103,10 @@ def train(
                         raise KeyboardInterrupt
             check_finite(method.model)
             tested = evaluate(method.model) if evaluate else {}
-            line = place.end_epoch(lr, tested, time.perf_counter() - begun)
+            seconds = time.perf_counter() - begun
+            if recall is not None:
+                recall.end_epoch(place.epoch, method)
+            line = place.end_epoch(lr, tested, seconds)
             observer.epoch(line)
             if run is not None:
                 run.append_metrics(line)

@@ -3,9 +3,12 @@
 import sys
 import time
 from collections.abc import Mapping
-from typing import Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from reweigh.training.means import Means
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
 
 
 class Observer(Protocol):
@@ -59,28 +62,23 @@ class Lines(Silent):
         self.spent.append(line["seconds"])
         left = sum(self.spent) / len(self.spent) * (self.epochs - line["epoch"])
         parts = [self.label, f"epoch {line['epoch']}/{self.epochs}", *_words(line), f"lr {line['lr']:.4g}"]
-        parts += [f"{line['seconds']:.1f} s", f"left {_clock(left)}"]
+        parts += [f"{line['seconds']:.1f} s", f"left {clock(left)}"]
         print("  ".join(part for part in parts if part), file=self.stream, flush=True)
 
 
 class Bar:
-    """Draws a bar with the epoch, loss, accuracy, mean weight and the time left."""
+    """Draws a bar with the epoch, loss, accuracy, mean weight and the time left.
+
+    Args:
+        among: draw among the bars there, and only as long as the run lasts.
+    """
 
     interval = 0.1  # seconds between two looks at the numbers; a step may take less than a millisecond
 
-    def __init__(self, stream: TextIO, label: str = "") -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
+    def __init__(self, stream: TextIO, label: str = "", among: "Progress | None" = None) -> None:
         self.label = label
-        self.bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=None),
-            TextColumn("{task.fields[numbers]}", markup=False),
-            TimeRemainingColumn(),
-            console=Console(file=stream),
-            expand=True,
-        )
+        self.alone = among is None
+        self.bar = among or drawing(stream)
 
     def start(self, epochs: int, steps: int, done: int) -> None:
         self.epochs, self.steps = epochs, steps
@@ -101,7 +99,11 @@ class Bar:
         self._show(line["epoch"], line["epoch"] * self.steps, line)
 
     def stop(self) -> None:
-        self.bar.stop()
+        if self.alone:
+            self.bar.stop()
+        else:
+            self.bar.remove_task(self.task)
+            self.bar.refresh()  # before anything is written: rich must know that there is a line less
 
     def _show(self, epoch: int, done: int, numbers: Mapping[str, Any]) -> None:
         self.bar.update(self.task, description=self._title(epoch), completed=done, numbers="  ".join(_words(numbers)))
@@ -112,13 +114,28 @@ class Bar:
 
 def progress(stream: TextIO | None = None, label: str = "") -> Observer:
     """The bar if ``stream`` (standard error unless told) is a terminal that can draw it, else plain lines."""
-    from rich.console import Console
-
     stream = sys.stderr if stream is None else stream
     if stream is None:  # a process without standard streams
         return Silent()
+    return Bar(stream, label) if can_draw(stream) else Lines(stream, label)
+
+
+def drawing(stream: TextIO, time_left: "ProgressColumn | None" = None) -> "Progress":
+    """Bars with a title, numbers and the time left, none yet."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    title, numbers = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[numbers]"))
+    columns = title, BarColumn(bar_width=None), numbers, time_left or TimeRemainingColumn()
+    return Progress(*columns, console=Console(file=stream), expand=True)
+
+
+def can_draw(stream: TextIO) -> bool:
+    """Whether the stream is a terminal on which a line can be drawn anew."""
+    from rich.console import Console
+
     console = Console(file=stream)
-    return Bar(stream, label) if console.is_terminal and not console.is_dumb_terminal else Lines(stream, label)
+    return console.is_terminal and not console.is_dumb_terminal
 
 
 def _words(numbers: Mapping[str, Any]) -> list[str]:
@@ -127,7 +144,8 @@ def _words(numbers: Mapping[str, Any]) -> list[str]:
     return [f"{word} {numbers[name]:.4f}" for name, word in shown.items() if name in numbers]
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """A time span as h:mm:ss."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}"

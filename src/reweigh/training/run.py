@@ -5,7 +5,7 @@ import io
 import json
 import math
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,18 @@ class Run:
         return self.path / "samples.csv"
 
     @property
+    def test(self) -> Path:
+        return self.path / "test.csv"
+
+    @property
+    def classes(self) -> Path:
+        return self.path / "classes.json"
+
+    @property
+    def inputs(self) -> Path:
+        return self.path / "inputs.json"
+
+    @property
     def checkpoint(self) -> Path:
         return self.path / "checkpoint" / "last.safetensors"
 
@@ -121,29 +133,50 @@ class Run:
         tensors = {name: plain_tensor(value) for name, value in model.state_dict().items() if isinstance(value, Tensor)}
         write_whole(self.model, save(tensors, {"format": "pt", **(metadata or {})}))
 
-    def write_samples(self, labels: Tensor, weights: Tensor, true_labels: Tensor | None = None) -> None:
-        """Store what is known of each training sample: index, given_label, weight and, if known, true_label.
+    def write_samples(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Store what is known of each training sample, a row each: index, given_label, label_quality, weight, ...
 
         Args:
-            labels: the given labels, shape (N,).
-            weights: the latest weight of each sample, shape (N,); NaN, a sample never weighed, becomes an empty cell.
-            true_labels: shape (N,).
+            columns: by name; None and NaN become empty cells.
         """
-        cells = ["" if math.isnan(weight) else f"{weight:.6g}" for weight in weights.tolist()]
-        columns = {"index": range(len(labels)), "given_label": labels.tolist(), "weight": cells}
-        if true_labels is not None:
-            columns["true_label"] = true_labels.tolist()
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-        write_whole(self.samples, text.getvalue())
+        write_whole(self.samples, _csv(columns))
+
+    def write_test(self, labels: Tensor, logits: Tensor) -> None:
+        """Store what the model said of each test sample: index, label, predicted, and the probability of that.
+
+        Args:
+            labels: shape (N,).
+            logits: shape (N, num_classes).
+        """
+        probability, predicted = logits.softmax(1).max(1)
+        columns = {"label": labels.tolist(), "predicted": predicted.tolist(), "probability": probability.tolist()}
+        write_whole(self.test, _csv({"index": range(len(labels)), **columns}))
+
+    def write_classes(self, names: Sequence[str], sizes: Sequence[int], families: Sequence[int] | None) -> None:
+        """Store the classes of the training set: what they are called, how large they are, which family they are in."""
+        content = {"names": list(names), "sizes": list(sizes), "families": None if families is None else list(families)}
+        write_whole(self.classes, _json(content, indent=2) + "\n")
 
     def _clear(self) -> None:
         """Remove the files of a run, the recipe last: until then the folder is still a run."""
         shutil.rmtree(self.checkpoint.parent, ignore_errors=True)
-        for file in (self.metrics, self.summary, self.model, self.weighting, self.samples, self.recipe):
+        files = (self.metrics, self.summary, self.model, self.weighting, self.samples, self.test, self.classes)
+        for file in (*files, self.inputs, self.recipe):
             file.unlink(missing_ok=True)
+
+
+def _csv(columns: Mapping[str, Sequence[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*([_cell(value) for value in column] for column in columns.values()), strict=True))
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    return "" if value is None else value
 
 
 def _json(value: Mapping[str, Any], indent: int | None = None) -> str:

@@ -59,18 +59,20 @@ def cosine_restarts(
     first: Annotated[int, Ge(1)],
     factor: Annotated[int, Ge(1)] = 1,
     floor: Share = 0.0,
+    start: Annotated[int, Ge(0)] = 0,
 ) -> Schedule:
     """Fall along half a cosine again and again (SGDR), each period ``factor`` times as long as the one before.
 
     Args:
         first: epochs of the first period.
+        start: the epoch in which it begins; before, the rate is constant.
     """
 
     def multiplier(epoch: int) -> float:
-        start, period = 0, first
-        while epoch >= start + period:
-            start, period = start + period, period * factor
-        return half_cosine((epoch - start) / period, floor)
+        begun, period = start, first
+        while epoch >= begun + period:
+            begun, period = begun + period, period * factor
+        return half_cosine(max(epoch - begun, 0) / period, floor)
 
     return Schedule(optimizer, multiplier)
 

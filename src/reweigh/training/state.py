@@ -13,6 +13,7 @@ from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError
 from reweigh.training import checkpoint, randomness
 from reweigh.training.means import Means
+from reweigh.training.recall import Recall
 from reweigh.training.run import Run
 
 log = logging.getLogger(__name__)
@@ -69,10 +70,18 @@ class Keeper:
         settings: what the place in an epoch depends on (samples, batch_size, seed); a checkpoint must agree.
     """
 
-    def __init__(self, run: Run | None, method: Method, generator: Generator, settings: dict[str, int]) -> None:
+    def __init__(
+        self,
+        run: Run | None,
+        method: Method,
+        generator: Generator,
+        settings: dict[str, int],
+        recall: Recall | None = None,
+    ) -> None:
         self.run = run
         self.method = method
         self.generator = generator
+        self.recall = recall
         self.settings = settings
 
     def save(self, place: Place) -> None:
@@ -87,6 +96,7 @@ class Keeper:
             "settings": self.settings,
             "place": place.state_dict(),
             "method": self.method.state_dict(),
+            "recall": self.recall.state_dict() if self.recall else None,
             "random": {"global": randomness.snapshot(), "own": self.generator.get_state()},
         }
         checkpoint.save(self.run.checkpoint, state)
@@ -105,6 +115,8 @@ class Keeper:
                 raise ValueError(f"written with {state['settings']}, this run has {self.settings}")
             place = Place.from_state(state["place"])
             self.method.load_state_dict(state["method"])
+            if self.recall:
+                self.recall.load_state_dict(state["recall"])
             self.generator.set_state(state["random"]["own"])
             randomness.restore(state["random"]["global"])
         except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:

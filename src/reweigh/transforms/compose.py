@@ -10,7 +10,7 @@ from torch import Tensor
 class Transform(Protocol):
     """A change of a whole batch of images; the same state of the generator gives the same result."""
 
-    def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
+    def __call__(self, batch: Tensor, generator: torch.Generator, /) -> Tensor:
         """New images (n, C, H, W), in memory of their own, for floats (n, C, H, W), which stay as they are."""
         ...
 

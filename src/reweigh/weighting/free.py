@@ -26,10 +26,11 @@ class FreeWeights:
         found, self._found = self._found, torch.empty(0)
         return found if len(found) else torch.ones_like(losses)
 
-    def learn(self, weights: Tensor, gradient: Tensor, reduce: Callable[[list[Tensor]], None]) -> None:
+    def learn(self, weights: Tensor, gradient: Tensor, reduce: Callable[[list[Tensor]], None]) -> Tensor:
         clipped = (-gradient).clamp_min(0)
         total = clipped.sum()
         self._found = clipped * (len(clipped) / total) if total > 0 else clipped
+        return gradient.norm()
 
     def state_dict(self) -> dict[str, Any]:
         return {}

@@ -33,7 +33,7 @@ class FrozenWeights:
     def __call__(self, losses: Tensor, family: Tensor) -> Tensor:
         return self.net(losses, self._head.to(family.device)[family])
 
-    def learn(self, weights: Tensor, gradient: Tensor, reduce: Callable[[list[Tensor]], None]) -> None:
+    def learn(self, weights: Tensor, gradient: Tensor, reduce: Callable[[list[Tensor]], None]) -> Tensor:
         raise RuntimeError("a frozen weighting function does not learn")
 
     def state_dict(self) -> dict[str, Any]:

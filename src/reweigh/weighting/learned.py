@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
 from reweigh.weighting.class_aware import ClassAwareNet
@@ -29,11 +30,13 @@ class LearnedWeights:
     def __call__(self, losses: Tensor, family: Tensor) -> Tensor:
         return self.net(losses, family)
 
-    def learn(self, weights: Tensor, gradient: Tensor, reduce: Callable[[list[Tensor]], None]) -> None:
+    def learn(self, weights: Tensor, gradient: Tensor, reduce: Callable[[list[Tensor]], None]) -> Tensor:
         self.optimizer.zero_grad()
         weights.backward(gradient)
-        reduce([p.grad for p in self.net.parameters() if p.grad is not None])
+        gradients = [p.grad for p in self.net.parameters() if p.grad is not None]
+        reduce(gradients)
         self.optimizer.step()
+        return get_total_norm(gradients)
 
     def state_dict(self) -> dict[str, Any]:
         return {"net": self.net.state_dict(), "optimizer": self.optimizer.state_dict()}

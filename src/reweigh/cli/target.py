@@ -1,0 +1,42 @@
+"""Where a verb may write: a folder that is there, no file that is there, and never the user's data."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from reweigh.errors import DataError
+
+
+def check_target(option: str, out: Path, targets: Sequence[Path], used: Sequence[Path], overwrite: bool) -> None:
+    """Refuse to write where something is, or into the data.
+
+    Args:
+        option: how the user named the path, such as ``--out``.
+        out: the path as given.
+        targets: all files that are to be written.
+        used: the data; never written into, not even with ``overwrite``.
+
+    Raises:
+        DataError: the files cannot be written there; says why and what to do.
+    """
+    if not out.absolute().parent.is_dir():
+        raise DataError(f"{option} {out}: there is no folder {out.parent}; make it first, or choose another")
+    for path in used:
+        for target in targets:
+            if path.exists() and target.resolve().is_relative_to(path.resolve()):
+                raise DataError(f"{option} {out}: would write into the data, {path}; choose a place outside")
+    if folders := [str(target) for target in targets if target.is_dir()]:
+        raise DataError(f"{option} {', '.join(folders)}: is a folder; give the name of a file")
+    taken = [str(target) for target in targets if target.exists()]
+    if taken and not overwrite:
+        raise DataError(f"{', '.join(taken)}: there already; replace with --overwrite, or choose another {option}")
+
+
+def check_ending(option: str, out: Path, endings: Sequence[str], what: str) -> None:
+    """Refuse a name whose ending promises something else.
+
+    Raises:
+        DataError: it does.
+    """
+    if out.suffix not in endings:
+        allowed = " or ".join(endings)
+        raise DataError(f"{option} {out}: {what} ends in {allowed}; got {out.suffix or 'no ending'!r}")

@@ -1,0 +1,49 @@
+"""Deferred reweighting: rare classes count more, but only once the features are learned."""
+
+from typing import Annotated, Any
+
+from annotated_types import Ge, Lt
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.losses.class_balanced import effective_weights
+from reweigh.losses.labels import as_rows
+from reweigh.methods.erm import ERM
+from reweigh.methods.setup import Setup
+
+
+class DeferredReweighting(ERM):
+    """Plain training during the warm-up; from then on classes are weighted by their effective number of samples.
+
+    sum_i w_label(i) L_i / sum_i w_label(i)    over a batch,    w_j ~ (1 - beta) / (1 - beta^n_j)
+
+    Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss, Algorithm
+    1 (NeurIPS 2019), on whatever loss; there, ``train.warmup_epochs`` is 160 of 200 epochs.
+
+    Args:
+        beta: 0 weighs all classes the same; towards 1 a class counts by the inverse of its size.
+    """
+
+    def __init__(self, setup: Setup, *, beta: Annotated[float, Ge(0), Lt(1)] = 0.9999):
+        super().__init__(setup)
+        self._class_sizes = setup.train_set.class_sizes
+        self._beta = beta
+        self._deferred = True
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        self._deferred = warm_up
+
+    def _loss(self, batch: Batch) -> Tensor:
+        if self._deferred:
+            return super()._loss(batch)
+        logits = self._model(batch.inputs)
+        weights = as_rows(batch.labels, logits) @ effective_weights(self._class_sizes, logits, self._beta)
+        return batch.weighted(weights * self._setup.loss(logits, batch.labels)).sum() / weights.sum()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "deferred": self._deferred}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._deferred = state["deferred"]

@@ -1,0 +1,158 @@
+"""SimCLR: learn features from the training images alone, for another run to start from."""
+
+from typing import Annotated, Any
+
+import torch
+import torch.nn.functional as F
+from annotated_types import Ge, Gt, Le
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from reweigh.core.batch import Batch
+from reweigh.core.scope import last_layer, scoped
+from reweigh.errors import DataError, ModelError
+from reweigh.methods.erm import ERM
+from reweigh.methods.setup import Setup
+from reweigh.transforms import ColorDistortion, Compose, ResizedCrop
+
+
+class SimCLR:
+    """Two random views of an image should look alike, and unlike all others (Chen et al., ICML 2020).
+
+    No label, right or wrong, reaches the features: below its last layer the model learns from the views alone. The
+    last layer is trained beside, on the features as they are, with the given labels; so the run is judged like any
+    other, and the model it saves is one that any run can start from (``model.start``). A view passes the transforms of
+    the recipe (a flip, where it makes sense), then a random resized crop and a color distortion. Blur is left out, as
+    the authors do for small images. The more samples in a batch, the better: each is compared with all others.
+
+    Args:
+        temperature: the smaller, the more the most similar of the others count. Paper: tau.
+        projection: width of the space in which views are compared. The net that leads there has one hidden layer, is
+            optimized as the model is, and is not part of the model.
+        crop: share of the image's area that a view shows at least.
+        color: strength of the color distortion.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        temperature: Annotated[float, Gt(0)] = 0.5,
+        projection: Annotated[int, Ge(1)] = 128,
+        crop: Annotated[float, Gt(0), Le(1)] = 0.08,
+        color: Annotated[float, Ge(0), Le(1)] = 0.5,
+    ):
+        shape = setup.train_set.shape
+        if len(shape) != 3:
+            raise DataError(
+                f"method 'simclr' needs images of shape (channels, height, width), but one sample has shape {shape}: "
+                "other data have no views to compare; train 'cmw-net-sl' or another method from scratch"
+            )
+        self._setup = setup
+        self._plain = ERM(setup)
+        self._temperature = temperature
+        own = [setup.augment] if setup.augment else []
+        self._view = Compose([*own, ResizedCrop(smallest=crop), ColorDistortion(strength=color)])
+        self._layer = _classifier(setup)
+        width = self._layer.in_features
+        self._head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, projection)).to(setup.device)
+        self._head_optimizer = _alike(setup.optimizer, self._head)
+
+    @property
+    def model(self) -> nn.Module:
+        return self._setup.model
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        self._plain.start_epoch(epoch, warm_up)
+
+    def step(self, batch: Batch) -> dict[str, float]:
+        twice = batch.index.cpu().repeat(2)
+        views = self._setup.train_set.batch(twice, self._view, self._setup.generator, self._setup.device)
+        features, logits = self._forward(views.inputs)
+        first, second = self._head(features).chunk(2)
+        contrast = batch.weighted(nt_xent(first, second, self._temperature)).mean()
+        losses = [self._setup.loss(half, batch.labels) for half in logits.chunk(2)]
+        probe = batch.weighted(torch.stack(losses).mean(0)).mean()
+        loss = contrast + probe  # they share no parameter
+        optimizers = (self._setup.optimizer, self._head_optimizer)
+        self._head_optimizer.param_groups[0]["lr"] = self._setup.optimizer.param_groups[0]["lr"]  # what is scheduled
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        loss.backward()
+        for optimizer in optimizers:
+            optimizer.step()
+        return {"loss": loss.item(), "contrast": contrast.item()}
+
+    def _forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """What enters the last layer, with its graph; and the logits, whose graph ends there."""
+        entered: list[Tensor] = []
+
+        def cut(layer: nn.Module, arguments: tuple[Any, ...]) -> Tensor:
+            entered.append(arguments[0])
+            return arguments[0].detach()
+
+        hook = self._layer.register_forward_pre_hook(cut)
+        try:
+            logits = self.model(inputs)
+        finally:
+            hook.remove()
+        if len(entered) != 1 or entered[0].dim() != 2 or not entered[0].requires_grad:
+            raise ModelError(
+                "method 'simclr' needs a model whose last layer reads one row of learned features a sample, once; take "
+                "a model with trained layers below its linear classifier"
+            )
+        return entered[0], logits
+
+    def sample_weights(self) -> None:
+        return None
+
+    def weighting(self) -> None:
+        return None
+
+    def state_dict(self) -> dict[str, Any]:
+        head = {"head": self._head.state_dict(), "head_optimizer": self._head_optimizer.state_dict()}
+        return {**self._plain.state_dict(), **head}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._plain.load_state_dict(state)
+        self._head.load_state_dict(state["head"])
+        self._head_optimizer.load_state_dict(state["head_optimizer"])
+
+
+def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
+    """Normalized temperature-scaled cross-entropy: how hard it is to find the other view of each sample.
+
+        l(a, b) = -log( exp(cos(a, b) / t) / sum of exp(cos(a, c) / t) over all other views c )
+        (l(first_i, second_i) + l(second_i, first_i)) / 2
+
+    Args:
+        first: one view of each sample, shape (n, d).
+        second: the other, shape (n, d).
+
+    Returns:
+        Shape (n,); zero for a single sample, which is not compared with any other.
+    """
+    views = F.normalize(torch.cat([first, second]))
+    similar = (views @ views.T / temperature).fill_diagonal_(-torch.inf)
+    other = torch.arange(len(views), device=views.device).roll(len(first))
+    return F.cross_entropy(similar, other, reduction="none").view(2, -1).mean(0)
+
+
+def _classifier(setup: Setup) -> nn.Linear:
+    layer = setup.model.get_submodule(last_layer(setup.model, scoped(setup.model, setup.optimizer, "all")))
+    if not isinstance(layer, nn.Linear):
+        raise ModelError(
+            f"method 'simclr' needs a model that ends in a linear layer, but its last layer is a "
+            f"{type(layer).__name__}; features are what a linear classifier reads"
+        )
+    return layer
+
+
+def _alike(optimizer: Optimizer, module: nn.Module) -> Optimizer:
+    """An optimizer of the same kind and settings for another module.
+
+    One of its own: another group in the given one would escape the schedule, which knows the groups that it met.
+    """
+    settings = {key: value for key, value in optimizer.param_groups[0].items() if key not in ("params", "param_names")}
+    kind: Any = type(optimizer)
+    return kind([{**settings, "params": list(module.parameters())}], lr=settings["lr"])

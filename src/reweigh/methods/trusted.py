@@ -1,0 +1,64 @@
+"""Trusted data for a method that learns from them: who is trusted, judged by whom, and kept out of training or not."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.methods.setup import Setup
+from reweigh.pseudo_labels import AveragedModel
+
+
+class Trusted:
+    """The batches of a setup's meta set, chosen anew each epoch by the judge that the meta set names.
+
+    Args:
+        average: of the model along training, for whom has one; by default there is one if it is the judge.
+    """
+
+    def __init__(self, setup: Setup, average: AveragedModel | None = None):
+        self._setup = setup
+        self._stream = setup.trusted()
+        if average is None and setup.meta_set.judge == "average":
+            average = AveragedModel(setup.model)
+        self._average = average
+        self._losses: Tensor | None = None
+
+    def refresh(self) -> None:
+        """Choose the trusted samples of an epoch."""
+        judges = {"model": self._setup.model, "average": self._average.model if self._average else None, None: None}
+        judge = judges[self._setup.meta_set.judge]
+        if judge:
+            latest = self._setup.losses(judge)
+            self._losses = latest if self._losses is None else latest.lerp(self._losses, self._setup.meta_set.memory)
+        self._stream.refresh(self._losses)
+
+    def next(self, size: int) -> tuple[Tensor, Tensor]:
+        """Inputs and labels of the next trusted batch, for a training batch of that size."""
+        return self._stream.next(size)
+
+    def follow(self) -> None:
+        """Take the model as it is now into the average; after every step."""
+        if self._average:
+            self._average.update(self._setup.model)
+
+    def withheld_from(self, batch: Batch) -> Batch:
+        """The batch without samples that the meta set withholds from training."""
+        if self._setup.meta_set.keep:
+            return batch
+        stays = ~torch.isin(batch.index, self._stream.chosen.to(batch.index.device))
+        return batch.where(stays) if int(stays.sum()) > 1 else batch
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "stream": self._stream.state_dict(),
+            "average": self._average.state_dict() if self._average else None,
+            "losses": self._losses,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._stream.load_state_dict(state["stream"])
+        if self._average:
+            self._average.load_state_dict(state["average"])
+        self._losses = state["losses"]

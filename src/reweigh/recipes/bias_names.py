@@ -1,0 +1,89 @@
+"""Biases in short, as comparisons call them: ``symmetric-0.4``, ``long-tail-50+symmetric-0.3``, ``clean``."""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from reweigh.errors import RecipeError
+from reweigh.names import lookup
+from reweigh.recipes.mistakes import Mistake, expected
+from reweigh.recipes.options import options_of
+from reweigh.recipes.recipe import Part
+from reweigh.recipes.tables import member, members
+
+CLEAN = "clean"
+
+Tables = list[dict[str, Any]]  # as ``data.bias`` of a recipe takes them
+
+
+def parse(names: Iterable[str]) -> tuple[dict[str, Tables], list[Mistake]]:
+    """Each name with the biases it stands for, and everything that is wrong with any of the names.
+
+    A name is ``NAME-NUMBER``, the number being the one option of the bias that has no default; several are joined by
+    ``+`` and follow one another. Whether the number is allowed, the check of the recipe tells.
+    """
+    found: dict[str, Tables] = {}
+    mistakes: list[Mistake] = []
+    for name in names:
+        if name in found:
+            mistakes.append(Mistake(name, "named twice; once is enough"))
+            continue
+        found[name] = []
+        for text in name.split("+") if name != CLEAN else ():
+            try:
+                found[name].append(_one(text.strip()))
+            except RecipeError as error:
+                mistakes.append(Mistake(name, str(error)))
+    return found, mistakes
+
+
+def name_of(biases: Sequence[Part]) -> str:
+    """What the biases of a recipe are called in short; options that have defaults are not told."""
+    numbers = [[bias.options[option] for option in required(bias.name)] for bias in biases]
+    words = [
+        "-".join([bias.name, *(f"{value:g}" if isinstance(value, float) else str(value) for value in values)])
+        for bias, values in zip(biases, numbers, strict=True)
+    ]
+    return "+".join(words) or CLEAN
+
+
+def required(bias: str) -> list[str]:
+    """The options of a bias that have no default."""
+    fields = options_of(member("biases", bias)).model_fields
+    return [option for option, field in fields.items() if field.is_required()]
+
+
+def _one(text: str) -> dict[str, Any]:
+    """One bias as a table.
+
+    Raises:
+        RecipeError: it is not written as one.
+    """
+    known = [name for name in members("biases") if text == name or text.startswith(f"{name}-")]
+    if not known:
+        if text == CLEAN:
+            raise RecipeError(f"{CLEAN!r} is no bias at all, and cannot be joined with one")
+        word = re.sub(r"-[\d.]*$", "", text)
+        lookup(dict.fromkeys([*members("biases"), CLEAN]), word, "bias")  # raises, and says what there is
+    name = max(known, key=len)  # symmetric-others-0.4 is not a symmetric bias
+    number = text[len(name) + 1 :]
+    options = required(name)
+    if len(options) > 1:
+        raise RecipeError(
+            f"{name} needs {', '.join(options)}, and a name has room for one; use data.bias of the recipe"
+        )
+    if not options:
+        if number:
+            raise RecipeError(f"{name} takes no number, all its options have defaults; write {name!r}")
+        return {"name": name}
+    wanted = f"the {options[0]} of {name}, {expected(options_of(member('biases', name)), options[0])}"
+    if not number:
+        raise RecipeError(f"no number; write {name}-NUMBER with {wanted}")
+    try:
+        value = int(number) if number.isdecimal() else float(number)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise RecipeError(f"got {number!r} for {wanted}")
+    return {"name": name, options[0]: value}

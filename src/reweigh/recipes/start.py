@@ -1,0 +1,88 @@
+"""Start a model from the weights of another run."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from reweigh.core.scope import last_layer
+from reweigh.errors import ModelError
+from reweigh.training import Run
+
+logger = logging.getLogger(__name__)
+
+
+def start_from(model: nn.Module, path: str | Path) -> None:
+    """Give a model the weights of another that is the same below its last layer; nothing is drawn at random.
+
+    A last layer that does not fit, because the classes were others, stays as it is, and the log says so.
+
+    Args:
+        path: a run folder, or a safetensors file with the names of ``model.state_dict()``.
+
+    Raises:
+        ModelError: there is no such file, it cannot be read or holds numbers that are not finite, or some tensor of the
+            model below its last layer is missing in it or has another shape.
+    """
+    file = _file(Path(path))
+    found = _read(file)
+    wanted = {name: tensor for name, tensor in model.state_dict().items() if isinstance(tensor, Tensor)}
+    wrong = [name for name, tensor in wanted.items() if name not in found or found[name].shape != tensor.shape]
+    last = last_layer(model, dict(model.named_parameters()))
+    below = [name for name in wrong if name.rpartition(".")[0] != last]
+    if below or len(wrong) == len(wanted):
+        raise ModelError(
+            f"model.start: {file} is of another model: of {len(wanted)} tensors {len(wanted) - len(wrong)} fit; "
+            f"{_differences(below or wrong, wanted, found)}. Take the model (and options) that the file was written by"
+        )
+    infinite = [name for name in wanted if name not in wrong and not bool(torch.isfinite(found[name]).all())]
+    if infinite:
+        raise ModelError(f"model.start: {file} holds numbers that are not finite: {_first(infinite)}; train it again")
+    with torch.no_grad():
+        for name, tensor in wanted.items():
+            if name not in wrong:
+                tensor.copy_(found[name])
+    logger.info("model: %d of %d tensors start from %s", len(wanted) - len(wrong), len(wanted), file)
+    if wrong:
+        logger.info("model: the last layer starts fresh; %s", _differences(wrong, wanted, found))
+    if unused := sorted(found.keys() - wanted.keys()):
+        logger.info("model: not used of %s: %s", file, _first(unused))
+
+
+def _file(path: Path) -> Path:
+    if not path.is_dir():
+        file, remedy = path, "give a run folder or a safetensors file"
+    elif Run(path).recipe.is_file():
+        file, remedy = Run(path).model, f"the run has not ended; continue it with: reweigh train --resume {path}"
+    else:
+        file, remedy = Run(path).model, "give a folder that holds a run, or a safetensors file"
+    if not file.is_file():
+        raise ModelError(f"model.start: there is no file {file}; {remedy}")
+    return file
+
+
+def _read(file: Path) -> dict[str, Tensor]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(file)
+    except (SafetensorError, OSError, KeyError, ValueError) as error:
+        raise ModelError(
+            f"model.start: {file} cannot be read as safetensors ({error}); is it whole, and not a pickled .pt file?"
+        ) from error
+
+
+def _differences(names: Sequence[str], wanted: dict[str, Tensor], found: dict[str, Tensor]) -> str:
+    """Which tensors differ and how, the first few of them."""
+
+    def shape(tensors: dict[str, Tensor], name: str) -> str:
+        return str(tuple(tensors[name].shape)) if name in tensors else "none"
+
+    return _first([f"{name} is {shape(wanted, name)} here, {shape(found, name)} there" for name in names])
+
+
+def _first(words: Sequence[str], most: int = 3) -> str:
+    return "; ".join(words[:most]) + (f"; and {len(words) - most} more" if len(words) > most else "")

@@ -1,0 +1,116 @@
+"""A process that does one job after the other, with threads, random generators and signals to itself."""
+
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple
+
+from reweigh.errors import ReweighError
+from reweigh.memory import keep_freed_memory
+
+Attempt = Callable[[Any], str | None]  # does a job; returns what went wrong
+
+
+class Answer(NamedTuple):
+    """A worker has done its job, or just come to work."""
+
+    failure: str | None = None
+
+
+class Worker:
+    """A worker, seen from the process that hands out the jobs. It ends when its pipe is closed or that process dies.
+
+    Args:
+        attempt: does a job; a function at the top of a module. It raises nothing but KeyboardInterrupt.
+
+    Attributes:
+        pipe: a job goes in, an ``Answer`` comes out, the first before any job; in between, log records.
+        key: of the job it is at; None if it has none.
+    """
+
+    def __init__(self, attempt: Attempt) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.key: Any = None
+        self.process = context.Process(target=_serve, args=(theirs, attempt))
+        with _deaf_to_interrupts():  # the new process remains so until it serves
+            self.process.start()
+        theirs.close()
+
+    def interrupt(self) -> None:
+        """Ask it to stop. Ctrl-C in a terminal does not reach it: a worker is in a process group of its own."""
+        if os.name == "posix" and self.process.pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self.process.pid, signal.SIGINT)
+
+    def hear(self) -> Answer | logging.LogRecord:
+        """What it has to say, which must be there; if it died, that its job failed.
+
+        Raises:
+            ReweighError: it died before it got a job, so another would die as well.
+        """
+        try:
+            return self.pipe.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            code = self.process.exitcode
+        if self.key is None:
+            raise ReweighError(
+                f"a worker process ended as it began (exit code {code}); a script that uses workers must start its "
+                "work under: if __name__ == '__main__'"
+            )
+        return Answer(f"the process of the run ended before it did (exit code {code}); memory may have run out")
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before in (signal.SIG_IGN, None):
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class _Notes(logging.Handler):
+    """Hands warnings to the process that the user sees."""
+
+    def __init__(self, pipe: Connection) -> None:
+        super().__init__(logging.WARNING)
+        self.pipe = pipe
+
+    def emit(self, record: logging.LogRecord) -> None:
+        record.msg, record.args, record.exc_info = record.getMessage(), None, None
+        with suppress(OSError):
+            self.pipe.send(record)
+
+
+def _serve(pipe: Connection, attempt: Attempt) -> None:
+    """The life of a worker."""
+    if os.name == "posix":
+        os.setpgid(0, 0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Thread(target=_follow_parent, daemon=True).start()
+    keep_freed_memory()
+    logging.getLogger("reweigh").addHandler(_Notes(pipe))
+    with suppress(KeyboardInterrupt, EOFError, OSError):  # the other end is closed: nothing left to do
+        pipe.send(Answer())
+        while True:
+            pipe.send(Answer(attempt(pipe.recv())))
+
+
+def _follow_parent() -> None:
+    """Stop as if interrupted when the parent is no more: nobody would hear, and a new one may want the same run."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGINT)

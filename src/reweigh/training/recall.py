@@ -1,0 +1,86 @@
+"""What a method made of each training sample, averaged along training: the evidence about its label."""
+
+from typing import Any, Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from reweigh.core.method import Method
+from reweigh.pseudo_labels import Predictions, predictions
+from reweigh.training.evaluation import Samples, logits
+
+
+class Classes(Samples, Protocol):
+    """Samples of a known number of classes."""
+
+    @property
+    def num_classes(self) -> int: ...
+
+
+class Recall:
+    """The mean, over some looks along training, of what was predicted for each training sample and of its weight.
+
+    Early looks know little, late ones may have memorized wrong labels; their mean is better than either.
+
+    Attributes:
+        predictions: the mean of what was predicted, by index; the given label where nobody has looked.
+        losses: shape (N,), the cross-entropy of the given label as of the last look; NaN where nobody has looked.
+
+    Args:
+        train_set: looked at without augmentation.
+        epochs: how many there are to train.
+        looks: how often to look, evenly spread over the epochs, at the end of some; each costs a forward pass.
+        device: of the model.
+    """
+
+    def __init__(
+        self, train_set: Classes, epochs: int, looks: int = 10, device: str | torch.device = "cpu", chunk: int = 1000
+    ):
+        self._train_set = train_set
+        self._epochs = {epochs * (place + 1) // looks - 1 for place in range(looks)}
+        self._device = device
+        self._chunk = chunk
+        self._looks = 0
+        self.predictions: Predictions = predictions(train_set.labels, train_set.num_classes, 0.0)
+        self.losses = torch.full((len(train_set),), float("nan"))
+        self._weight = torch.zeros(len(train_set))
+        self._weighed = torch.zeros(len(train_set))
+
+    def end_epoch(self, epoch: int, method: Method) -> None:
+        """Look, if it is time.
+
+        Args:
+            epoch: the one that ended, from 0.
+        """
+        if epoch not in self._epochs:
+            return
+        self.predictions.momentum = self._looks / (self._looks + 1)
+        self._looks += 1
+        for index, outputs in logits(method.model, self._train_set, self._chunk, self._device):
+            self.predictions.update(index, outputs.softmax(1))
+            self.losses[index] = F.cross_entropy(outputs.float(), self._train_set.labels[index], reduction="none")
+        weights = method.sample_weights()
+        if weights is not None:
+            known = ~weights.isnan()
+            self._weight += torch.where(known, weights, 0.0)
+            self._weighed += known
+
+    @property
+    def weights(self) -> Tensor | None:
+        """The mean weight of each sample, shape (N,), NaN where it never had one; None if no sample had."""
+        return self._weight / self._weighed if bool(self._weighed.any()) else None
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "looks": self._looks,
+            "predictions": self.predictions.state_dict(),
+            "losses": self.losses,
+            "weight": self._weight,
+            "weighed": self._weighed,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._looks, self._weight, self._weighed = state["looks"], state["weight"].clone(), state["weighed"].clone()
+        self.predictions.load_state_dict(state["predictions"])
+        self.losses = state["losses"].clone()

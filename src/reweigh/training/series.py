@@ -1,0 +1,137 @@
+"""Watch a series of runs: a bar over all of them above that of the run, a line a run elsewhere, or nothing."""
+
+import sys
+import time
+from typing import Protocol, TextIO
+
+from rich.progress import Task, TimeRemainingColumn
+from rich.text import Text
+
+from reweigh.training.progress import Bar, Lines, Observer, Silent, can_draw, clock, drawing
+
+
+class Series(Protocol):
+    """What is told of a series of runs."""
+
+    def start(self, runs: int, done: int) -> None:
+        """The series begins: so many runs, of which ``done`` were done before."""
+        ...
+
+    def begin(self, label: str) -> Observer:
+        """A run begins in this process; returns what watches it."""
+        ...
+
+    def end(self, label: str, last: float | None, error: str | None) -> None:
+        """A run has ended.
+
+        Args:
+            last: what it came to, in percent.
+            error: what went wrong.
+        """
+        ...
+
+    def stop(self) -> None:
+        """The series ended, well or badly."""
+        ...
+
+
+class Quiet:
+    """Says nothing."""
+
+    def start(self, runs: int, done: int) -> None:
+        pass
+
+    def begin(self, label: str) -> Observer:
+        return Silent()
+
+    def end(self, label: str, last: float | None, error: str | None) -> None:
+        pass
+
+    def stop(self) -> None:
+        pass
+
+
+class SeriesLines(Quiet):
+    """Writes a line a run, and between them a line an epoch of the run under way."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def start(self, runs: int, done: int) -> None:
+        self.runs, self.done, self.before = runs, done, done
+        self.begun = time.monotonic()
+        if done:
+            self.say(f"{done} of {runs} runs were done before")
+
+    def begin(self, label: str) -> Observer:
+        return Lines(self.stream, label)
+
+    def end(self, label: str, last: float | None, error: str | None) -> None:
+        self.done += 1
+        outcome = "failed" if error else "done" if last is None else f"test {last:.2f} %"
+        self.say(f"{self.done}/{self.runs} runs  {label}: {outcome}  left {self.left()}")
+
+    def left(self, under_way: float = 0.0) -> str:
+        """The time left, if what is to come goes at the pace of what was done.
+
+        Args:
+            under_way: the done share of runs that have not ended.
+        """
+        done, to_do = self.done - self.before + under_way, self.runs - self.done - under_way
+        if to_do and not done:
+            return "-:--:--"
+        return clock((time.monotonic() - self.begun) * to_do / done if to_do else 0.0)
+
+    def say(self, line: str) -> None:
+        """Write a line."""
+        self.stream.write(line + "\n")
+        self.stream.flush()
+
+
+class SeriesBar(SeriesLines):
+    """Draws a bar over all runs above that of the run under way, and writes a line a run."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self.bar = drawing(stream, _TimeLeft())
+
+    def start(self, runs: int, done: int) -> None:
+        super().start(runs, done)
+        title = f"{done}/{runs} runs"
+        self.task = self.bar.add_task(title, total=runs, completed=done, numbers="", left=self.time_left)
+        self.bar.start()
+
+    def begin(self, label: str) -> Observer:
+        self.bar.update(self.task, numbers=label)
+        return Bar(self.stream, among=self.bar)
+
+    def end(self, label: str, last: float | None, error: str | None) -> None:
+        super().end(label, last, error)
+        title = f"{self.done}/{self.runs} runs"
+        self.bar.update(self.task, description=title, completed=self.done, numbers="")
+
+    def time_left(self) -> str:
+        """The time left at this moment."""
+        return self.left(sum(task.percentage / 100 for task in self.bar.tasks if task.id != self.task))
+
+    def stop(self) -> None:
+        self.bar.stop()
+
+    def say(self, line: str) -> None:
+        self.bar.console.print(line, markup=False, highlight=False)
+
+
+class _TimeLeft(TimeRemainingColumn):
+    """Asks a task that knows better."""
+
+    def render(self, task: Task) -> Text:
+        left = task.fields.get("left")
+        return Text(left(), "progress.remaining") if left else super().render(task)
+
+
+def series(stream: TextIO | None = None) -> Series:
+    """The bars if ``stream`` (standard error unless told) is a terminal that can draw them, else plain lines."""
+    stream = sys.stderr if stream is None else stream
+    if stream is None:  # a process without standard streams
+        return Quiet()
+    return SeriesBar(stream) if can_draw(stream) else SeriesLines(stream)

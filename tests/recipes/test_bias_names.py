@@ -1,0 +1,75 @@
+"""A bias in short stands for the tables of a recipe, and all wrong names are told at once."""
+
+import pytest
+
+from reweigh.recipes.bias_names import name_of, parse
+from reweigh.recipes.check import check
+from reweigh.recipes.read import read
+from reweigh.recipes.tables import members
+
+
+@pytest.fixture(autouse=True)
+def _more_biases(fake_tables, monkeypatch):
+    def noise_others(labels, num_classes, seed, *, rate: float):
+        pass
+
+    def twofold(labels, num_classes, seed, *, rate: float, factor: float):
+        pass
+
+    monkeypatch.setitem(members("biases"), "noise-others", noise_others)
+    monkeypatch.setitem(members("biases"), "twofold", twofold)
+
+
+@pytest.mark.parametrize(
+    ("name", "tables"),
+    [
+        ("noise-0.4", [{"name": "noise", "rate": 0.4}]),
+        ("noise-1", [{"name": "noise", "rate": 1}]),
+        ("noise-1e-3", [{"name": "noise", "rate": 0.001}]),
+        ("noise--0.1", [{"name": "noise", "rate": -0.1}]),  # the check of the recipe will tell
+        ("noise-others-0.2", [{"name": "noise-others", "rate": 0.2}]),
+        ("tail", [{"name": "tail"}]),
+        ("tail+noise-0.3", [{"name": "tail"}, {"name": "noise", "rate": 0.3}]),
+        ("clean", []),
+    ],
+)
+def test_a_name_stands_for_tables(name, tables):
+    assert parse([name]) == ({name: tables}, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"),
+    [
+        (
+            "niose-0.4",
+            "no bias named 'niose'; there are: clean, noise, noise-others, tail, twofold. Did you mean 'noise'",
+        ),
+        ("claen", "no bias named 'claen'; there are: clean, noise, noise-others, tail, twofold. Did you mean 'clean'?"),
+        ("0.4", "no bias named '0.4'; there are:"),
+        ("", "no bias named ''; there are:"),
+        ("noise", "no number; write noise-NUMBER with the rate of noise, a number, at least 0, at most 1"),
+        ("noise-", "no number; write noise-NUMBER"),
+        ("noise-much", "got 'much' for the rate of noise, a number, at least 0, at most 1"),
+        ("noise-nan", "got 'nan' for the rate of noise"),
+        ("tail-0.4", "tail takes no number, all its options have defaults; write 'tail'"),
+        ("twofold-0.4", "twofold needs rate, factor, and a name has room for one; use data.bias of the recipe"),
+        ("clean+noise-0.4", "'clean' is no bias at all, and cannot be joined with one"),
+    ],
+)
+def test_each_kind_of_mistake(name, mistake):
+    ((path, text),) = parse([name])[1]
+    assert path == name
+    assert text.startswith(mistake)
+
+
+def test_all_mistakes_of_all_names_come_together():
+    _, mistakes = parse(["noise", "noise-0.4", "tial+noise-x", "noise-0.4"])
+    assert [path for path, _ in mistakes] == ["noise", "tial+noise-x", "tial+noise-x", "noise-0.4"]
+    assert mistakes[-1].text == "named twice; once is enough"
+
+
+@pytest.mark.parametrize("name", ["noise-0.4", "tail+noise-1", "clean", "noise-others-0.25"])
+def test_the_name_of_the_biases_of_a_recipe_stands_for_them(recipe_file, name):
+    contents = read(recipe_file)
+    values = {**contents.values, "data": {**contents.values["data"], "bias": parse([name])[0][name]}}
+    assert name_of(check(contents._replace(values=values)).data.parts["bias"]) == name
