@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reweigh.errors import DataError, DivergedError, ModelError, RecipeError, ReweighError
+    from reweigh.estimator import RobustClassifier
     from reweigh.reweighter import Reweighter
 
 __version__ = "0.1.0"
@@ -17,9 +18,19 @@ _HOMES = {
     "RecipeError": "reweigh.errors",
     "ReweighError": "reweigh.errors",
     "Reweighter": "reweigh.reweighter",
+    "RobustClassifier": "reweigh.estimator",
 }
 
-__all__ = ["DataError", "DivergedError", "ModelError", "RecipeError", "ReweighError", "Reweighter", "__version__"]
+__all__ = [
+    "DataError",
+    "DivergedError",
+    "ModelError",
+    "RecipeError",
+    "ReweighError",
+    "Reweighter",
+    "RobustClassifier",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,6 @@
 """Errors of the user end in one message and exit code 2; Ctrl-C in 130; help is light."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import reweigh
-from reweigh.cli.app import app
+from reweigh.cli.app import Notes, app
 from reweigh.errors import DataError
 
 HEAVY = ["torch", "matplotlib", "pandas", "accelerate", "sklearn", "numpy"]
@@ -60,6 +61,13 @@ def test_exit_codes(monkeypatch, raised, code, message):
     assert message in result.stderr
 
 
+def test_what_the_library_says_twice_is_written_once(capsys):
+    notes = Notes()
+    for message in ("one", "two", "one"):
+        notes.emit(logging.LogRecord("reweigh", logging.INFO, "here", 1, message, None, None))
+    assert capsys.readouterr().err == "one\ntwo\n"
+
+
 def modules_after(code, **environment):
     """Which heavy modules a fresh Python has loaded after ``code``."""
     code = f"import sys\n{code}\nprint('|'.join(m for m in {HEAVY} if m in sys.modules), file=sys.stderr)"
@@ -82,6 +90,10 @@ def call(*words):
     [
         ["--help"],
         ["train", "--help"],
+        ["issues", "--help"],
+        ["predict", "--help"],
+        ["export", "--help"],
+        ["transfer", "--help"],
         ["inspect", "--help"],
         ["corrupt", "--help"],
         ["data", "get", "--help"],

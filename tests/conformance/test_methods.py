@@ -84,8 +84,8 @@ def _train(name: str, epochs: int, run: Run | None = None) -> tuple[Method, Data
 
 @pytest.mark.parametrize("name", METHODS)
 def test_learns_and_is_deterministic(name: str) -> None:
-    method, data = _train(name, 15)
-    again, _ = _train(name, 15)
+    method, data = _train(name, 20)
+    again, _ = _train(name, 20)
     method.model.eval()
     right = (method.model(data.batch(torch.arange(120)).inputs).argmax(1) == data.labels).float().mean()
     assert float(right) > 0.9

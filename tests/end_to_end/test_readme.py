@@ -4,6 +4,8 @@ import re
 import shlex
 from pathlib import Path
 
+from PIL import Image
+from sklearn.datasets import load_digits
 from typer.main import get_group
 from typer.testing import CliRunner
 
@@ -26,17 +28,26 @@ def run(*words):
     return result.output
 
 
+def photos(folder):
+    """A user's own images."""
+    digits, kinds = load_digits(n_class=3, return_X_y=True)
+    for number, (image, kind) in enumerate(zip(digits[:60], kinds, strict=False)):
+        (folder / str(kind)).mkdir(parents=True, exist_ok=True)
+        Image.fromarray((image.reshape(8, 8) * 15).astype("uint8")).save(folder / str(kind) / f"{number}.png")
+
+
 def test_the_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("reweigh.data.download.get", lambda name, root, **_: tmp_path)  # downloads have tests elsewhere
+    photos(tmp_path / "photos")
     verbs = []
     for verb, *words in commands():
-        short = SHORT if verb in ("train", "compare") and "--resume" not in words else []
+        short = SHORT if verb in ("train", "compare", "transfer") and "--resume" not in words else []
         words = ["--seeds=2" if word == "3" else word for word in words if word != "--seeds"]
         output = run(verb, *words, *short)
         verbs.append(verb)
         if verb == "train":
-            assert "Run folder: runs/demo-" in output
+            assert "Run folder: runs/" in output
     assert set(verbs) == set(get_group(app).commands)
     assert (tmp_path / "results.json").is_file()
     files = {path.name for path in (tmp_path / "runs" / "demo-cmw-net-seed0").iterdir()}

@@ -108,7 +108,7 @@ def test_trusted_batches_come_from_the_clean_set_where_there_is_one() -> None:
 
 
 def test_the_average_of_the_model_can_judge_who_is_trusted() -> None:
-    setup = _setup(judge="average")
+    setup = _setup(judge="average", memory=0.0)
     method = METHODS["cmw-net"](setup)
     assert isinstance(method, CMWNet)
     for epoch in range(2):
@@ -121,11 +121,30 @@ def test_the_average_of_the_model_can_judge_who_is_trusted() -> None:
     expected = setup.meta_set.choose(setup.train_set.labels, judged, setup.generator)
     assert torch.equal(method._trusted._stream.chosen, expected)
     assert not torch.equal(judged, setup.losses(setup.model))
-    other = METHODS["cmw-net"](_setup(judge="average"))
+    other = METHODS["cmw-net"](_setup(judge="average", memory=0.0))
     other.load_state_dict(method.state_dict())
     assert isinstance(other, CMWNet)
     assert other._trusted._average is not None
     assert torch.equal(setup.losses(other._trusted._average.model), judged)
+
+
+def test_losses_of_earlier_epochs_are_remembered() -> None:
+    setup = _setup(memory=0.75)
+    method = METHODS["cmw-net"](setup)
+    assert isinstance(method, CMWNet)
+    remembered = None
+    for epoch in range(4):
+        now = setup.losses(setup.model)
+        remembered = now if remembered is None else 0.75 * remembered + 0.25 * now
+        method.start_epoch(epoch, warm_up=False)
+        expected = setup.meta_set.choose(setup.train_set.labels, remembered, setup.generator)
+        assert torch.equal(method._trusted._stream.chosen, expected)
+        for _ in range(3):
+            method.step(_batch(setup))
+    other = METHODS["cmw-net"](_setup(memory=0.75))
+    other.load_state_dict(method.state_dict())
+    assert isinstance(other, CMWNet)
+    torch.testing.assert_close(other._trusted._losses, remembered)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

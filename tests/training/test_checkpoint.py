@@ -26,7 +26,9 @@ def same(one, other) -> bool:
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, float):
-        return math.copysign(1, one) == math.copysign(1, other) and (one == other or (one != one and other != other))
+        if math.isnan(one) or math.isnan(other):  # whose sign has no meaning
+            return math.isnan(one) and math.isnan(other)
+        return math.copysign(1, one) == math.copysign(1, other) and one == other
     return one == other
 
 

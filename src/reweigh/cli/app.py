@@ -13,10 +13,15 @@ from reweigh import __version__
 from reweigh.cli.compare import compare
 from reweigh.cli.corrupt import corrupt
 from reweigh.cli.data import data
+from reweigh.cli.export import export
 from reweigh.cli.inspect import inspect
+from reweigh.cli.issues import issues
 from reweigh.cli.list import list_members
+from reweigh.cli.predict import predict
+from reweigh.cli.report import report
 from reweigh.cli.show import show
 from reweigh.cli.train import train
+from reweigh.cli.transfer import transfer
 from reweigh.errors import ReweighError
 from reweigh.memory import keep_freed_memory
 
@@ -67,6 +72,11 @@ def options(
 
 app.command("train")(train)
 app.command("compare")(compare)
+app.command("report")(report)
+app.command("issues")(issues)
+app.command("predict")(predict)
+app.command("export")(export)
+app.command("transfer")(transfer)
 app.command("inspect")(inspect)
 app.command("corrupt")(corrupt)
 app.add_typer(data, name="data")
@@ -75,10 +85,17 @@ app.command("show")(show)
 
 
 class Notes(logging.Handler):
-    """Writes what the library has to say to wherever standard error is now; a progress bar moves it."""
+    """Writes what the library has to say, once, to wherever standard error is now; a progress bar moves it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[str] = set()  # data that are looked at before training are read twice
 
     def emit(self, record: logging.LogRecord) -> None:
-        typer.echo(record.getMessage(), err=True)
+        message = record.getMessage()
+        if message not in self._said:
+            self._said.add(message)
+            print(message, file=sys.stderr)  # typer.echo would write past the bar, into its line
 
 
 def main() -> None:
@@ -88,5 +105,5 @@ def main() -> None:
     logger = logging.getLogger("reweigh")
     logger.setLevel(logging.INFO)
     logger.addHandler(Notes())
-    warnings.showwarning = lambda message, *_: typer.echo(f"warning: {message}", err=True)
+    warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
     app()

@@ -31,7 +31,9 @@ def show_outcome(outcome: "Outcome") -> None:
         out.print(curves)
     out.print(f"Run folder: {outcome.run.path}")
     if outcome.run.samples.exists():
-        out.print(f"Next: the samples of least weight in {outcome.run.samples} are the labels to look at first.")
+        out.print(
+            f"Next: reweigh issues {outcome.run.path} lists the labels to look at first; reweigh report tells all."
+        )
 
 
 def learned_curves(run: "Run") -> "Text | None":

@@ -1,12 +1,22 @@
-"""``reweigh train``: carry out one recipe, or continue an interrupted run."""
+"""``reweigh train``: carry out one recipe, train on data of one's own, or continue an interrupted run."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reweigh.cli.complete import recipe_names
 from reweigh.errors import RecipeError
+
+if TYPE_CHECKING:
+    from reweigh.recipes.read import Contents
+
+Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Changes, such as optimizer.lr=0.05.")]
+Data = Annotated[str | None, typer.Option(metavar="DATA", help="Your images, table or arrays, or a dataset's name.")]
+Label = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column or array of labels in DATA.")]
+Labels = Annotated[Path | None, typer.Option(metavar="FILE", help="A label file in place of the labels in DATA.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run that is in the folder.")]
 
 
 def train(
@@ -14,38 +24,77 @@ def train(
         str | None,
         typer.Argument(
             metavar="RECIPE",
-            help="A file, a run, or a shipped recipe; the demo's if left away.",
+            help="A file, a run, or a shipped recipe; without it the demo's, or for --data one chosen by the data.",
             autocompletion=recipe_names,
         ),
     ] = None,
-    overrides: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Changes, such as optimizer.lr=0.05.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="The run folder; runs/RECIPE-METHOD-seedSEED if not given.")] = None,
+    overrides: Changes = None,
+    data: Data = None,
+    label: Label = None,
+    labels: Labels = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder; runs/NAME-METHOD-seedSEED if not given.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Continue the run in this folder.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run that is in the folder.")] = False,
+    overwrite: Overwrite = False,
 ) -> None:
-    """Train by a recipe.
+    """Train by a recipe, or on data of your own.
 
     Shows what came of it, what was learned about the samples, and where everything is.
     """
-    if resume and (recipe or out or overwrite):
-        raise RecipeError("--resume continues a run as it was begun; give no recipe, change, --out or --overwrite too")
-    changes = overrides or []
-    if recipe is None or ("=" in recipe and not Path(recipe).exists()):  # a change without a recipe
-        recipe, changes = "demo", [recipe, *changes] if recipe else changes
+    if resume and (recipe or data or label or labels or out or overwrite):
+        raise RecipeError(
+            "--resume continues a run as it was begun; give no recipe, change, data, --out or --overwrite too"
+        )
+    if resume:
+        from reweigh.cli.outcome import show_outcome
+        from reweigh.recipes.perform import resume as continue_run
+        from reweigh.training import progress
 
+        show_outcome(continue_run(resume, progress()))
+        return
+    recipe, changes = separated(recipe, overrides or [])
+    if recipe is None and data is None:
+        recipe = "demo"
+    name, contents = contents_of(recipe, changes, data, label, labels)
+    carry_out(contents, name, out, overwrite)
+
+
+def separated(recipe: str | None, changes: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The recipe and the changes; what stands first may be a change already."""
+    if recipe is not None and "=" in recipe and not Path(recipe).exists():
+        return None, [recipe, *changes]
+    return recipe, list(changes)
+
+
+def contents_of(
+    recipe: str | None, changes: Sequence[str], data: str | None, label: str | None, labels: Path | None
+) -> "tuple[str, Contents]":
+    """What to call the run, and the recipe as written: of the data, or as it stands.
+
+    Raises:
+        RecipeError: there is no such recipe, or labels are named and no data.
+    """
+    if data is not None:
+        from reweigh.cli.own_data import OwnData, recipe_for
+
+        own = OwnData(data, label, labels)
+        return own.title, recipe_for(own, recipe, changes)
+    if label is not None or labels is not None:
+        raise RecipeError(
+            "--label and --labels belong to --data; give that too, or change the recipe: data.labels=FILE"
+        )
+    from reweigh.recipes.read import read, title
+
+    assert recipe is not None
+    return title(recipe), read(recipe, changes)
+
+
+def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool) -> None:
+    """Check the recipe, train in a new run folder, and show what came of it."""
     from reweigh.cli.outcome import show_outcome
     from reweigh.recipes.check import check
     from reweigh.recipes.perform import begin
-    from reweigh.recipes.perform import resume as continue_run
-    from reweigh.recipes.read import read, title
     from reweigh.training import progress
 
-    if resume:
-        outcome = continue_run(resume, progress())
-    else:
-        checked = check(read(recipe, changes))
-        label = f"{title(recipe)}-{checked.method.name}-seed{checked.train['seed']}"
-        outcome = begin(checked, out or Path("runs", label), progress(), overwrite)
-    show_outcome(outcome)
+    checked = check(contents)
+    folder = out or Path("runs", f"{name}-{checked.method.name}-seed{checked.train['seed']}")
+    show_outcome(begin(checked, folder, progress(), overwrite))

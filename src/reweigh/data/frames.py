@@ -66,7 +66,8 @@ def told(path: Path) -> Iterator[None]:
         byte = error.object[error.start]
         likely = "UTF-16" if error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "Latin-1 or Windows-1252"
         raise DataError(
-            f"{path}: not in UTF-8 (it has the byte {byte:#04x}), perhaps in {likely}; save the table as UTF-8"
+            f"{path}: cannot be read as a table, not in UTF-8 (it has the byte {byte:#04x}); "
+            f"perhaps it is in {likely}, save it as UTF-8"
         ) from error
     except (ValueError, OSError) as error:  # the parsers' own errors are ValueErrors, pyarrow's too
         raise DataError(f"{path}: cannot be read as a table ({str(error).splitlines()[0]})") from error

@@ -27,7 +27,9 @@ class Unlabeled(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-def read_unlabeled(path: str | Path, shape: tuple[int, ...], *, encoding: Encoding | None, raw_bytes: bool) -> Unlabeled:
+def read_unlabeled(
+    path: str | Path, shape: tuple[int, ...], *, encoding: Encoding | None, raw_bytes: bool
+) -> Unlabeled:
     """What lies at ``path``, labels passed over; images are brought to size and color of the training images.
 
     Args:

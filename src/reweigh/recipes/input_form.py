@@ -5,9 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor
 
-from reweigh.data import Dataset
+from reweigh.data import Dataset, Inputs
 from reweigh.data.encoding import Encoding
 from reweigh.data.normalize import Standardize, unchanged
 from reweigh.errors import DataError
@@ -43,7 +42,7 @@ class InputForm:
         mean_and_std = [tuple(values.tolist()) for values in scale]
         return cls(dataset.shape, raw.dtype == torch.uint8, *mean_and_std, encoding=dataset.reading.encoding)
 
-    def dataset(self, inputs: Tensor, class_names: tuple[str, ...]) -> Dataset:
+    def dataset(self, inputs: Inputs, class_names: tuple[str, ...]) -> Dataset:
         """Raw inputs of this form as samples to predict; their labels mean nothing."""
         normalize = Standardize(self.mean, self.std) if self.mean else unchanged
         return Dataset(inputs, torch.zeros(len(inputs), dtype=torch.int64), class_names, normalize=normalize)

@@ -115,8 +115,9 @@ def origin_of(weighting: ClassAwareNet, recipe: Recipe, train_set: Dataset) -> O
 
 
 def describe(recipe: Recipe) -> str:
-    """The data of a recipe in words: digits, asymmetric (rate=0.4)."""
+    """The data of a recipe in words: digits, asymmetric (rate=0.4); own files by their name."""
+    path = recipe.data.options.get("path")
     biases = [
         f"{bias.name} ({', '.join(f'{k}={v}' for k, v in bias.options.items())})" for bias in recipe.data.parts["bias"]
     ]
-    return ", ".join([recipe.data.name, *biases])
+    return ", ".join([Path(path).name if path else recipe.data.name, *biases])

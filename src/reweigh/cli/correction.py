@@ -1,0 +1,136 @@
+"""A copy of the user's data with the suggested labels in place of those that look wrong."""
+
+import csv
+import gzip
+import io
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from reweigh.cli.target import check_ending
+from reweigh.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from torch import Tensor
+
+    from reweigh.report.account import Account
+
+
+class Corrected(NamedTuple):
+    """The content of the copy, and the command that trains on it."""
+
+    content: bytes | str
+    usage: str
+
+
+def corrected_copy(account: "Account", out: Path) -> Corrected:
+    """The same table with other labels; for images and arrays, and where labels had a file of their own, a label file.
+
+    Labels of the part that was held out for testing stay as they are: nothing was learned about them.
+
+    Args:
+        out: where the copy will be; its ending must be that of the table, or of a label file.
+
+    Raises:
+        DataError: the labels are not those of a file, or the file is gone or another.
+    """
+    data, dataset = account.recipe.data, account.dataset
+    if data.name != "files":
+        raise DataError(f"--apply: {data.name} is a dataset known by name, not a file of yours; use --out")
+    if data.parts["bias"]:
+        raise DataError("--apply: the recipe itself made the labels worse (data.bias), your files are not to blame")
+    if dataset is None:
+        raise DataError(f"--apply: the data cannot be copied: {account.no_data}")
+    from reweigh.data.frames import SUFFIXES
+    from reweigh.recipes.biased_data import data_root
+
+    path = Path(data_root(data.added["root"]), data.options["path"])
+    if path.name.endswith(SUFFIXES) and data.options["labels"] is None:
+        return _table(account, path, out)
+    check_ending("--apply", out, (".csv",), "a label file")
+    label = ["--label", data.options["label"]] if data.options["label"] else []
+    usage = shlex.join(["reweigh", "train", "--data", str(path), *label, "--labels", str(out)])
+    return Corrected(_label_file(account), usage)
+
+
+def changes(account: "Account") -> "tuple[Tensor, Tensor]":
+    """Places in the source of the labels that look wrong, and the suggested class of each."""
+    import torch
+
+    samples, dataset = account.samples, account.dataset
+    assert samples is not None
+    assert samples.issue is not None
+    assert samples.suggested is not None
+    assert dataset is not None
+    index = torch.from_numpy(samples.index[samples.issue])
+    places = index if dataset.origin is None else dataset.origin[index]
+    return places, torch.from_numpy(samples.suggested[samples.issue])
+
+
+def _label_file(account: "Account") -> str:
+    """Place, name and label of every sample of the source, the held-out ones too."""
+    import torch
+
+    from reweigh.recipes.biased_data import read_data
+
+    train, test = read_data(account.recipe.data, account.recipe.train["seed"])
+    labels = train.labels
+    if train.origin is not None and test.origin is not None:  # both are parts of one source
+        labels = torch.empty(len(train) + len(test), dtype=torch.int64)
+        labels[train.origin], labels[test.origin] = train.labels, test.labels
+    places, suggested = changes(account)
+    labels = labels.index_copy(0, places, suggested)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = train.reading.names
+    writer.writerow(("index", "name", "label") if names else ("index", "label"))
+    for place, label in enumerate(labels.tolist()):
+        writer.writerow((place, *names[place : place + 1], train.class_names[label]))
+    return text.getvalue()
+
+
+def _table(account: "Account", path: Path, out: Path) -> Corrected:
+    """The table cell for cell, but for the labels that look wrong."""
+    import pandas as pd
+
+    from reweigh.data.frames import read_frame, separator
+    from reweigh.data.table import label_column
+
+    label = label_column(read_frame(path), account.recipe.data.options["label"], str(path))
+    usage = shlex.join(["reweigh", "train", "--data", str(out), "--label", label])
+    if path.suffix == ".parquet":
+        check_ending("--apply", out, (".parquet",), "a copy of this table")
+        frame = pd.read_parquet(path)
+        _replace(account, frame, [str(name) for name in frame.columns].index(label), 0)
+        buffer = io.BytesIO()
+        frame.to_parquet(buffer)
+        return Corrected(buffer.getvalue(), usage)
+    between = separator(path)
+    check_ending("--apply", out, (".tsv" if between == "\t" else ".csv",), "a copy of this table")
+    frame = pd.read_csv(path, sep=between, header=None, dtype=str, keep_default_na=False)  # the header is row 0
+    _replace(account, frame, frame.iloc[0].tolist().index(label), 1)
+    text = frame.to_csv(sep=between, header=False, index=False, lineterminator=_line_end(path))
+    return Corrected(text, usage)
+
+
+def _line_end(path: Path) -> str:
+    """What ends the first line of a text file, plain or gzipped."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+        return "\r\n" if file.readline().endswith(b"\r\n") else "\n"
+
+
+def _replace(account: "Account", frame: "pd.DataFrame", column: int, first: int) -> None:
+    """Put suggested labels into a column, each as the table itself writes that class.
+
+    Args:
+        first: the row of sample 0.
+    """
+    dataset = account.dataset
+    assert dataset is not None
+    origin = dataset.origin.tolist() if dataset.origin is not None else range(len(dataset))
+    cells = frame.iloc[:, column]
+    written = dict(zip(dataset.labels.tolist(), (cells.iloc[first + place] for place in origin), strict=True))
+    places, suggested = changes(account)
+    for place, label in zip(places.tolist(), suggested.tolist(), strict=True):
+        frame.iloc[first + place, column] = written[label]

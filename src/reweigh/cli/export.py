@@ -1,0 +1,47 @@
+"""``reweigh export``: the trained model as a file for other programs."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reweigh.cli.target import check_ending, check_target
+
+
+class Format(StrEnum):
+    """What can be written."""
+
+    onnx = "onnx"
+    safetensors = "safetensors"
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    to: Annotated[Format, typer.Option(help="The form of the file.")],
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="RUN's name with the ending, if not given.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
+) -> None:
+    """Write the trained model for other programs.
+
+    An ONNX file runs by itself, normalization included; a safetensors file holds the weights. Both tell class names,
+    shape and scale of the inputs, and how the columns of a table are encoded.
+    """
+    file = out or Path(f"{run.resolve().name}.{to}")
+    check_ending("--out", file, (f".{to}",), f"a model as {to}")
+    check_target("--out", file, [file], [run / "model.safetensors"], overwrite)
+
+    from reweigh.files import write_whole
+    from reweigh.recipes.exported import about, to_onnx, to_safetensors
+    from reweigh.recipes.reload import reload
+
+    trained = reload(run)
+    write_whole(file, to_onnx(trained) if to is Format.onnx else to_safetensors(trained))
+    shape = ", ".join(map(str, trained.form.shape))
+    typer.echo(f"Model: {file} ({file.stat().st_size / 1e6:.1f} MB), {len(trained.class_names)} classes")
+    if to is Format.onnx:
+        scale = "bytes divided by 255" if trained.form.bytes else "raw numbers"
+        scale = "features as the encoding of the table makes them" if trained.form.encoding else scale
+        typer.echo(f"  inputs: float32 (n, {shape}), {scale}; normalization is inside")
+        typer.echo("  logits: float32 (n, classes); a softmax makes them probabilities")
+    typer.echo(f"  metadata: {', '.join(about(trained))}")

@@ -1,0 +1,120 @@
+"""A recipe from data that the user names on the command line, and what was chosen for them."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+from reweigh.cli.choices import Choice, choose, resized
+from reweigh.cli.facts import UNKNOWN, Facts, look
+from reweigh.errors import RecipeError
+
+if TYPE_CHECKING:
+    from reweigh.recipes.read import Contents
+
+
+class OwnData(NamedTuple):
+    """Data as named on the command line: a path or the name of a dataset, the label column, a label file."""
+
+    data: str
+    label: str | None = None
+    labels: Path | None = None
+
+    @property
+    def title(self) -> str:
+        """A short name for runs."""
+        return Path(self.data).resolve().name.split(".")[0] or "data"
+
+
+def recipe_for(own: OwnData, recipe: str | None, changes: Sequence[str]) -> "Contents":
+    """The recipe that trains on the data; prints what was chosen.
+
+    Args:
+        recipe: gives everything but the data; without one all is chosen from the data.
+        changes: ``key=value``, which win.
+
+    Raises:
+        RecipeError: there are no such data, no such recipe, or a mistake in it.
+        DataError: the data cannot be read.
+    """
+    from reweigh.recipes.check import check
+    from reweigh.recipes.overrides import apply, put
+    from reweigh.recipes.read import Contents, read
+
+    values = {} if recipe is None else deepcopy(dict(read(recipe).values))
+    values["data"] = data_section(own, values.get("data"))
+    given = deepcopy(values)
+    apply(changes, given)
+    facts = look(given["data"])
+    choices = [] if facts is None else resized(facts)
+    if recipe is None:  # chosen also for data that are named wrongly, so that the check finds no other mistakes
+        choices += choose(facts or UNKNOWN, given["train"] if isinstance(given.get("train"), dict) else {})
+    for choice in choices:
+        for key, value in choice.values.items():
+            put(values, key.split("."), value)
+    contents = Contents(f"for {own.data}", values, apply(changes, values))
+    check(contents)  # mistakes first: they matter more than what was chosen
+    assert facts is not None
+    show_choices(own, facts, choices, changes, recipe)
+    return contents
+
+
+def data_section(own: OwnData, before: Any) -> dict[str, Any]:
+    """The section [data]; of that of a recipe remain the augmentation and how files are read, but no bias.
+
+    Raises:
+        RecipeError: there are no such data.
+    """
+    from reweigh.cli.source import find
+    from reweigh.recipes.mistakes import raise_all
+
+    source, mistakes = find(own.data, own.label, own.labels, None)
+    raise_all(mistakes, "reweigh train --data")
+    section: dict[str, Any] = {"name": "files" if source.part is None else own.data}
+    if source.part is None:
+        section["path"] = str(Path(own.data).resolve())
+    if own.label is not None:
+        if Path(own.data).is_dir():
+            raise RecipeError(
+                f"--label: got {own.label!r}; a folder has no columns, leave it away (or use --labels FILE)"
+            )
+        section["label"] = own.label
+    if own.labels is not None:
+        section["labels"] = str(own.labels.resolve())
+    before = before if isinstance(before, Mapping) else {}
+    kept = ("augment", *(("size", "test_fraction", "split_seed") if before.get("name") == "files" else ()))
+    return section | {key: before[key] for key in kept if key in before}
+
+
+def show_choices(
+    own: OwnData, facts: Facts, choices: Sequence[Choice], changes: Sequence[str], recipe: str | None
+) -> None:
+    """Print what is in the data, and what was chosen for them."""
+    shape = f"{facts.shape[0]} features" if len(facts.shape) == 1 else " x ".join(map(str, facts.shape))
+    typer.echo(f"{own.data}: {facts.samples:,} samples of {shape} to train on, {len(facts.class_sizes)} classes")
+    if facts.held_out is not None:
+        typer.echo(
+            f"{facts.held_out:,} more are held out to judge by; their labels are as doubtful as the rest, so a set"
+        )
+        typer.echo("with trusted labels, where there is one, judges better (data.test=PATH).")
+    if recipe is not None:
+        typer.echo(f"Everything but the data is as in {recipe}.")
+    given = [change.partition("=")[0] for change in changes]
+    if lines := [line for choice in choices for line in told(choice, given)]:
+        typer.echo("Chosen from the data; KEY=VALUE changes any of it:")
+        typer.echo("\n".join(lines))
+    typer.echo()
+
+
+def told(choice: Choice, given: Sequence[str]) -> list[str]:
+    """A choice as it would be written, and why; nothing of what the user has chosen."""
+    from reweigh.recipes.write import inline, plain
+
+    mine = {key: value for key, value in choice.values.items() if key not in given}
+    if not mine or any(key.endswith("name") for key in choice.values.keys() - mine.keys()):  # its options went with it
+        return []
+    words = [f"{key}={value if isinstance(value, str) else inline(plain(value))}" for key, value in mine.items()]
+    return [f"  {shlex.join(words)}  # {choice.why}"]

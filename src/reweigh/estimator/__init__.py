@@ -1,0 +1,5 @@
+"""The scikit-learn face: ``RobustClassifier`` for tables, sparse matrices and images."""
+
+from reweigh.estimator.classifier import RobustClassifier
+
+__all__ = ["RobustClassifier"]

@@ -1,0 +1,65 @@
+"""How much each sample counts as the user says: ``sample_weight`` times ``class_weight``."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils.class_weight import compute_class_weight
+from torch import Tensor
+
+from reweigh.data.checks import listed
+from reweigh.errors import DataError
+from reweigh.estimator.targets import Targets
+
+
+def read_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Tensor | None:
+    """The factor of each sample's loss, shape (N,); None where all are one.
+
+    Args:
+        sample_weight: N numbers of at least zero, or None.
+        class_weight: a dict from class to weight, or "balanced": N / (num_classes * N_class).
+
+    Raises:
+        DataError: weights are negative, not finite, not one a sample, or leave fewer than two classes.
+        ValueError: ``class_weight`` is something else.
+    """
+    samples = len(targets.labels)
+    weights = np.ones(samples) if sample_weight is None else checked(sample_weight, samples)
+    if class_weight is not None:
+        given = targets.classes[targets.labels.numpy()]
+        weights = weights * by_class(class_weight, targets, given)[targets.labels.numpy()]
+    if (weights == 1).all():
+        return None
+    counted = targets.labels[torch.from_numpy(weights > 0)].unique()
+    if len(counted) == 0:
+        raise DataError("sample_weight: all weights are zero; give at least two classes a weight above zero")
+    if len(counted) == 1:
+        only = targets.classes[int(counted)]
+        raise DataError(f"sample_weight: above zero for one class only, {only!r}; a classifier needs two classes")
+    return torch.from_numpy(weights.astype(np.float32))
+
+
+def checked(sample_weight: Any, samples: int) -> np.ndarray:
+    """The weights as numbers, shape (N,)."""
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("sample_weight: no numbers; give one number of at least 0 a sample") from None
+    if weights.shape != (samples,):
+        raise DataError(f"sample_weight: shape {weights.shape} for {samples} samples; give one number a sample")
+    for trouble, wrong in (("NaN or infinite", ~np.isfinite(weights)), ("negative", weights < 0)):
+        if wrong.any():
+            rows = np.flatnonzero(wrong)
+            found = f"{len(rows)} of {samples} are {trouble}: rows {listed(rows)}"
+            raise DataError(f"sample_weight: {found}; give numbers of at least 0")
+    return weights
+
+
+def by_class(class_weight: Any, targets: Targets, given: np.ndarray) -> np.ndarray:
+    """The weight of each class, shape (num_classes,); a class without samples has one."""
+    present = np.unique(targets.labels.numpy())
+    weights = np.ones(len(targets.classes))
+    weights[present] = compute_class_weight(class_weight, classes=targets.classes[present], y=given)
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise DataError(f"class_weight: {class_weight}; give numbers of at least 0")
+    return weights

@@ -1,0 +1,124 @@
+"""From y in any of its forms to class numbers, and to soft labels where y has rows."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+from torch import Tensor
+
+from reweigh.data.checks import listed
+from reweigh.data.labels import as_array
+from reweigh.errors import DataError
+
+SLACK = 1e-3  # by which the sum of a soft label may miss one
+
+
+class Targets(NamedTuple):
+    """The labels of some samples.
+
+    Attributes:
+        labels: shape (N,) int64, places in ``classes``; of soft labels the likeliest class.
+        classes: shape (num_classes,), the labels as the user writes them, sorted.
+        rows: shape (N, num_classes), soft labels as given.
+    """
+
+    labels: Tensor
+    classes: np.ndarray
+    rows: Tensor | None = None
+
+
+def read_targets(y: Any, samples: int) -> Targets:
+    """The labels to train with.
+
+    Args:
+        y: N numbers, texts or truth values; or N x num_classes rows that sum to one, where the columns of a DataFrame
+            name the classes.
+        samples: N, as X has them.
+
+    Raises:
+        DataError: labels are missing, of several types or not as many as samples; there is one class only, or nearly as
+            many classes as samples.
+    """
+    if y is None:
+        raise DataError("RobustClassifier requires y to be passed, but the target y is None")
+    array = as_array(y)
+    if array.ndim == 2 and array.shape[1] > 1:
+        targets = soft(array, getattr(y, "columns", None), "y")
+    else:
+        array = hard(array, y, "y")
+        try:
+            classes, places = np.unique(array, return_inverse=True)
+        except TypeError:
+            kinds = sorted({type(value).__name__ for value in array.tolist()})
+            raise DataError(f"y: labels of several types, {', '.join(kinds)}; make them all of one") from None
+        check_classification_targets(array)
+        targets = Targets(torch.from_numpy(places.astype(np.int64)), classes)
+    check_length(len(targets.labels), samples, "y")
+    if len(present := targets.labels.unique()) == 1:
+        only = targets.classes[int(present)]
+        raise DataError(f"y: all {samples} labels are of one class, {only!r}; a classifier needs two or more")
+    if (count := len(targets.classes)) > max(samples - 1, 2):
+        raise DataError(f"y: {count} classes for {samples} samples; some class needs two samples or more")
+    return targets
+
+
+def read_more_targets(y: Any, classes: np.ndarray, samples: int, what: str) -> Targets:
+    """Labels of other samples, of classes that are known.
+
+    Raises:
+        DataError: some are missing or of no such class.
+    """
+    array = as_array(y)
+    if array.ndim == 2 and array.shape[1] > 1:
+        targets = soft(array, getattr(y, "columns", None), what)
+        if list(targets.classes) != list(classes):
+            raise DataError(f"{what}: soft labels of classes {listed(targets.classes)}, but y has {listed(classes)}")
+    else:
+        place_of = {value: place for place, value in enumerate(classes.tolist())}
+        places = [place_of.get(value, -1) for value in hard(array, y, what).tolist()]
+        if unknown := [row for row, place in enumerate(places) if place < 0]:
+            strange = sorted({repr(array.reshape(-1).tolist()[row]) for row in unknown})
+            known = listed(map(repr, classes.tolist()))
+            raise DataError(f"{what}: no class {listed(strange)} (rows {listed(unknown)}); the classes of y: {known}")
+        targets = Targets(torch.tensor(places, dtype=torch.int64), classes)
+    check_length(len(targets.labels), samples, what)
+    return targets
+
+
+def hard(array: np.ndarray, y: Any, what: str) -> np.ndarray:
+    """One label a sample, shape (N,), none of them missing."""
+    import pandas as pd
+
+    if array.ndim == 0:
+        raise DataError(f"{what}: {y!r} is no array; give one label a sample")
+    gone = ~np.isfinite(array) if array.dtype.kind == "f" else pd.isna(array)
+    if gone.any():
+        rows = np.flatnonzero(gone.reshape(len(array), -1).any(1))
+        raise DataError(
+            f"{what}: {len(rows)} of {len(array)} labels are missing (NaN, None or infinite): rows {listed(rows)}; "
+            "label these rows or drop them"
+        )
+    return column_or_1d(array, warn=True)
+
+
+def soft(array: np.ndarray, columns: Any, what: str) -> Targets:
+    """Soft labels, shape (N, num_classes)."""
+    try:
+        rows = torch.from_numpy(array.astype(np.float32))
+    except (TypeError, ValueError):
+        raise DataError(f"{what}: shape {array.shape} of {array.dtype}; give one label a sample, shape (N,)") from None
+    wrong = (~((rows.sum(1) - 1).abs() <= SLACK) | (rows < 0).any(1)).nonzero().flatten().tolist()  # NaN is wrong too
+    if wrong:
+        raise DataError(
+            f"{what}: shape {array.shape}, so each row should be the probabilities of the classes, at least 0 and with "
+            f"sum 1; rows {listed(wrong)} are not"
+        )
+    return Targets(rows.argmax(1), np.arange(array.shape[1]) if columns is None else np.asarray(columns), rows)
+
+
+def check_length(labels: int, samples: int, what: str) -> None:
+    """Raise a DataError unless there is one label a sample."""
+    if labels != samples:
+        raise DataError(f"{what}: {labels} labels for {samples} samples; give one a sample (inconsistent numbers)")

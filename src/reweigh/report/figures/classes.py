@@ -1,0 +1,72 @@
+"""Accuracy of each class beside the number of its training samples."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reweigh.report.figures.style import LIGHT, SMALL, dress, panels, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+
+def plot_class_accuracy(
+    accuracy: np.ndarray, sizes: np.ndarray, class_names: Sequence[str], figure: "Figure | SubFigure | None" = None
+) -> "Figure":
+    """Two bars for each class, the largest class on top.
+
+    Args:
+        accuracy: shape (num_classes,), from 0 to 1; NaN for a class without test samples.
+        sizes: training samples by given label, shape (num_classes,).
+        figure: draw into this one.
+    """
+    order = np.argsort(sizes, kind="stable")
+    places = np.arange(len(order))
+    drawn, (left, right) = panels(figure, 0.75 + 0.24 * len(order), ncols=2, sharey=True, width_ratios=[3, 2])
+    for axes, values, color, texts in (
+        (left, 100 * accuracy[order], LIGHT["accent"], [f"{100 * value:.0f}" for value in accuracy[order]]),
+        (right, sizes[order], LIGHT["muted"], [f"{value:,.0f}" for value in sizes[order]]),
+    ):
+        axes.barh(places, np.nan_to_num(values), color=color, alpha=0.5, height=0.68)
+        for place, value, text in zip(places, values, texts, strict=True):
+            known = np.isfinite(value)
+            axes.annotate(
+                text if known else "no test samples",
+                (value if known else 0, place),
+                (3, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=SMALL - 1,
+                color=LIGHT["ink"],
+            )
+    dress(left, "", "test accuracy, %", grid="")
+    dress(right, "", "training samples", grid="")
+    left.set(xlim=(0, 114), ylim=(-0.6, len(order) - 0.4))
+    right.set_xlim(0, 1.4 * max(sizes.max(initial=1), 1))
+    left.set_yticks(places, [shorten(class_names[place]) for place in order])
+    for axes in (left, right):
+        axes.set_xticks([])
+        axes.spines["bottom"].set_visible(False)
+    return drawn
+
+
+def plot_accuracy_by_size(
+    accuracy: np.ndarray, sizes: np.ndarray, figure: "Figure | SubFigure | None" = None
+) -> "Figure":
+    """A dot for each class, for more classes than bars have room for.
+
+    Args:
+        accuracy: shape (num_classes,), from 0 to 1.
+        sizes: training samples, shape (num_classes,).
+        figure: draw into this one.
+    """
+    drawn, axes = panels(figure, 3)
+    axes.plot(sizes, 100 * accuracy, "o", color=LIGHT["accent"], alpha=0.6, markersize=4, markeredgewidth=0)
+    if sizes.max(initial=1) > 5 * max(sizes.min(initial=1), 1):
+        axes.set_xscale("log")
+        axes.minorticks_off()
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    dress(axes, "training samples of the class", "test accuracy of the class, %")
+    axes.set_ylim(-3, 103)
+    return drawn

@@ -1,0 +1,57 @@
+"""Numbers over the epochs, a line each."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reweigh.report.figures.style import FAMILIES, LIGHT, LINES, dress, legend, panels, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+COLORS = [LIGHT["accent"], FAMILIES[0], FAMILIES[1], FAMILIES[3], LIGHT["muted"]]
+
+
+def plot_history(
+    epochs: Sequence[int],
+    lines: Mapping[str, Sequence[float]],
+    what: str,
+    log: bool = False,
+    figure: "Figure | SubFigure | None" = None,
+) -> "Figure":
+    """How numbers moved while training.
+
+    Args:
+        epochs: shape (n,).
+        lines: n numbers each, by name; NaN leaves a gap.
+        what: the vertical axis, with its unit.
+        log: a logarithmic axis, where all numbers that are known are positive.
+        figure: draw into this one.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    drawn, axes = panels(figure, 2.5)
+    for place, (name, values) in enumerate(lines.items()):
+        numbers = np.asarray(values, float)
+        axes.plot(
+            epochs,
+            numbers,
+            color=COLORS[place % len(COLORS)],
+            linestyle=LINES[place % len(LINES)],
+            linewidth=1.7,
+            marker="o" if np.isfinite(numbers).sum() < 3 else None,
+            markersize=4,
+            label=shorten(name, 40),
+        )
+    known = np.concatenate([np.asarray(values, float) for values in lines.values()] or [np.empty(0)])
+    known = known[np.isfinite(known)]
+    if log and len(known) and known.min() > 0:
+        axes.set_yscale("log")
+        axes.minorticks_off()
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+    dress(axes, "epoch", what)
+    if len(lines) > 1:
+        legend(drawn, axes, columns=2)
+    return drawn

@@ -1,0 +1,70 @@
+"""Density of the training losses, class by class."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reweigh.report.figures.style import LIGHT, dress, legend, panels, shorten
+from reweigh.report.figures.weighting import loss_limit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+BINS = 64
+HEIGHT = 0.88  # of the highest peak, where 1 is the distance between two classes
+
+
+def plot_losses(
+    losses: np.ndarray,
+    labels: np.ndarray,
+    class_names: Sequence[str],
+    wrong: np.ndarray | None = None,
+    max_loss: float | None = None,
+    figure: "Figure | SubFigure | None" = None,
+) -> "Figure":
+    """A small mountain range for each class: where its losses are.
+
+    Heights are square roots of densities, so that the few samples of high loss can be seen beside the many of low loss.
+
+    Args:
+        losses: shape (N,).
+        labels: the given labels, shape (N,); samples of classes that have no name are left out.
+        class_names: of class 0, 1, ...; each becomes a row, the first on top.
+        wrong: shape (N,) bool; the part of wrong labels is then drawn in its own color.
+        max_loss: where the axis ends; by default just beyond the losses.
+        figure: draw into this one.
+    """
+    known = np.isfinite(losses)
+    end = max_loss or loss_limit(losses[known])
+    grid = (np.arange(BINS) + 0.5) * end / BINS
+    drawn, axes = panels(figure, 0.9 + 0.3 * len(class_names))
+    for row, _ in enumerate(class_names):
+        own = known & (labels == row)
+        base = len(class_names) - 1 - row
+        total = np.sqrt(smooth(losses[own], end))
+        scale = HEIGHT / max(total.max(), 1e-12)
+        shapes = [(total, LIGHT["accent"], 0.3)]
+        if wrong is not None and (own & wrong).any():
+            shapes.append((np.sqrt(smooth(losses[own & wrong], end)), LIGHT["wrong"], 0.5))
+        for heights, color, alpha in shapes:
+            outline = np.r_[0, 0, grid, end, end], base + scale * np.r_[0, heights[0], heights, heights[-1], 0]
+            axes.fill(*outline, facecolor=(color, alpha), edgecolor=color, linewidth=0.8)
+    dress(axes, "loss of a sample", "given label", grid="")
+    axes.set(xlim=(0, end), ylim=(-0.08, len(class_names)))
+    axes.set_yticks(range(len(class_names)), [shorten(name) for name in reversed(class_names)])
+    axes.hlines(range(len(class_names)), 0, end, color=LIGHT["line"], linewidth=0.6, zorder=0)
+    if wrong is not None:
+        axes.fill([], [], facecolor=(LIGHT["accent"], 0.3), edgecolor=LIGHT["accent"], label="all samples")
+        axes.fill([], [], facecolor=(LIGHT["wrong"], 0.5), edgecolor=LIGHT["wrong"], label="wrong labels among them")
+        legend(drawn, axes, columns=2)
+    return drawn
+
+
+def smooth(losses: np.ndarray, end: float) -> np.ndarray:
+    """A histogram up to ``end``, later losses in the last bin, rounded by a Gaussian of 1.5 bins; it keeps the sum."""
+    counts, _ = np.histogram(np.clip(losses, 0, end), bins=BINS, range=(0, end))
+    reach = np.arange(-5, 6)
+    kernel = np.exp(-0.5 * (reach / 1.5) ** 2)
+    padded = np.pad(counts.astype(float), 5, mode="symmetric")  # what would leave at an end comes back
+    return np.convolve(padded, kernel / kernel.sum(), mode="valid")

@@ -1,0 +1,61 @@
+"""A matrix of counts between two labelings: what is taken for what."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reweigh.report.figures.style import LIGHT, SMALL, dress, panels, thinned
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+NUMBERED = 12  # classes up to which every cell shows its count
+NAMED = 24  # classes up to which every class shows its name
+DEEPEST = 0.62  # how opaque a full cell is: letters stay readable on it, in light and in dark
+
+
+def counts(rows: np.ndarray, columns: np.ndarray, num_classes: int) -> np.ndarray:
+    """How often each pair occurs, shape (num_classes, num_classes); pairs with an unknown side are left out."""
+    known = (rows >= 0) & (rows < num_classes) & (columns >= 0) & (columns < num_classes)
+    places = rows[known].astype(int) * num_classes + columns[known].astype(int)
+    return np.bincount(places, minlength=num_classes**2).reshape(num_classes, num_classes)
+
+
+def plot_matrix(
+    matrix: np.ndarray,
+    class_names: Sequence[str],
+    rows: str = "true class",
+    columns: str = "predicted class",
+    figure: "Figure | SubFigure | None" = None,
+) -> "Figure":
+    """Counts, colored by their share of the row.
+
+    Args:
+        matrix: shape (num_classes, num_classes).
+        rows: what the rows are.
+        columns: what the columns are.
+        figure: draw into this one.
+    """
+    from matplotlib.colors import to_rgb
+
+    share = matrix / np.maximum(matrix.sum(1, keepdims=True), 1)
+    pixels = np.empty((*matrix.shape, 4))
+    pixels[..., :3] = to_rgb("#2f7dc8")
+    pixels[..., 3] = DEEPEST * np.sqrt(share)  # the root makes rare confusions visible
+    drawn, axes = panels(figure, 4.2)
+    axes.imshow(pixels, interpolation="none")
+    dress(axes, columns, rows, grid="")
+    axes.spines["bottom"].set_visible(False)
+    places, names = thinned(class_names, NAMED)
+    crowded = len(class_names) > NUMBERED or max(map(len, names)) > 3
+    turned = {"rotation": 90, "rotation_mode": "anchor", "ha": "right", "va": "center"} if crowded else {}
+    axes.set_xticks(places, names, **turned)
+    axes.set_yticks(places, names)
+    axes.tick_params(length=0)
+    if len(class_names) <= NUMBERED:
+        for row, column in np.argwhere(matrix > 0):
+            text = f"{matrix[row, column]:,}"
+            size = SMALL - 1 if len(text) < 4 else SMALL - 2.5
+            axes.text(column, row, text, ha="center", va="center", fontsize=size, color=LIGHT["ink"])
+    return drawn

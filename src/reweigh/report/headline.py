@@ -1,0 +1,110 @@
+"""The run in a few sentences, and in a few numbers, for a reader in a hurry."""
+
+import math
+from collections.abc import Sequence
+
+from reweigh.recipes.perform import describe
+from reweigh.report.account import Account
+from reweigh.report.content import Column, Table
+from reweigh.report.words import UNKNOWN, duration, in_words, percent, several
+
+
+def headline(account: Account) -> str:
+    """What came of it, in one sentence."""
+    parts = [reached(account)]
+    samples = account.samples
+    if samples is not None and samples.issue is not None:
+        found = int(samples.issue.sum())
+        share = percent(found / len(samples))
+        parts.append(f"{found:,} of {len(samples):,} training labels look wrong ({share})")
+    return "; ".join(parts) + "."
+
+
+def reached(account: Account) -> str:
+    """The first test number of the last epoch."""
+    if not account.history:
+        return f"{account.method} has not finished an epoch yet"
+    if not account.tests:
+        return f"{account.method} was trained without a test"
+    last, judged_by = account.history[-1], account.tests[0]
+    share = last.get(judged_by, math.nan)
+    when = "after the last epoch"
+    if account.status != "finished":
+        when = f"after epoch {last['epoch']:.0f} of {account.epochs}"
+    if not math.isfinite(share):
+        return f"{account.method} has no valid test number {when}"
+    what = "" if judged_by == "test_accuracy" else f"{in_words(judged_by)} of "
+    return f"{account.method} reached {what}{percent(share)} on the test {when}"
+
+
+def about(account: Account) -> list[str]:
+    """Data, bias, state and time of a run, a sentence each."""
+    classes, samples, data = account.classes, account.samples, account.recipe.data
+    path = data.options.get("path")
+    told = [f"Data: {describe(account.recipe)}{f' ({path})' if path else ''}."]
+    if classes.sizes:
+        small, large = min(classes.sizes), max(classes.sizes)
+        spread = f"each of {small:,}" if small == large else f"of {small:,} to {large:,}"
+        tested = "" if account.tested is None else f", and {several(len(account.tested.label), 'test sample')}"
+        total, count = sum(classes.sizes), several(len(classes.names), "class", "classes")
+        told.append(f"{several(total, 'training sample')} in {count} {spread}{tested}.")
+    if samples is not None and samples.wrong is not None:
+        wrong = int(samples.wrong.sum())
+        share = percent(wrong / len(samples))
+        told.append(f"The true labels are known: {wrong:,} training labels ({share}) are wrong.")
+    if account.status != "finished":
+        told.append(
+            f"The run is not finished ({account.status}, {len(account.history)} of {account.epochs} epochs); "
+            "this is what there is so far."
+        )
+    if account.history:
+        told.append(f"{several(len(account.history), 'epoch')} took {duration(account.seconds)}.")
+    return told
+
+
+def comparison(accounts: Sequence[Account]) -> Table:
+    """The runs side by side: test numbers of the last epoch, the best epoch's, labels that look wrong, time."""
+    tests = list(dict.fromkeys(name for account in accounts for name in account.tests))
+    columns = [
+        Column("run"),
+        Column("method"),
+        *(Column(f"{in_words(name)}, last epoch", True) for name in tests),
+        *(Column(f"{in_words(name)}, best epoch", True) for name in tests[:1]),
+        Column("labels that look wrong", True),
+        Column("time", True),
+    ]
+    rows = []
+    for account in accounts:
+        last = account.history[-1] if account.history else {}
+        issue = None if account.samples is None else account.samples.issue
+        rows.append(
+            [
+                account.name,
+                account.method,
+                *(shown(last, name) for name in tests),
+                *(shown(account.best, name) for name in tests[:1]),
+                UNKNOWN if issue is None else f"{int(issue.sum()):,}",
+                duration(account.seconds) if account.history else UNKNOWN,
+            ]
+        )
+    return Table("The runs side by side", columns, rows)
+
+
+def shown(line: dict[str, float], name: str) -> str:
+    """A share of a line, or a dash."""
+    return percent(line[name]) if math.isfinite(line.get(name, math.nan)) else UNKNOWN
+
+
+def key_numbers(account: Account) -> list[tuple[str, str]]:
+    """A few numbers with their names, to be set in large letters."""
+    numbers = []
+    last = account.history[-1] if account.history else {}
+    if account.tests:
+        numbers.append((f"test {in_words(account.tests[0])}, last epoch", shown(last, account.tests[0])))
+    if account.samples is not None and account.samples.issue is not None:
+        numbers.append(("labels that look wrong", f"{int(account.samples.issue.sum()):,}"))
+    if account.classes.sizes:
+        numbers.append(("training samples", f"{sum(account.classes.sizes):,}"))
+    if account.history:
+        numbers.append(("training time", duration(account.seconds)))
+    return numbers

@@ -1,0 +1,108 @@
+"""A training sample as a reader can look at it: a small picture, or the values of its row."""
+
+import base64
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from reweigh.data import Dataset
+from reweigh.data.frames import SUFFIXES, read_frame
+from reweigh.errors import DataError
+from reweigh.recipes.biased_data import data_root
+from reweigh.recipes.recipe import Part
+
+SIDE = 64  # pixels of a picture at most
+COLORS = 96  # of a color picture: a third of the bytes, and no difference at this size
+VALUES = 8  # of a row at most
+LETTERS = 80  # of a value at most
+
+
+class Shown(NamedTuple):
+    """What there is to look at.
+
+    Attributes:
+        image: a PNG as data URI, or nothing.
+        values: name and value of some columns.
+        more: how many columns are not shown.
+    """
+
+    image: str = ""
+    values: Sequence[tuple[str, str]] = ()
+    more: int = 0
+
+
+def show(dataset: Dataset, data: Part, places: np.ndarray) -> list[Shown]:
+    """The samples at ``places``.
+
+    Args:
+        data: the data section of the recipe, to find the table that the features were made from.
+        places: in the training set, shape (n,).
+    """
+    index = torch.from_numpy(places)
+    if len(dataset.shape) == 3:
+        return [Shown(picture(image)) for image in dataset.inputs[index].numpy()]
+    origin = index if dataset.origin is None else dataset.origin[index]
+    rows = table_rows(dataset, data, origin.tolist())
+    if rows is None:
+        rows = [feature_values(dataset, row) for row in dataset.inputs[index].flatten(1).tolist()]
+    return [Shown(values=shortened(row[:VALUES]), more=max(len(row) - VALUES, 0)) for row in rows]
+
+
+def picture(image: np.ndarray) -> str:
+    """A small PNG as data URI.
+
+    Args:
+        image: shape (C, H, W), bytes or floats of any range; three channels are colors, otherwise the first is shown.
+    """
+    from PIL import Image  # comes with matplotlib
+
+    if image.dtype != np.uint8:
+        image = np.nan_to_num(image.astype(np.float64))
+        low, high = image.min(), image.max()
+        image = ((image - low) / (high - low or 1) * 255).round().astype(np.uint8)
+    color = image.shape[0] == 3
+    drawn = Image.fromarray(np.ascontiguousarray(image.transpose(1, 2, 0) if color else image[0]))
+    drawn.thumbnail((SIDE, SIDE))
+    if (times := SIDE // max(drawn.size)) > 1:  # pixels of a tiny picture stay sharp when the browser enlarges it
+        drawn = drawn.resize((drawn.width * times, drawn.height * times), Image.Resampling.NEAREST)
+    if color:
+        drawn = drawn.quantize(COLORS)
+    file = io.BytesIO()
+    drawn.save(file, format="PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+
+
+def table_rows(dataset: Dataset, data: Part, origin: Sequence[int]) -> list[list[tuple[str, str]]] | None:
+    """The rows as they stand in the table of the user, label columns left out; None if the data are no table."""
+    path = str(data.options.get("path", ""))
+    if dataset.reading.encoding is None or not path.endswith(SUFFIXES):
+        return None
+    try:
+        frame = read_frame(Path(data_root(data.added["root"]), path))
+    except DataError:
+        return None
+    names = [column.name for column in dataset.reading.encoding.columns if column.name in frame]
+    cells = frame[names].iloc[list(origin)].astype(object)
+    cells = cells.where(cells.notna(), "missing")
+    return [[(name, cell(value)) for name, value in zip(names, row, strict=True)] for row in cells.to_numpy()]
+
+
+def cell(value: object) -> str:
+    """A value of a table; a fraction to six digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def feature_values(dataset: Dataset, row: Sequence[float]) -> list[tuple[str, str]]:
+    """Features by name, where they have one."""
+    encoding = dataset.reading.encoding
+    names = [f"feature {place}" for place in range(len(row))] if encoding is None else encoding.feature_names
+    return [(name, f"{value:.4g}") for name, value in zip(names, row, strict=True)]
+
+
+def shortened(row: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Names and values that fit on a card."""
+    return [(name, value if len(value) <= LETTERS else value[: LETTERS - 1] + "…") for name, value in row]

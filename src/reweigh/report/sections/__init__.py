@@ -1,0 +1,31 @@
+"""The sections of the report in the order of the page; each makes itself from what the runs tell."""
+
+from collections.abc import Callable, Sequence
+
+from reweigh.report.account import Account
+from reweigh.report.content import Section
+from reweigh.report.sections.classes import classes
+from reweigh.report.sections.confusion import confusion
+from reweigh.report.sections.cost import cost
+from reweigh.report.sections.gallery import gallery
+from reweigh.report.sections.history import history
+from reweigh.report.sections.issues import issues
+from reweigh.report.sections.losses import losses
+from reweigh.report.sections.recipe import recipe
+from reweigh.report.sections.weighting import weighting
+from reweigh.report.sections.weights import weights
+
+SECTIONS: dict[str, Callable[[Sequence[Account]], Section]] = {
+    "weighting": weighting,
+    "weights": weights,
+    "losses": losses,
+    "confusion": confusion,
+    "classes": classes,
+    "history": history,
+    "gallery": gallery,
+    "issues": issues,
+    "cost": cost,
+    "recipe": recipe,
+}
+
+__all__ = ["SECTIONS"]

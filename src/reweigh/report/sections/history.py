@@ -1,0 +1,72 @@
+"""Section: numbers over the epochs."""
+
+import math
+from collections.abc import Sequence
+
+from reweigh.report.account import Account
+from reweigh.report.content import Panel, Plot, Section
+from reweigh.report.figures import plot_history
+from reweigh.report.words import in_words, number, sentence
+
+LEAD = (
+    "Each number after each epoch, a pass over the training data. If test accuracy rises and then sinks while the "
+    "training loss still falls, the model is learning wrong labels by heart. The gradient norms say how far from rest "
+    "the model and the weighting function still are."
+)
+
+
+def history(accounts: Sequence[Account]) -> Section:
+    """Curves of loss, accuracy, mean weight, and both gradient norms."""
+    return Section("How training went", LEAD, [panel(account) for account in accounts])
+
+
+def panel(account: Account) -> Panel:
+    """Of one run."""
+    if not account.history:
+        return Panel(["No epoch has finished yet."])
+    accuracies = {name: in_words(name) for name in account.tests if "accuracy" in name}
+    drawn = [
+        plot(account, {"train_loss": "training samples", "train_meta_loss": "trusted samples"}, "loss"),
+        plot(account, accuracies, "test accuracy, %", scale=100),
+        plot(account, {"train_weight": "mean weight"}, "mean weight of a sample"),
+        plot(
+            account,
+            {"train_gradient_norm": "of the model", "train_meta_gradient_norm": "of the weighting function"},
+            "gradient norm",
+            log=True,
+        ),
+    ]
+    words = []
+    broken = next((line for line in account.history if not all(map(math.isfinite, line.values()))), None)
+    if broken is not None:
+        words.append(
+            f"Some numbers are not finite, first in epoch {broken['epoch']:.0f}; their lines have a gap there."
+        )
+    return Panel(words, [each for each in drawn if each is not None])
+
+
+def plot(account: Account, names: dict[str, str], what: str, scale: float = 1, log: bool = False) -> Plot | None:
+    """Those of the numbers that the run has; None if it has none of them.
+
+    Args:
+        names: key of the metrics -> name of the line.
+        scale: each number is multiplied by it.
+    """
+    epochs = [int(line["epoch"]) for line in account.history]
+    lines = {
+        name: [scale * line.get(key, math.nan) for line in account.history]
+        for key, name in names.items()
+        if any(math.isfinite(line.get(key, math.nan)) for line in account.history)
+    }
+    if not lines:
+        return None
+    alternative = f"{what} by epoch. " + " ".join(told(name, epochs, values) for name, values in lines.items())
+    return Plot(plot_history(epochs, lines, what, log), sentence(what).rstrip("."), sentence(alternative))
+
+
+def told(name: str, epochs: Sequence[int], values: Sequence[float]) -> str:
+    """First, lowest, highest and last value of a line."""
+    known = [(value, epoch) for epoch, value in zip(epochs, values, strict=True) if math.isfinite(value)]
+    first, low, high, last = known[0], min(known), max(known), known[-1]
+    each = {"first": first, "lowest": low, "highest": high, "last": last}
+    return sentence(f"{name}: " + ", ".join(f"{word} {number(v)} in epoch {e}" for word, (v, e) in each.items()))

@@ -1,0 +1,59 @@
+"""Section: density of the losses, class by class."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reweigh.report.account import Account
+from reweigh.report.content import Panel, Plot, Section
+from reweigh.report.figures import plot_losses
+from reweigh.report.figures.weighting import loss_limit
+from reweigh.report.words import several
+
+MOST = 12  # classes in one figure
+LEAD = (
+    "Where the losses of each class are at the end of training, by given label. A second hill at high losses is a "
+    "group of samples that the model does not believe: often the wrong labels of that class. Heights are square roots, "
+    "so that small groups can be seen."
+)
+
+
+def losses(accounts: Sequence[Account]) -> Section:
+    """Loss density by class."""
+    end = loss_limit(np.concatenate([account.losses for account in accounts]))
+    return Section("Where each class is hard", LEAD, [panel(account, end) for account in accounts])
+
+
+def panel(account: Account, end: float) -> Panel:
+    """Of one run.
+
+    Args:
+        end: of the axis of losses, the same for all runs.
+    """
+    samples, classes = account.samples, account.classes
+    if samples is None or samples.loss is None:
+        return Panel(["The run stores no loss of its samples."])
+    known = np.isfinite(samples.loss)
+    means = {
+        label: (float(np.median(own)), float(own.mean()))
+        for label in range(len(classes.names))
+        if len(own := samples.loss[known & (samples.given == label)])
+    }
+    if not means:
+        return Panel(["No loss of a training sample is a number."])
+    hardest = sorted(means, key=lambda label: -means[label][1])
+    shown = sorted(hardest[:MOST])
+    top = hardest[0]
+    words = [f"Hardest is “{classes.names[top]}” with a mean loss of {means[top][1]:.2f}, "
+             f"easiest “{classes.names[hardest[-1]]}” with {means[hardest[-1]][1]:.2f}."]  # fmt: skip
+    if len(shown) < len(means):
+        words.append(f"Drawn are the {MOST} of {several(len(means), 'class', 'classes')} with the highest mean loss.")
+    row = np.full(len(classes.names) + 1, -1)
+    row[shown] = np.arange(len(shown))
+    rows = row[np.where((samples.given >= 0) & (samples.given < len(classes.names)), samples.given, -1)]
+    names = [classes.names[label] for label in shown]
+    figure = plot_losses(samples.loss, rows, names, samples.wrong, end)
+    alternative = "Density of the loss by given label; median and mean: " + "; ".join(
+        f"{classes.names[label]} {means[label][0]:.2f} and {means[label][1]:.2f}" for label in shown
+    )
+    return Panel(words, [Plot(figure, "Loss density by given label", alternative + ".")])

@@ -1,0 +1,148 @@
+"""The tables of a run folder, samples.csv and test.csv, as arrays; columns that an older run lacks are None."""
+
+import csv
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from reweigh.errors import DataError
+
+T = TypeVar("T")
+TRUTHS = {"True": True, "False": False}
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What a run says of each training sample; every array has shape (N,).
+
+    Attributes:
+        index: place in the training set.
+        given: the given label.
+        suggested: the label that training believes in.
+        quality: of the given label, from 0 (worst) to 1.
+        issue: bool, the label looks wrong.
+        weight: NaN for a sample never weighed.
+        family: of the given class.
+        loss: with the given label, at the end.
+        true: the true label.
+    """
+
+    index: np.ndarray
+    given: np.ndarray
+    suggested: np.ndarray | None = None
+    quality: np.ndarray | None = None
+    issue: np.ndarray | None = None
+    weight: np.ndarray | None = None
+    family: np.ndarray | None = None
+    loss: np.ndarray | None = None
+    true: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @cached_property
+    def wrong(self) -> np.ndarray | None:
+        """Which labels are truly wrong; None if the truth is unknown, or if all are right or all wrong."""
+        if self.true is None:
+            return None
+        wrong = (self.given != self.true) & (self.true >= 0)
+        return wrong if wrong.any() and not wrong.all() else None
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What the model says of each test sample; every array has shape (n,)."""
+
+    label: np.ndarray
+    predicted: np.ndarray
+
+
+def read_samples(path: Path) -> Samples | None:
+    """The training samples; None if the run tells nothing of them.
+
+    Raises:
+        DataError: the file is not such a table.
+    """
+    table = Cells.read(path, ("index", "given_label"))
+    if table is None:
+        return None
+    return Samples(
+        index=table.labels("index"),
+        given=table.labels("given_label"),
+        suggested=table.labels_or_none("suggested_label"),
+        quality=table.numbers("label_quality"),
+        issue=table.truths("is_label_issue"),
+        weight=table.numbers("weight"),
+        family=table.labels_or_none("family"),
+        loss=table.numbers("loss"),
+        true=table.labels_or_none("true_label"),
+    )
+
+
+def read_tested(path: Path) -> Tested | None:
+    """The test samples; None if the run tells nothing of them.
+
+    Raises:
+        DataError: the file is not such a table.
+    """
+    table = Cells.read(path, ("label", "predicted"))
+    return None if table is None else Tested(table.labels("label"), table.labels("predicted"))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The texts of a CSV file by column."""
+
+    path: Path
+    columns: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def read(cls, path: Path, needed: Sequence[str]) -> "Cells | None":
+        """The table of a file; None if there is no file, or no row in it."""
+        if not path.is_file():
+            return None
+        try:
+            with open(path, encoding="utf-8", newline="") as file:
+                header, *rows = list(csv.reader(file, strict=True)) or [[]]
+            columns = dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(header, ())
+        except (ValueError, csv.Error, OSError) as error:
+            raise DataError(f"{path}: cannot be read as a table ({error})") from error
+        if absent := [name for name in needed if name not in columns]:
+            raise DataError(
+                f"{path}: no column {', '.join(map(repr, absent))}; is this file the one that the run wrote?"
+            )
+        return cls(path, columns) if rows else None
+
+    def numbers(self, name: str) -> np.ndarray | None:
+        """A column of numbers, NaN where a cell is empty; None if there is no such column or no number in it."""
+        found = [self._parse(name, row, cell, float, "a number") for row, cell in enumerate(self.columns.get(name, ()))]
+        numbers = np.array([math.nan if value is None else value for value in found])
+        return None if np.isnan(numbers).all() else numbers
+
+    def labels(self, name: str) -> np.ndarray:
+        """A column of class numbers or places, -1 where a cell is empty."""
+        found = [self._parse(name, row, cell, int, "a whole number") for row, cell in enumerate(self.columns[name])]
+        return np.array([-1 if value is None else value for value in found], np.int64)
+
+    def labels_or_none(self, name: str) -> np.ndarray | None:
+        """Likewise; None if there is no such column, or nothing in it."""
+        return self.labels(name) if any(self.columns.get(name, ())) else None
+
+    def truths(self, name: str) -> np.ndarray | None:
+        """A column of True and False, an empty cell is False; None if there is no such column, or nothing in it."""
+        cells = self.columns.get(name, ())
+        found = [self._parse(name, row, cell, TRUTHS.__getitem__, "True or False") for row, cell in enumerate(cells)]
+        return np.array([value or False for value in found]) if any(cells) else None
+
+    def _parse(self, name: str, row: int, cell: str, kind: Callable[[str], T], what: str) -> T | None:
+        try:
+            return kind(cell) if cell else None
+        except (ValueError, KeyError):
+            raise DataError(
+                f"{self.path}: column {name!r}, row {row + 1}: got {cell!r}; should be {what}, or empty"
+            ) from None

@@ -1,0 +1,50 @@
+"""Numbers and names as a reader wants them."""
+
+import math
+from collections.abc import Sequence
+
+UNKNOWN = "\N{EN DASH}"  # in a cell; sorted last
+
+
+def percent(share: float) -> str:
+    """A share: 86.0 %, never broken at the end of a line; "unknown" if it is not a number."""
+    return f"{100 * share:.1f}\N{NO-BREAK SPACE}%" if math.isfinite(share) else "unknown"
+
+
+def number(value: float) -> str:
+    """A measured number, to three digits."""
+    if not math.isfinite(value):
+        return "unknown"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def several(count: int, one: str, many: str | None = None) -> str:
+    """A count with its noun: 1 class, 1,204 classes."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    if not math.isfinite(seconds):
+        return "unknown"
+    for unit, length in (("hour", 3600), ("minute", 60)):
+        if seconds >= 1.95 * length:
+            return f"{seconds / length:.1f} {unit}s"
+    return f"{seconds:.1f} seconds"
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Names with commas between; the rest is counted."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def in_words(name: str) -> str:
+    """A measured number's name: test_balanced_accuracy is "balanced accuracy"."""
+    return name.removeprefix("test_").removeprefix("train_").replace("_", " ")
+
+
+def sentence(text: str) -> str:
+    """With a capital at the start and a full stop."""
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?", "!")) else text + "."

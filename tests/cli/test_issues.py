@@ -1,0 +1,150 @@
+"""``reweigh issues``: what samples.csv says, by the user's own names, and a corrected copy beside the data."""
+
+import csv
+import shutil
+
+import pytest
+
+from reweigh.data.files import files
+
+TABLE = {"path": "table.csv", "label": "kind"}
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def expected(own, name, **options):
+    """Place in the source and suggested class of each label issue, from samples.csv and a second reading."""
+    train = files(own, **options).train
+    found = [row for row in rows_of(own / name / "samples.csv") if row["is_label_issue"] == "True"]
+    assert found
+    return {
+        int(train.origin[int(row["index"])]): train.class_names[int(row["suggested_label"])] for row in found
+    }, train
+
+
+def test_all_issues_of_a_table_by_row_and_class_name(own, run, tmp_path):
+    result = run("issues", own / "table-run", "--out", tmp_path / "issues.csv", "--top", 2)
+    assert result.exit_code == 0, result.output
+    wanted, train = expected(own, "table-run", **TABLE)
+    found = rows_of(tmp_path / "issues.csv")
+    assert list(found[0]) == ["index", "name", "given_label", "suggested_label", "label_quality", "weight"]
+    assert {int(row["name"]): row["suggested_label"] for row in found} == wanted
+    assert all(row["given_label"] == train.class_names[train.labels[int(row["index"])]] for row in found)
+    qualities = [float(row["label_quality"]) for row in found]
+    assert qualities == sorted(qualities)
+    assert f"{len(found)} of 96 labels" in result.stdout
+    assert f"These are the worst 2; --out issues.csv writes all {len(found)}." in result.stdout
+
+
+def test_a_corrected_table_differs_in_those_labels_only(own, run, tmp_path):
+    before = (own / "table.csv").read_bytes()
+    result = run("issues", own / "table-run", "--apply", tmp_path / "cleaned.csv")
+    assert result.exit_code == 0, result.output
+    assert f"reweigh train --data {tmp_path / 'cleaned.csv'} --label kind" in result.stdout
+    assert (own / "table.csv").read_bytes() == before
+    after = (tmp_path / "cleaned.csv").read_bytes()
+    wanted, _ = expected(own, "table-run", **TABLE)
+    assert before.count(b"\r\n") == after.count(b"\r\n") == 121
+    changed = {
+        row: (old.rpartition(b",")[0] == new.rpartition(b",")[0], new.rpartition(b",")[2].decode())
+        for row, (old, new) in enumerate(zip(before.split(b"\r\n")[1:], after.split(b"\r\n")[1:], strict=True))
+        if old != new
+    }
+    assert changed == {row: (True, label) for row, label in wanted.items()}
+
+
+def test_a_parquet_table_keeps_its_types(own, run, tmp_path):
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    frame = pd.read_csv(own / "table.csv", keep_default_na=False)
+    frame["kind"] = (frame["kind"] == "NA").astype(int) + 3
+    frame["age"] = pd.to_numeric(frame["age"])
+    frame.to_parquet(tmp_path / "table.parquet")
+    words = ["--label", "kind", "train.epochs=8", "--out", tmp_path / "run"]
+    assert run("train", "--data", tmp_path / "table.parquet", *words).exit_code == 0
+    result = run("issues", tmp_path / "run", "--apply", tmp_path / "cleaned.parquet")
+    assert result.exit_code == 0, result.output
+    wanted, _ = expected(tmp_path, "run", path="table.parquet", label="kind")
+    cleaned = pd.read_parquet(tmp_path / "cleaned.parquet")
+    assert cleaned.drop(columns="kind").equals(frame.drop(columns="kind"))
+    assert cleaned["kind"].dtype == frame["kind"].dtype
+    differs = cleaned["kind"] != frame["kind"]
+    assert {row: str(cleaned["kind"][row]) for row in differs[differs].index} == wanted
+
+
+def test_images_are_called_by_their_files_and_corrected_by_a_label_file(own, run, tmp_path):
+    result = run("issues", own / "photos-run", "--out", tmp_path / "i.csv", "--apply", tmp_path / "labels.csv")
+    assert result.exit_code == 0, result.output
+    wanted, train = expected(own, "photos-run", path="photos")
+    names = train.reading.names
+    assert {row["name"]: row["suggested_label"] for row in rows_of(tmp_path / "i.csv")} == {
+        names[place]: label for place, label in wanted.items()
+    }
+    written = rows_of(tmp_path / "labels.csv")
+    assert [row["name"] for row in written] == list(names)
+    assert [row["label"] for row in written] == [
+        wanted.get(place, name.split("/")[0]) for place, name in enumerate(names)
+    ]
+    again = ["--data", own / "photos", "--labels", tmp_path / "labels.csv", "train.epochs=1", "method.name=erm"]
+    trained = run("train", *again, "--out", tmp_path / "run")
+    assert trained.exit_code == 0, trained.output
+
+
+def test_without_the_data_samples_go_by_number(own, run, tmp_path):
+    shutil.copytree(own / "table-run", tmp_path / "run")
+    recipe = tmp_path / "run" / "recipe.toml"
+    recipe.write_text(recipe.read_text().replace("table.csv", "gone.csv"))
+    result = run("issues", tmp_path / "run", "--out", tmp_path / "issues.csv")
+    assert result.exit_code == 0, result.output
+    assert "the data could not be read" in result.stdout
+    assert "there is nothing at this path" in result.stdout
+    assert {row["name"] for row in rows_of(tmp_path / "issues.csv")} == {""}
+    refused = run("issues", tmp_path / "run", "--apply", tmp_path / "cleaned.csv")
+    assert refused.exit_code == 2
+    assert "--apply: the data cannot be copied" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["{own}"], "there is no run here"),
+        (["{own}/table-run", "--apply", "{own}/table.csv", "--overwrite"], "would write into the data"),
+        (["{own}/photos-run", "--apply", "{own}/photos/x.csv"], "would write into the data"),
+        (["{own}/table-run", "--apply", "x.npy"], "a copy of this table ends in .csv; got '.npy'"),
+        (["{own}/photos-run", "--apply", "x.npy"], "a label file ends in .csv; got '.npy'"),
+        (["{own}/table-run", "--apply", "taken.csv"], "there already; replace with --overwrite"),
+        (["{own}/table-run", "--out", "taken.csv"], "there already; replace with --overwrite"),
+        (["{own}/table-run", "--out", "nowhere/x.csv"], "there is no folder nowhere"),
+        (["{own}/table-run", "--out", "x.csv", "--apply", "x.csv"], "give two names"),
+    ],
+)
+def test_bad_input(own, run, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken.csv").write_text("mine")
+    before = (own / "table.csv").read_bytes()
+    result = run("issues", *[word.format(own=own) for word in words])
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.csv"]
+    assert (tmp_path / "taken.csv").read_text() == "mine"
+    assert (own / "table.csv").read_bytes() == before
+
+
+def test_a_run_that_has_not_ended_one_of_a_newer_version_and_a_biased_one(own, run, tmp_path):
+    shutil.copytree(own / "table-run", tmp_path / "run")
+    (tmp_path / "run" / "samples.csv").unlink()
+    assert f"reweigh train --resume {tmp_path / 'run'}" in run("issues", tmp_path / "run").stderr
+    recipe = tmp_path / "run" / "recipe.toml"
+    recipe.write_text(recipe.read_text().replace("[method]", "[method]\nfuture = 1"))
+    newer = run("issues", tmp_path / "run")
+    assert newer.exit_code == 2
+    assert "cmw-net has no option 'future'" in newer.stderr
+    assert "If a newer reweigh made this run, update to read it." in newer.stderr
+    assert run("train", "demo", "train.epochs=2", "method.name=erm", "--out", tmp_path / "demo").exit_code == 0
+    refused = run("issues", tmp_path / "demo", "--apply", tmp_path / "x.csv")
+    assert refused.exit_code == 2
+    assert "digits is a dataset known by name" in refused.stderr

@@ -1,0 +1,129 @@
+"""``reweigh train --data``: the recipe fits the data, is told, can be changed, and reproduces the run."""
+
+import json
+import tomllib
+
+import numpy as np
+import pytest
+
+from reweigh.cli.choices import choose
+from reweigh.cli.facts import Facts, look
+from reweigh.estimator.defaults import default_batch_size, default_epochs
+from reweigh.recipes.check import check
+from reweigh.recipes.overrides import put
+from reweigh.recipes.read import Contents
+
+
+def recipe_of(folder):
+    return tomllib.loads((folder / "recipe.toml").read_text())
+
+
+def test_a_table_gets_a_perceptron_and_cmw_net(own):
+    recipe = recipe_of(own / "table-run")
+    assert recipe["data"]["name"] == "files"
+    assert recipe["data"]["path"] == str(own / "table.csv")
+    assert recipe["data"]["label"] == "kind"
+    assert (recipe["model"]["name"], recipe["method"]["name"]) == ("mlp", "cmw-net")
+    assert recipe["train"]["batch_size"] == default_batch_size(96)
+    assert recipe["train"]["warmup_epochs"] == 1  # of the 12 that the user wanted
+    told = json.loads((own / "told.json").read_text())["table.csv"]
+    assert "96 samples of 7 features to train on, 2 classes" in told
+    assert "24 more are held out to judge by" in told
+    assert "method.name=cmw-net  # " in told
+    assert "train.epochs" not in told  # the user's own choice is no news
+
+
+def test_images_get_a_convolutional_net_and_soft_labels(own):
+    recipe = recipe_of(own / "photos-run")
+    assert (recipe["model"]["name"], recipe["method"]["name"]) == ("cnn", "cmw-net-sl")
+    assert recipe["data"]["augment"] == []  # a mirrored digit is none
+    assert "size" not in recipe["data"]
+
+
+def test_the_stored_recipe_reproduces_the_run(own, run, tmp_path):
+    result = run("train", own / "table-run", "--out", tmp_path / "again")
+    assert result.exit_code == 0, result.output
+    for name in ("recipe.toml", "samples.csv", "test.csv", "inputs.json"):
+        assert (tmp_path / "again" / name).read_text() == (own / "table-run" / name).read_text()
+
+
+def test_a_recipe_gives_everything_but_the_data(own, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("train", "demo", "--data", own / "arrays.npz", "train.epochs=2", "method.name=erm")
+    assert result.exit_code == 0, result.output
+    assert "Everything but the data is as in demo." in result.output
+    recipe = recipe_of(tmp_path / "runs" / "arrays-erm-seed0")
+    assert recipe["data"]["path"] == str(own / "arrays.npz")
+    assert recipe["data"]["bias"] == []
+    assert recipe["model"]["hidden"] == [256, 256]
+    assert recipe["optimizer"]["name"] == "sgd"
+
+
+def test_a_named_dataset_will_do(run, tmp_path):
+    result = run("train", "--data", "digits", "train.epochs=1", "method.name=erm", "model.name=mlp", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert recipe_of(tmp_path)["data"]["name"] == "digits"
+
+
+def test_large_images_of_many_sizes_are_resized_and_photos_augmented(tmp_path):
+    from PIL import Image
+
+    for kind in "ab":
+        (tmp_path / kind).mkdir()
+        for number in range(5):
+            pixels = np.random.default_rng(number).integers(0, 256, (100, 90 + number, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(tmp_path / kind / f"{number}.png")
+    facts = look({"name": "files", "path": str(tmp_path)})
+    assert facts is not None
+    assert (facts.samples, facts.held_out, facts.shape, facts.sizes, facts.size) == (8, 2, (3, 64, 64), 5, 64)
+    assert facts.photos
+    small = look({"name": "files", "path": str(tmp_path), "size": 16})
+    assert small is not None
+    assert (small.shape, small.size) == ((3, 16, 16), None)
+
+
+@pytest.mark.parametrize("samples", [2, 30, 5_000, 200_000])
+@pytest.mark.parametrize(
+    ("shape", "photos"), [((3, 32, 32), True), ((1, 8, 8), False), ((7,), False), ((3, 2, 2), True)]
+)
+def test_whatever_is_chosen_is_a_recipe(samples, shape, photos):
+    sizes = (samples // 2, samples - samples // 2)
+    values = {"data": {"name": "files", "path": "x"}}
+    for choice in choose(Facts(samples, None, shape, photos, sizes), {}):
+        for key, value in choice.values.items():
+            put(values, key.split("."), value)
+    recipe = check(Contents("x", json.loads(json.dumps(values)), []))
+    assert recipe.train["epochs"] == default_epochs(samples, recipe.train["batch_size"])
+    assert [part.name for part in recipe.data.parts["augment"]] == (
+        [] if not photos else ["pad-crop", "flip"] if shape[1] >= 8 else ["flip"]
+    )
+
+
+def test_a_long_tail_is_judged_as_one():
+    facts = Facts(110, None, (4,), False, (100, 10))
+    assert choose(facts, {})[0].values == {"scenario": "long-tail"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--data", "{own}/table.csv", "--label", "knd"], "Did you mean 'kind'?"),
+        (["--data", "{own}/table.csv"], "which column is the label?"),
+        (["--data", "{own}/nothing"], "is neither a path that exists nor the name of a dataset"),
+        (["--data", "{own}/photos", "--label", "kind"], "--label: got 'kind'; a folder has no columns"),
+        (["--label", "kind"], "--label and --labels belong to --data"),
+        (["--data", "{own}/table.csv", "--label", "kind", "train.epoch=3", "method.name=cmw"], "2 mistakes"),
+        (
+            ["--data", "{own}/table.csv", "--label", "kind", "data.test_fraction=2"],
+            "1 mistake\n  data.test_fraction: got 2",
+        ),
+        (["--data", "digits", "--resume", "x"], "--resume continues a run as it was begun"),
+    ],
+)
+def test_bad_input(own, run, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    result = run("train", *[word.format(own=own) for word in words])
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Chosen" not in result.stdout
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,120 @@
+"""``reweigh predict``: as the run itself predicted its test samples, and for data without labels."""
+
+import csv
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from reweigh.data.files import files
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize(("name", "data", "key"), [("table", "table.csv", "row"), ("photos", "photos", "name")])
+def test_predictions_are_those_of_the_run(own, run, tmp_path, name, data, key):
+    result = run("predict", own / f"{name}-run", own / data, "--out", tmp_path / "p.csv")
+    assert result.exit_code == 0, result.output
+    predicted = rows_of(tmp_path / "p.csv")
+    assert list(predicted[0]) == [key, "predicted", "probability"]
+    test = files(own, path=data, label="kind" if key == "row" else None).test
+    tested = rows_of(own / f"{name}-run" / "test.csv")
+    assert len(tested) == len(test)
+    for row, place in zip(tested, test.origin.tolist(), strict=True):
+        again = predicted[place]
+        assert again[key] == (str(place) if key == "row" else test.reading.names[place])
+        assert again["predicted"] == test.class_names[int(row["predicted"])]
+        assert float(again["probability"]) == pytest.approx(float(row["probability"]), abs=2e-6)
+
+
+def test_neither_the_label_column_nor_the_training_data_are_needed(own, run, tmp_path):
+    import pandas as pd
+
+    shutil.copytree(own / "table-run", tmp_path / "run")
+    recipe = tmp_path / "run" / "recipe.toml"
+    recipe.write_text(recipe.read_text().replace("table.csv", "gone.csv"))
+    frame = pd.read_csv(own / "table.csv", keep_default_na=False)
+    frame.drop(columns="kind").sample(frac=1, axis=1, random_state=0).to_csv(tmp_path / "new.csv", index=False)
+    assert run("predict", tmp_path / "run", tmp_path / "new.csv", "--out", tmp_path / "new-p.csv").exit_code == 0
+    assert run("predict", own / "table-run", own / "table.csv", "--out", tmp_path / "p.csv").exit_code == 0
+    assert (tmp_path / "new-p.csv").read_text() == (tmp_path / "p.csv").read_text()
+
+
+def test_a_run_of_an_early_version_reads_its_data_again(own, run, tmp_path):
+    shutil.copytree(own / "photos-run", tmp_path / "run")
+    (tmp_path / "run" / "inputs.json").unlink()
+    for folder, out in ((tmp_path / "run", "a.csv"), (own / "photos-run", "b.csv")):
+        assert run("predict", folder, own / "photos", "--out", tmp_path / out).exit_code == 0
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+
+
+def test_one_image_a_flat_folder_and_arrays(own, run, tmp_path):
+    from PIL import Image
+
+    files_there = sorted((own / "photos").rglob("0*.png"))
+    flat = tmp_path / "flat"
+    flat.mkdir()
+    for file in files_there:
+        shutil.copy(file, flat)
+    (flat / "notes.txt").write_text("no image")
+    assert run("predict", own / "photos-run", flat, "--out", tmp_path / "flat.csv").exit_code == 0
+    np.savez(tmp_path / "new.npz", X=np.stack([np.array(Image.open(flat / f.name)) for f in files_there]))
+    assert run("predict", own / "photos-run", tmp_path / "new.npz", "--out", tmp_path / "new.csv").exit_code == 0
+    by_name = {row["name"]: row["predicted"] for row in rows_of(tmp_path / "flat.csv")}
+    assert [by_name[file.name] for file in files_there] == [row["predicted"] for row in rows_of(tmp_path / "new.csv")]
+    one = run("predict", own / "photos-run", flat / files_there[0].name)
+    assert one.exit_code == 0
+    assert by_name[files_there[0].name] in one.stdout
+
+
+def test_some_are_shown(own, run):
+    result = run("predict", own / "table-run", own / "table.csv")
+    assert "120 samples, predicted with a probability of" in result.stdout
+    assert "All 120, as a table: --out predictions.csv" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["{own}/table-run", "{own}/photos"], "no table, but the model was trained on rows of a table"),
+        (["{own}/photos-run", "{own}/table.csv"], "a table, but the model was trained on images of 1 x 8 x 8"),
+        (["{own}/photos-run", "large.npz"], "images of 1 x 9 x 9, but the model was trained on images of 1 x 8 x 8"),
+        (["{own}/photos-run", "floats.npz"], "numbers that are no bytes, but the model was trained on bytes"),
+        (["{own}/photos-run", "{own}/photos/digit 0/broken.png"], "not a readable image"),
+        (["{own}/photos-run", "words.txt"], "not known by its name"),
+        (["{own}/photos-run", "empty"], "no readable image"),
+        (["{own}/photos-run", "gone"], "there is nothing at this path"),
+        (["{own}/table-run", "other.csv"], "no column 'town'.\n"),
+        (["{own}/table-run", "latin.csv"], "not in UTF-8"),
+        (["{own}/table-run", "{own}/table.csv", "--out", "nowhere/p.csv"], "there is no folder nowhere"),
+        (
+            ["{own}/table-run", "{own}/table.csv", "--out", "{own}/table.csv", "--overwrite"],
+            "would write into the data",
+        ),
+        (["{own}", "{own}/table.csv"], "there is no run here"),
+        (["unended", "{own}/table.csv"], "continue it with: reweigh train --resume unended"),
+        (["broken", "{own}/table.csv"], "not the weights of the model in the recipe"),
+        (["newer", "{own}/table.csv"], "not as this version of reweigh writes it (version:"),
+    ],
+)
+def test_bad_input(own, run, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    np.savez("large.npz", X=np.zeros((3, 9, 9), np.uint8))
+    np.savez("floats.npz", X=np.zeros((3, 1, 8, 8), np.float32))
+    (tmp_path / "words.txt").write_text("words")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "other.csv").write_text("id,age,note\n1,2,3\n")
+    (tmp_path / "latin.csv").write_bytes("id,age,town,note\n1,2,Köln,3\n".encode("latin-1"))
+    for name in ("unended", "broken", "newer"):
+        shutil.copytree(own / "table-run", name)
+    (tmp_path / "unended" / "model.safetensors").unlink()
+    shutil.copy(own / "photos-run" / "model.safetensors", "broken")
+    form = json.loads((tmp_path / "newer" / "inputs.json").read_text())
+    (tmp_path / "newer" / "inputs.json").write_text(json.dumps(form | {"version": 2}))
+    result = run("predict", *[word.format(own=own) for word in words])
+    assert result.exit_code == 2
+    assert message in result.stderr

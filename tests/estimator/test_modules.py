@@ -1,0 +1,67 @@
+"""Networks of the user's own, by name, and by default."""
+
+from copy import deepcopy
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from reweigh import ModelError
+from reweigh.models import MODELS
+
+
+class Own(nn.Module):
+    """A class that is called with the shape of a sample and the number of classes."""
+
+    def __init__(self, input_shape, num_classes):
+        super().__init__()
+        self.layer = nn.Linear(input_shape[0], num_classes)
+
+    def forward(self, inputs):
+        return self.layer(inputs)
+
+
+def factory(input_shape, num_classes):
+    return nn.Sequential(nn.Linear(input_shape[0], 8), nn.ReLU(), nn.Linear(8, num_classes))
+
+
+@pytest.mark.parametrize("module", [Own, factory, partial(MODELS["mlp"], hidden=(4,)), nn.Linear(6, 3), "mlp"])
+def test_any_module_trains(module, blobs, quick):
+    X, truth, _ = blobs
+    classifier = quick(module=module, epochs=15, learning_rate=0.1).fit(X, truth)
+    assert classifier.score(X, truth) > 0.9
+    assert classifier.module is module
+
+
+def test_an_instance_is_copied_with_its_weights(blobs, quick):
+    X, _, given = blobs
+    module = nn.Linear(6, 3)
+    before = deepcopy(module.state_dict())
+    classifier = quick("erm", module=module, learning_rate=1e-12).fit(X, given)
+    assert torch.equal(module.weight, before["weight"])
+    assert classifier.module_ is not module
+    assert torch.allclose(classifier.module_.weight, module.weight)
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        (nn.Linear(5, 3), r"model 'Linear' cannot take samples of shape \(6,\)"),
+        (nn.Linear(6, 2), r"gives \(2, 2\) for two samples; logits of shape \(2, 3\) are needed"),
+        (lambda shape, classes: "net", "gives a str; a torch.nn.Module is needed"),
+        (lambda: nn.Linear(6, 3), "cannot be built"),
+    ],
+)
+def test_a_module_that_does_not_fit_says_so(module, message, blobs, quick):
+    X, _, given = blobs
+    with pytest.raises(ModelError, match=message):
+        quick(module=module).fit(X, given)
+
+
+def test_random_layers_and_an_empty_first_layer_are_fine(blobs, quick):
+    X, _, given = blobs
+    module = nn.Sequential(nn.Sequential(), nn.Dropout(0.3), nn.Linear(6, 3))
+    first, second = (quick(module=module).fit(X, given).predict_proba(X) for _ in range(2))
+    assert np.array_equal(first, second)

@@ -1,0 +1,112 @@
+"""A file holds all of a trained classifier, and nothing that can run."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import save_file
+from scipy import sparse
+from torch import nn
+
+from reweigh import DataError, ModelError, RobustClassifier
+
+
+def assert_same(a, b, X):
+    assert np.array_equal(a.predict_proba(X), b.predict_proba(X))
+    assert a.classes_.dtype == b.classes_.dtype
+    for name in ("classes_", "sample_weight_", "pseudo_labels_"):
+        assert np.array_equal(getattr(a, name), getattr(b, name))
+    pd.testing.assert_frame_equal(a.label_issues_, b.label_issues_)
+    pd.testing.assert_frame_equal(a.history_, b.history_)
+    assert a.n_features_in_ == b.n_features_in_
+    if a.weighting_ is not None:
+        assert np.array_equal(a.weighting_([0.1, 3], 0), b.weighting_([0.1, 3], 0))
+
+
+@pytest.mark.parametrize(
+    "labels", [[0, 1, 2], ["a", "b", "c"], [True, False, False], [-1.0, 0.0, 5.0], np.array(["ä", "b", "c"], object)]
+)
+@pytest.mark.parametrize("method", ["cmw-net", "erm"])
+def test_all_comes_back(labels, method, blobs, quick, tmp_path):
+    X, _, given = blobs
+    classifier = quick(method, method_options={"every": 2} if method == "cmw-net" else None)
+    classifier.fit(X, np.asarray(labels)[given]).save(tmp_path / "model")
+    loaded = RobustClassifier.load(tmp_path / "model")
+    assert_same(classifier, loaded, X)
+    assert loaded.get_params() == classifier.get_params()
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_tables_sparse_matrices_and_images(quick, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    frame = pd.DataFrame({"n": rng.normal(size=60), "kind": rng.choice(["x", "y"], 60), "text": ["a b c", "b d"] * 30})
+    images = rng.integers(0, 255, (60, 3, 8, 8), dtype=np.uint8)
+    for X in (frame, sparse.random_array((60, 9), density=0.3, rng=rng, format="csr"), images):
+        classifier = quick(class_weight={0: 2.0, 1: 1.0}).fit(X, y)
+        classifier.save(tmp_path / "model.safetensors")
+        loaded = RobustClassifier.load(tmp_path / "model.safetensors")
+        assert_same(classifier, loaded, X)
+        assert loaded.class_weight == {0: 2.0, 1: 1.0}
+    assert getattr(loaded, "feature_names_in_", None) is None
+
+
+def test_names_of_columns_are_known_after_loading(quick, tmp_path):
+    frame = pd.DataFrame({"a": np.arange(20.0), "b": 1.0})
+    quick().fit(frame, np.arange(20) % 2).save(tmp_path / "model")
+    with pytest.raises(ValueError, match="feature names should match"):
+        RobustClassifier.load(tmp_path / "model").predict(frame.rename(columns={"a": "c"}))
+
+
+def test_a_module_of_ones_own_is_needed_again(blobs, quick, tmp_path):
+    X, _, given = blobs
+    classifier = quick(module=nn.Linear(6, 3)).fit(X, given)
+    classifier.save(tmp_path / "model")
+    with pytest.raises(
+        ModelError, match=r"trained with a module of its own \(Linear\); give it again: load\(path, module="
+    ):
+        RobustClassifier.load(tmp_path / "model")
+    module = nn.Linear(6, 3)
+    loaded = RobustClassifier.load(tmp_path / "model", module=module)
+    assert_same(classifier, loaded, X)
+    assert loaded.module is module
+    with pytest.raises(ModelError, match="its weights do not fit the module"):
+        RobustClassifier.load(tmp_path / "model", module=nn.Sequential(nn.Linear(6, 3)))
+
+
+def test_what_is_no_classifier_is_refused(tmp_path):
+    path = tmp_path / "file"
+    with pytest.raises(DataError, match="no classifier can be read there"):
+        RobustClassifier.load(path)
+    path.write_text("something else")
+    with pytest.raises(DataError, match="no classifier can be read there"):
+        RobustClassifier.load(path)
+    save_file({"weight": torch.zeros(2)}, path)
+    with pytest.raises(DataError, match="not a classifier that RobustClassifier saved"):
+        RobustClassifier.load(path)
+    save_file({}, path, {"kind": "reweigh classifier", "version": "99", "content": "{}"})
+    with pytest.raises(DataError, match="written by a newer reweigh"):
+        RobustClassifier.load(path)
+
+
+def test_labels_that_are_not_plain_are_not_saved(blobs, quick, tmp_path):
+    X, _, given = blobs
+    days = np.array(["2024-01-01", "2024-01-02", "2024-01-03"], dtype="datetime64[D]")[given]
+    classifier = quick().fit(X, given)
+    object.__setattr__(classifier._fitted, "classes", np.unique(days))
+    with pytest.raises(DataError, match="not saved, date cannot be stored"):
+        classifier.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_header_is_readable(blobs, quick, tmp_path):
+    from safetensors import safe_open
+
+    X, _, given = blobs
+    quick().fit(X, given).save(tmp_path / "model")
+    with safe_open(tmp_path / "model", "pt") as file:
+        content = json.loads(file.metadata()["content"])
+    assert content["params"]["method"] == "cmw-net"
+    assert content["architecture"][0] == "mlp"

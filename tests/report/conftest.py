@@ -1,0 +1,93 @@
+"""Real runs of two epochs, what they tell, and a browser."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from reweigh.recipes.check import check
+from reweigh.recipes.perform import begin
+from reweigh.recipes.read import read
+from reweigh.recipes.variants import for_method
+from reweigh.report.page import write_report
+from reweigh.report.read import read_account
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\"&'",
+    "</svg><img src=x onerror=alert(2)>",
+    "$a_b$",
+    "猫",
+    "no text \udcff",
+    *"6789",
+]
+
+
+def train(folder: Path, method: str, *changes: str) -> Path:
+    """A run of two epochs of the demo, the first without reweighting."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    short = ["train.epochs=2", "train.warmup_epochs=1", "model.hidden=[32]"]
+    begin(check(for_method(read("demo", [*short, *changes]), method)), folder)
+    torch.set_num_threads(threads)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory) -> dict[str, Path]:
+    """Run folders by method; not to be changed."""
+    folder = tmp_path_factory.mktemp("runs")
+    return {method: train(folder / method, method) for method in ("cmw-net", "erm")}
+
+
+@pytest.fixture
+def run(trained, tmp_path) -> Path:
+    """A run folder that may be changed."""
+    return Path(shutil.copytree(trained["cmw-net"], tmp_path / "run"))
+
+
+@pytest.fixture(scope="session")
+def hostile(trained, tmp_path_factory) -> Path:
+    """A run whose classes have names that should not be taken for HTML, nor for a formula."""
+    path = Path(shutil.copytree(trained["cmw-net"], tmp_path_factory.mktemp("hostile") / "<i>run"))
+    classes = json.loads((path / "classes.json").read_text())
+    (path / "classes.json").write_text(json.dumps({**classes, "names": HOSTILE}))
+    return path
+
+
+@pytest.fixture(scope="session")
+def page(hostile, trained, tmp_path_factory) -> Path:
+    """The page of two runs, one of them with hostile names."""
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write_report([hostile, trained["erm"]], path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def account(trained):
+    """What the cmw-net run tells."""
+    return read_account(trained["cmw-net"], "the run")
+
+
+@pytest.fixture(scope="session")
+def plain(trained):
+    """What the erm run tells."""
+    return read_account(trained["erm"], "plain")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Debian's Chromium, or the one that $CHROMIUM names; without it the tests are skipped, but not in CI."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if path is None and not os.environ.get("CI"):
+        pytest.skip("no chromium; install it (Debian: apt-get install chromium) or set CHROMIUM to its path")
+    assert path, "no chromium to test the page in; .ci/run installs it"
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()

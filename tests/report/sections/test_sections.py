@@ -1,0 +1,164 @@
+"""Each section says the right numbers, and says so where it has none."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reweigh.report.families import Family
+from reweigh.report.figures.matrix import counts
+from reweigh.report.sections import SECTIONS
+from reweigh.report.sections.classes import class_accuracy
+from reweigh.report.sections.confusion import most_confused
+from reweigh.report.sections.weighting import described, tendency
+from reweigh.report.sections.weights import lower_share
+from reweigh.weighting import Origin
+
+DRAW = np.random.default_rng(0)
+BARE = {"samples": None, "tested": None, "net": None, "dataset": None, "history": [], "status": "running"}
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_section_of_a_full_and_of_a_bare_run(name, account, plain):
+    section = SECTIONS[name]([account, plain, replace(account, **BARE)])
+    assert section.title
+    assert section.lead
+    assert section.together or len(section.panels) == 3
+    for panel in section.panels:
+        assert panel.words or panel.plots or panel.cards or panel.code
+        for plot in panel.plots:
+            assert sum(letter.isdigit() for letter in plot.alternative) >= 4, "an alternative tells numbers"
+
+
+@pytest.mark.parametrize("column", ["suggested", "quality", "issue", "weight", "family", "loss", "true"])
+def test_a_run_without_a_column(column, account):
+    for name in ("weighting", "weights", "losses", "confusion", "gallery", "issues"):
+        SECTIONS[name]([replace(account, samples=replace(account.samples, **{column: None}))])
+
+
+def test_lower_share_against_a_loop():
+    wrong, right = DRAW.integers(0, 9, 30), DRAW.integers(0, 9, 40)
+    slow = np.mean([(w < r) + 0.5 * (w == r) for w in wrong for r in right])
+    assert lower_share(wrong, right) == pytest.approx(slow)
+
+
+def test_class_accuracy_against_a_loop():
+    labels, predicted = DRAW.integers(-1, 4, 200), DRAW.integers(0, 4, 200)
+    slow = [np.mean(predicted[labels == label] == label) if (labels == label).any() else np.nan for label in range(4)]
+    np.testing.assert_allclose(class_accuracy(labels, predicted, 4), slow)
+    assert np.isnan(class_accuracy(labels, predicted, 5)[4])
+
+
+def test_the_largest_confusions_in_words(account):
+    matrix = np.array([[5, 2, 0], [0, 9, 0], [7, 0, 1]])
+    assert most_confused(matrix, ["a", "b", "c"], "is taken for") == (
+        "“c” is taken for “a” (7 of 8), “a” is taken for “b” (2 of 7)"
+    )
+    assert most_confused(np.eye(3, dtype=int), ["a", "b", "c"], "is") == ""
+    words = SECTIONS["confusion"]([account]).panels[0].words[1]
+    given, suggested = account.samples.given, account.samples.suggested
+    changed = counts(given, suggested, 10)
+    np.fill_diagonal(changed, 0)
+    assert f"({changed.max():,} of " in words
+
+
+def test_a_matrix_too_large_to_read_is_told_in_words(account):
+    many = replace(account.classes, names=tuple(map(str, range(500))), sizes=(), families=())
+    panel = SECTIONS["confusion"]([replace(account, classes=many)]).panels[0]
+    assert not panel.plots
+    assert panel.words[-1] == "A matrix of 500 classes would be too large to read."
+
+
+def test_what_a_curve_does():
+    assert tendency(np.array([0.5, 0.1])) == "the weight falls with the loss"
+    assert tendency(np.array([0.5, 0.9])) == "the weight rises with the loss"
+    assert "nearly the same" in tendency(np.array([0.5, 0.51]))
+
+
+def test_families_of_the_run_or_of_where_the_function_was_learned(account):
+    assert [family.name for family in described(account)] == ["small classes", "medium classes", "large classes"]
+    elsewhere = replace(
+        account,
+        classes=replace(account.classes, families=()),
+        origin=Origin((10.0, 20.0, 3000.0), learned_on="other data"),
+    )
+    assert described(elsewhere)[2] == Family("large classes", "classes of about 3,000 samples in other data")
+
+
+def test_the_table_of_issues(account):
+    panel = SECTIONS["issues"]([account]).panels[0]
+    assert panel.table is not None
+    names = [column.name for column in panel.table.columns]
+    assert names == ["sample", "given", "suggested", "true", "quality", "weight", "family"]
+    found = int(account.samples.issue.sum())
+    assert len(panel.table.rows) == min(found, 500)
+    assert f"{found:,} of 1,257" in panel.words[0]
+    quality = [float(row[4]) for row in panel.table.rows]
+    assert quality == sorted(quality)
+    hits = account.samples.wrong[account.samples.issue].mean()
+    assert f"{100 * hits:.1f}\u00a0% of these are wrong indeed" in panel.words[1]
+    assert panel.commands[0][1] == f"reweigh issues {account.path} --out issues.csv"
+
+
+def test_more_issues_than_a_page_should_hold(account):
+    everything = replace(account.samples, issue=np.ones(len(account.samples), bool))
+    crowded = replace(account, samples=everything)
+    panel = SECTIONS["issues"]([crowded]).panels[0]
+    assert panel.table is not None
+    assert len(panel.table.rows) == 500
+    assert "757 more are in samples.csv" in " ".join(panel.words)
+    assert len(SECTIONS["gallery"]([crowded]).panels[0].cards) == 50
+    assert len(SECTIONS["gallery"]([crowded] * 8).panels[0].cards) == 25
+
+
+def test_no_issue_at_all(account):
+    clean = replace(account, samples=replace(account.samples, issue=np.zeros(len(account.samples), bool)))
+    assert SECTIONS["issues"]([clean]).panels[0].words == ["None of the 1,257 training labels looks wrong."]
+    assert SECTIONS["gallery"]([clean]).panels[0].words == ["No label looks wrong."]
+
+
+def test_the_gallery_with_and_without_its_data(account):
+    with_images = SECTIONS["gallery"]([account]).panels[0]
+    assert with_images.cards
+    assert all(card.image for card in with_images.cards)
+    lost = replace(account, dataset=None, no_data="the folder is gone")
+    without = SECTIONS["gallery"]([lost]).panels[0]
+    assert without.words == ["Without the samples themselves: the folder is gone."]
+    assert [card._replace(image="") for card in with_images.cards] == list(without.cards)
+
+
+def test_the_cost_beside_plain_training(account, plain):
+    table = SECTIONS["cost"]([account, plain]).together
+    assert table is not None
+    times = account.seconds / plain.seconds
+    assert [row[-1] for row in table.rows] == [f"{times:.2f} times", "1.00 times"]
+    alone = SECTIONS["cost"]([account]).together
+    assert alone is not None
+    assert [column.name for column in alone.columns] == ["run", "method", "epochs", "in all", "an epoch"]
+
+
+def test_curves_and_a_number_that_is_not_finite(account):
+    panel = SECTIONS["history"]([account]).panels[0]
+    captions = [plot.caption for plot in panel.plots]
+    assert captions == ["Loss", "Test accuracy, %", "Mean weight of a sample", "Gradient norm"]
+    assert not panel.words
+    broken = replace(account, history=[account.history[0], {**account.history[1], "train_loss": math.nan}])
+    assert "first in epoch 2" in SECTIONS["history"]([broken]).panels[0].words[0]
+
+
+def test_the_hardest_and_the_easiest_class(account):
+    samples = account.samples
+    means = [samples.loss[samples.given == label].mean() for label in range(10)]
+    assert SECTIONS["losses"]([account]).panels[0].words == [
+        f"Hardest is “{np.argmax(means)}” with a mean loss of {max(means):.2f}, "
+        f"easiest “{np.argmin(means)}” with {min(means):.2f}."
+    ]
+
+
+def test_losses_of_many_classes_are_those_of_the_hardest(account):
+    many = replace(account.classes, names=tuple(f"class {n}" for n in range(40)), sizes=(), families=())
+    samples = replace(account.samples, given=np.arange(len(account.samples)) % 40)
+    panel = SECTIONS["losses"]([replace(account, classes=many, samples=samples)]).panels[0]
+    assert panel.words[1] == "Drawn are the 12 of 40 classes with the highest mean loss."
+    assert panel.plots[0].alternative.count(" and ") == 12 + 1

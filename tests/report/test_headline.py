@@ -1,0 +1,54 @@
+"""The first sentences are right, whatever state the run is in."""
+
+import math
+from dataclasses import replace
+
+from reweigh.report.headline import about, comparison, headline, key_numbers
+
+
+def test_headline(account):
+    reached = account.history[-1]["test_accuracy"]
+    found = int(account.samples.issue.sum())
+    assert headline(account).replace("\u00a0", " ") == (
+        f"cmw-net reached {100 * reached:.1f} % on the test after the last epoch; "
+        f"{found:,} of 1,257 training labels look wrong ({100 * found / 1257:.1f} %)."
+    )
+
+
+def test_data_bias_and_time(account):
+    text = " ".join(about(account)).replace("\u00a0", " ")
+    wrong = int((account.samples.given != account.samples.true).sum())
+    for words in [
+        "digits, asymmetric (rate=0.4, map=digits)",
+        "1,257 training samples in 10 classes of 65 to 188, and 540 test samples",
+        f"{wrong} training labels ({100 * wrong / 1257:.1f} %) are wrong",
+        "2 epochs took",
+    ]:
+        assert words in text
+    assert "not finished" not in text
+
+
+def test_a_run_that_is_not_finished_or_broken_or_untested(account):
+    stopped = replace(account, status="interrupted", epochs=40)
+    assert "after epoch 2 of 40" in headline(stopped)
+    assert "not finished (interrupted, 2 of 40 epochs)" in " ".join(about(stopped))
+    assert "has not finished an epoch yet" in headline(replace(account, history=[]))
+    lost = replace(account, history=[{**account.history[0], "test_accuracy": math.nan}])
+    assert "no valid test number" in headline(lost)
+    untested = replace(account, history=[{"epoch": 1, "seconds": 1.0}], samples=None)
+    assert headline(untested) == "cmw-net was trained without a test."
+    assert untested.best == {}
+
+
+def test_comparison(account, plain):
+    table = comparison([account, plain, replace(plain, history=[], samples=None)])
+    names = [column.name for column in table.columns]
+    best = max(line["test_accuracy"] for line in account.history)
+    assert table.rows[0][names.index("accuracy, best epoch")] == f"{100 * best:.1f}\u00a0%"
+    assert table.rows[2][2:] == ["\N{EN DASH}"] * (len(names) - 2)
+    assert {len(row) for row in table.rows} == {len(names)}
+
+
+def test_key_numbers(account):
+    assert dict(key_numbers(account))["training samples"] == "1,257"
+    assert len(key_numbers(replace(account, history=[], samples=None))) == 1
