@@ -76,7 +76,7 @@ def as_texts(images: NDArray[np.uint8]) -> Any:
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.preprocessing import OneHotEncoder
 
-    words = OneHotEncoder(dtype=np.float32).fit_transform(images.reshape(len(images), -1))
+    words: Any = OneHotEncoder().fit_transform(images.reshape(len(images), -1))
     return TfidfTransformer().fit_transform(words).astype(np.float32)
 
 
@@ -102,12 +102,12 @@ def by_reweigh(of: Case) -> Found:
 
 def by_cleanlab(of: Case, epochs: int) -> Found:
     """Cross-validation of the plain estimator, then cleanlab's default ranking."""
-    from cleanlab.rank import get_label_quality_scores
+    from cleanlab.rank import get_label_quality_scores  # pyright: ignore[reportMissingImports]
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
     plain = estimator(of, "erm", epochs)
-    probabilities = cross_val_predict(plain, of.inputs, of.given, cv=folds, method="predict_proba")
+    probabilities: Any = cross_val_predict(plain, of.inputs, of.given, cv=folds, method="predict_proba")
     quality = get_label_quality_scores(of.given, probabilities)
     cost = FOLDS * steps(len(of.given) * (FOLDS - 1) // FOLDS, epochs)
     return Found(-np.asarray(quality), probabilities.argmax(1), cost)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from reweigh.report.figures.style import LIGHT
 from reweigh.report.words import UNKNOWN
 
 SORTED = "#issues .panel:first-child table"
@@ -154,7 +155,8 @@ def test_runs_stand_side_by_side_where_there_is_room(visit):
 def test_print_shows_every_row_in_light(visit):
     page = visit(color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
-    assert page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--ink')") == "#1c2127"
+    for name, light in {"--ink": LIGHT["ink"], "--paper": "#ffffff"}.items():
+        assert page.evaluate(f"getComputedStyle(document.documentElement).getPropertyValue('{name}')") == light
     clipped = page.eval_on_selector_all(".scroll", "all => all.filter(one => one.scrollHeight > one.clientHeight + 2)")
     assert clipped == []
     assert not page.locator("nav").is_visible()
