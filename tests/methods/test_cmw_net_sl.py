@@ -145,6 +145,17 @@ def test_soft_labels_begin_when_the_average_has_settled(monkeypatch: pytest.Monk
     assert begun(0.0, [0, 200], warm_up=1) == [False, True]
 
 
+def test_it_is_too_late_for_soft_labels_once_the_learning_rate_has_fallen() -> None:
+    for rates, begins in (([0.1, 0.05], True), ([0.1, 0.049], False), ([0.01, 0.1], True), ([0.1, 0.04, 0.04], False)):
+        setup = _setup()
+        method = METHODS["cmw-net-sl"](setup, settled=0.5)
+        assert isinstance(method, CMWNetSL)
+        for epoch, rate in enumerate(rates):
+            setup.optimizer.param_groups[0]["lr"] = rate
+            method.start_epoch(epoch, warm_up=False)  # without a step between, every prediction stays
+        assert method._soft == begins
+
+
 def test_until_then_it_is_cmw_net() -> None:
     models = []
     for name, options in (("cmw-net-sl", {"settled": 1.0}), ("cmw-net", {})):

@@ -35,7 +35,8 @@ class CMWNetSL(CMWNet):
             predictions of the settled average, or from the given labels where soft labels begin at once.
         mixup: strength of mixing training samples in pairs; 0 mixes none. Paper: gamma.
         settled: soft labels begin with the first epoch, after the warm-up, before which this share of the predictions
-            of the average for the training samples stayed the same as an epoch before. 0 begins at once, as the paper.
+            of the average for the training samples stayed the same as an epoch before. They do not begin any more once
+            the learning rate has fallen below half: then nothing moves, settled or not. 0 begins at once, as the paper.
         judged: which model is judged and saved, the average or the one that is trained.
     """
 
@@ -60,6 +61,7 @@ class CMWNetSL(CMWNet):
         self._mixup = mixup
         self._settled = settled
         self._predicted_before: Tensor | None = None
+        self._highest_lr = 0.0
         self._soft = False
         self._judged = judged
 
@@ -70,7 +72,10 @@ class CMWNetSL(CMWNet):
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
         self._average.decay = self._average_schedule.get(epoch, self._average.decay)
-        if not self._soft and self._has_settled() and not warm_up:
+        lr = self._setup.optimizer.param_groups[0]["lr"]
+        self._highest_lr = max(lr, self._highest_lr)
+        early = self._settled == 0 or lr >= self._highest_lr / 2
+        if not self._soft and early and self._has_settled() and not warm_up:
             self._begin_soft_labels()
 
     def _has_settled(self) -> bool:
@@ -126,6 +131,7 @@ class CMWNetSL(CMWNet):
             **super().state_dict(),
             "predictions": self._predictions.state_dict(),
             "predicted_before": self._predicted_before,
+            "highest_lr": self._highest_lr,
             "soft": self._soft,
         }
 
@@ -134,4 +140,4 @@ class CMWNetSL(CMWNet):
         self._predictions.load_state_dict(state["predictions"])
         if state["soft"]:
             self._begin_soft_labels()
-        self._predicted_before = state["predicted_before"]
+        self._predicted_before, self._highest_lr = state["predicted_before"], state["highest_lr"]
