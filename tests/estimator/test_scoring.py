@@ -52,8 +52,9 @@ def test_no_sample_is_judged_by_a_model_that_saw_it():
 
 def test_out_of_fold_finds_what_a_net_memorizes(quick):
     rng = np.random.default_rng(0)
+    truth = np.arange(100) % 2
     X = rng.normal(size=(100, 150)).astype(np.float32)
-    truth = (X[:, :5].sum(1) > 0).astype(int)
+    X[:, :20] += 1.5 * (2 * truth[:, None] - 1)
     wrong = rng.random(100) < 0.2
     given = np.where(wrong, 1 - truth, truth)
     options = {"epochs": 15, "batch_size": 20}
@@ -64,7 +65,7 @@ def test_out_of_fold_finds_what_a_net_memorizes(quick):
         for scoring in ("in-training", "out-of-fold")
     }
     gap = {scoring: np.mean(each[~wrong]) - np.mean(each[wrong]) for scoring, each in quality.items()}
-    assert gap["out-of-fold"] > 0
+    assert gap["out-of-fold"] > 0.3
 
 
 def test_auto_holds_samples_out_where_a_net_memorizes_at_once(caplog):
