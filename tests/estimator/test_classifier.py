@@ -138,7 +138,7 @@ def test_soft_labels_are_learned_as_they_are(quick):
 
 def test_trusted_samples_teach_the_weights(blobs, quick):
     X, truth, given = blobs
-    options = {"epochs": 6, "method_options": {"every": 1, "meta_lr": 0.01}}
+    options = {"epochs": 5, "method_options": {"every": 2, "meta_lr": 0.02}}
     right = quick(**options).fit(X, given, X_trusted=X[:60], y_trusted=truth[:60])
     wrong = quick(**options).fit(X, given, X_trusted=X[:60], y_trusted=(truth[:60] + 1) % 3)
     trust = [fitted.sample_weight_[given == truth].mean() for fitted in (right, wrong)]

@@ -57,8 +57,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         classes_: the labels, sorted.
         module_: the trained network.
         history_: DataFrame, a line an epoch.
-        sample_weight_: shape (N,), the weight that was learned for each training sample, without the user's own factor;
-            one for a sample that was never weighed.
+        sample_weight_: shape (N,), the weight of each training sample, the mean along training, without the user's own
+            factor; one for a sample that was never weighed.
         pseudo_labels_: shape (N,), the label that training suggests for each sample.
         weighting_: the learned function, ``weighting_(losses, family)``; None for a method without.
         scoring_: which scoring was used.
@@ -162,7 +162,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if self._issues is None:
             it = self._fitted
-            self._issues = label_issues(it.given, it.predictions, it.weights, it.family, it.classes.tolist())
+            learned = None if it.family is None else it.weights  # those of self-paced learning, say, mean other things
+            self._issues = label_issues(it.given, it.predictions, learned, it.family, it.classes.tolist())
         return self._issues
 
     def plot_weighting(self, ax: "Axes | None" = None) -> "Axes":
@@ -177,8 +178,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if self.weighting_ is None:
             raise RecipeError(f"method {self.method!r} learns no weighting function; 'cmw-net' does")
-        losses = self._fitted.losses()
-        highest = max(float(losses.quantile(0.99)), math.log(len(self.classes_)))
+        highest = max(float(np.quantile(self._fitted.losses, 0.99)), math.log(len(self.classes_)))
         return self.weighting_.plot(highest, self.classes_.tolist(), ax)
 
     def save(self, path: str | Path) -> None:

@@ -9,10 +9,11 @@ from torch import Tensor, nn
 
 from reweigh.data import Dataset, Inputs
 from reweigh.estimator.features import Features
-from reweigh.estimator.scoring import in_training, out_of_fold, probabilities
+from reweigh.estimator.scoring import out_of_fold, probabilities
 from reweigh.estimator.targets import Targets
 from reweigh.estimator.trainer import Trainer
 from reweigh.estimator.weighting import Weighting, weighting_of
+from reweigh.pseudo_labels import Predictions
 from reweigh.training import Observer
 
 
@@ -28,9 +29,9 @@ class Fitted:
         scoring: where ``predictions`` come from.
         given: shape (N,), the class of each training sample by its given label.
         suggested: shape (N,), the class that training suggests.
-        weights: shape (N,), as learned, mean along training; NaN for a sample that was never weighed, None if the
-            method learns none.
-        predictions: shape (N, num_classes), what was predicted for each training sample.
+        weights: shape (N,), mean along training; NaN for a sample never weighed, None if the method weighs none.
+        losses: shape (N,), of the given labels as the network sees them in the end.
+        predictions: what was predicted for each training sample, by index.
         history: a line an epoch.
     """
 
@@ -42,7 +43,8 @@ class Fitted:
     given: Tensor
     suggested: Tensor
     weights: Tensor | None
-    predictions: Tensor
+    losses: Tensor
+    predictions: Predictions
     history: list[dict[str, Any]]
 
     @property
@@ -55,10 +57,6 @@ class Fitted:
         unknown = Targets(torch.zeros(len(inputs), dtype=torch.int64), self.classes)
         device = next((param.device for param in self.module.parameters()), torch.device("cpu"))
         return probabilities(self.module, dataset(self.features, inputs, unknown), device)
-
-    def losses(self) -> Tensor:
-        """-log of the probability predicted for each given label, shape (N,)."""
-        return -self.predictions.gather(1, self.given[:, None]).squeeze(1).clamp_min(1e-12).log()
 
 
 def dataset(features: Features, inputs: Inputs, targets: Targets, weights: Tensor | None = None) -> Dataset:
@@ -87,10 +85,9 @@ def train(
         scoring: "in-training" or "out-of-fold".
     """
     trained = trainer.train(train_set, observer)
-    method = trained.method
-    predictions = in_training(trained)
+    method, recall = trained.method, trained.recall
     if scoring == "out-of-fold":
-        predictions = out_of_fold(trainer, train_set, predictions)
+        out_of_fold(trainer, train_set, recall.predictions)
     pseudo_labels = getattr(method, "pseudo_labels", None)
     return Fitted(
         features=features,
@@ -99,8 +96,9 @@ def train(
         weighting=weighting_of(method.weighting(), train_set.class_sizes),
         scoring=scoring,
         given=train_set.labels,
-        suggested=predictions.argmax(1) if pseudo_labels is None else pseudo_labels(),
-        weights=trained.recall.weights if method.weighting() is not None else None,
-        predictions=predictions,
+        suggested=recall.predictions.labels() if pseudo_labels is None else pseudo_labels(),
+        weights=recall.weights,
+        losses=recall.losses,
+        predictions=recall.predictions,
         history=trained.history,
     )

@@ -12,9 +12,10 @@ from reweigh.estimator.features import Features
 from reweigh.estimator.fitted import Fitted
 from reweigh.estimator.weighting import Weighting
 from reweigh.families import Families
+from reweigh.pseudo_labels import Predictions, predictions
 from reweigh.weighting import ClassAwareNet
 
-SAMPLES = ("given", "suggested", "predictions")  # a row a training sample
+SAMPLES = ("given", "suggested", "losses")  # a row a training sample
 
 
 def pack(found: Fitted) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -36,6 +37,7 @@ def pack(found: Fitted) -> tuple[dict[str, Any], dict[str, Tensor]]:
     tensors: dict[str, Tensor] = {f"samples.{name}": getattr(found, name) for name in SAMPLES}
     if found.weights is not None:
         tensors["samples.weights"] = found.weights
+    tensors |= {f"predictions.{name}": value for name, value in found.predictions.state_dict().items()}
     if features.scale is not None:
         tensors |= {"scale.mean": features.scale.mean, "scale.std": features.scale.std}
     if weighting is not None:
@@ -61,15 +63,26 @@ def unpack(content: dict[str, Any], tensors: dict[str, Tensor], module: nn.Modul
         scoring=content["scoring"],
         history=content["history"],
         weights=tensors.get("samples.weights"),
+        predictions=_predictions(tensors, len(values)),
         **{name: tensors[f"samples.{name}"] for name in SAMPLES},
     )
+
+
+def under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names begin with ``prefix``, without it."""
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def _predictions(tensors: dict[str, Tensor], num_classes: int) -> Predictions:
+    store = predictions(tensors["samples.given"], num_classes, 0.0)
+    store.load_state_dict(under("predictions.", tensors))
+    return store
 
 
 def _weighting(families: dict[str, Any] | None, tensors: dict[str, Tensor]) -> Weighting | None:
     if families is None:
         return None
-    prefix = "weighting."
-    state = {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+    state = under("weighting.", tensors)
     net = ClassAwareNet(len(state["heads.bias"]), hidden=len(state["hidden.bias"]))
     net.load_state_dict(state)
     centers = torch.tensor(families["centers"], dtype=torch.float64)

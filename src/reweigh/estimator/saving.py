@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from reweigh.errors import DataError, ModelError, RecipeError
 from reweigh.estimator.fitted import Fitted
 from reweigh.estimator.modules import Architecture, builder, name_of
-from reweigh.estimator.packing import pack, unpack
+from reweigh.estimator.packing import pack, under, unpack
 from reweigh.files import write_whole
 from reweigh.recipes.assemble import find_device
 from reweigh.training.checkpoint import plain_tensor
@@ -88,9 +88,8 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
 
 def _filled(module: nn.Module, tensors: dict[str, Tensor], path: str | Path) -> nn.Module:
-    own = {name.removeprefix("module."): value for name, value in tensors.items() if name.startswith("module.")}
     try:
-        module.load_state_dict(own)
+        module.load_state_dict(under("module.", tensors))
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
         raise ModelError(

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from reweigh.data import Dataset
-from reweigh.estimator.trainer import Trained, Trainer, at_once
-from reweigh.training import predict
+from reweigh.estimator.trainer import Trainer, at_once
+from reweigh.pseudo_labels import Predictions
+from reweigh.training.evaluation import logits
 from reweigh.training.randomness import seeded
 
 logger = logging.getLogger(__name__)
@@ -40,30 +41,20 @@ def choose_scoring(shape: tuple[int, ...], sparse: bool, samples: int) -> Scorin
     return "in-training"
 
 
-def in_training(trained: Trained) -> Tensor:
-    """What was predicted for each training sample, averaged along training; shape (N, num_classes)."""
-    return trained.recall.predictions[torch.arange(len(trained.recall.losses))]
+def out_of_fold(trainer: Trainer, train_set: Dataset, predictions: Predictions) -> None:
+    """Put in the place of ``predictions`` what models predict that were trained without the sample.
 
-
-def out_of_fold(trainer: Trainer, train_set: Dataset, predictions: Tensor) -> Tensor:
-    """What models predict that were trained without the sample; each of five leaves out a fifth of every class.
-
-    A class of a single sample is always trained on: its prediction stays.
-
-    Args:
-        predictions: shape (N, num_classes), for samples that are never left out.
+    Each of five leaves out a fifth of every class. A class of a single sample is always trained on: its prediction
+    stays.
     """
     fold = folds(train_set.labels, trainer.seed)
-    judged = predictions.clone()
     for number in range(FOLDS):
         out = (fold == number).nonzero().flatten()
         if len(out) == 0:
             continue
         logger.info("out-of-fold predictions: training %d of %d", number + 1, FOLDS)
-        rest = (fold != number).nonzero().flatten()
-        trained = trainer.train(train_set.subset(rest))
-        judged[out] = probabilities(trained.method.model, train_set.subset(out), trainer.device)
-    return judged
+        trained = trainer.train(train_set.subset((fold != number).nonzero().flatten()))
+        predictions.restart(out, probabilities(trained.method.model, train_set.subset(out), trainer.device))
 
 
 def folds(labels: Tensor, seed: int) -> Tensor:
@@ -77,8 +68,8 @@ def folds(labels: Tensor, seed: int) -> Tensor:
 
 
 def probabilities(model: torch.nn.Module, samples: Dataset, device: torch.device) -> Tensor:
-    """The probability of each class, shape (N, num_classes) float32; wide samples are taken few at a time."""
+    """The probability of each class, shape (N, num_classes) float32."""
     rows = torch.empty(len(samples), samples.num_classes)
-    for index in torch.arange(len(samples)).split(at_once(samples)):
-        rows[index] = predict(model, samples.subset(index), device=device).double().softmax(1).float()
+    for index, outputs in logits(model, samples, at_once(samples), device):
+        rows[index] = outputs.double().softmax(1).float()
     return rows

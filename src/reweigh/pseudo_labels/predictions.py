@@ -3,7 +3,6 @@
 from typing import Any, Protocol
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.errors import DataError
@@ -61,7 +60,7 @@ class DensePredictions:
     """
 
     def __init__(self, labels: Tensor, num_classes: int, momentum: float):
-        self._rows = F.one_hot(labels, num_classes).float()
+        self._rows = torch.zeros(len(labels), num_classes).scatter_(1, labels[:, None], 1.0)
         self.momentum = momentum
 
     def update(self, index: Tensor, probabilities: Tensor) -> Tensor:
