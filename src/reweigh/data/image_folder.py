@@ -76,7 +76,7 @@ def read_image_folder(
 
     reading = Reading(
         names=tuple(str(image.path.relative_to(root)) for image in found),
-        skipped=tuple(f"{path.relative_to(root)}: {why}" for path, (_, why) in skipped.items()),
+        skipped=tuple(f"{path.relative_to(root)}: {why}" for path, (_, why) in sorted(skipped.items())),
     )
     if skipped:
         log.warning(
@@ -112,7 +112,7 @@ def class_mistakes(names: Sequence[str], found: Sequence[Image], skipped: Skippe
     mistakes = []
     for label, name in enumerate(names):
         if label not in filled:
-            broken = [f"{path.name}: {why}" for path, (its, why) in skipped.items() if its == label]
+            broken = [f"{path.name}: {why}" for path, (its, why) in sorted(skipped.items()) if its == label]
             content = (
                 f"none of its {len(broken)} files is a readable image ({listed(broken)})" if broken else "it is empty"
             )
