@@ -13,8 +13,9 @@ truth (``cleanlab-best``). Prints a table and which bars are reached; the exit c
 import argparse
 import json
 import sys
-from collections.abc import Callable
-from math import ceil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from reweigh import RobustClassifier
 from reweigh.files import write_whole
@@ -82,22 +84,30 @@ def as_texts(images: NDArray[np.uint8]) -> Any:
 
 def estimator(of: Case, method: str, epochs: int) -> RobustClassifier:
     """The same for both tools, but for the method."""
-    return RobustClassifier(method, module=of.module, epochs=epochs, batch_size=BATCH, random_state=SEED)
+    scoring = "in-training" if method == "erm" else "auto"  # cleanlab scores by itself
+    return RobustClassifier(
+        method, module=of.module, epochs=epochs, batch_size=BATCH, random_state=SEED, scoring=scoring
+    )
 
 
-def steps(samples: int, epochs: int) -> int:
-    """Training steps of one fit."""
-    return epochs * ceil(samples / BATCH)
+@contextmanager
+def counted() -> Iterator[Counter[str]]:
+    """The steps of every optimizer, by its class; networks are trained with AdamW."""
+    steps: Counter[str] = Counter()
+    handle = register_optimizer_step_post_hook(lambda optimizer, *_: steps.update([type(optimizer).__name__]))
+    try:
+        yield steps
+    finally:
+        handle.remove()
 
 
 def by_reweigh(of: Case) -> Found:
-    """One fit; where a net memorizes at once, that and five more."""
-    fitted = estimator(of, "cmw-net-sl", EPOCHS).fit(of.inputs, of.given)
+    """One fit; where a net memorizes at once, it trains held-out models besides."""
+    with counted() as steps:
+        fitted = estimator(of, "cmw-net-sl", EPOCHS).fit(of.inputs, of.given)
     issues = fitted.label_issues_.sort_values("index")
-    cost = steps(len(of.given), EPOCHS)
-    if fitted.scoring_ == "out-of-fold":
-        cost += FOLDS * steps(len(of.given) * (FOLDS - 1) // FOLDS, EPOCHS)
-    return Found(-issues["label_quality"].to_numpy(), issues["suggested_label"].to_numpy().astype(np.int64), cost)
+    suggested = issues["suggested_label"].to_numpy().astype(np.int64)
+    return Found(-issues["label_quality"].to_numpy(), suggested, steps["AdamW"])
 
 
 def by_cleanlab(of: Case, epochs: int) -> Found:
@@ -107,10 +117,10 @@ def by_cleanlab(of: Case, epochs: int) -> Found:
 
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
     plain = estimator(of, "erm", epochs)
-    probabilities: Any = cross_val_predict(plain, of.inputs, of.given, cv=folds, method="predict_proba")
+    with counted() as steps:
+        probabilities: Any = cross_val_predict(plain, of.inputs, of.given, cv=folds, method="predict_proba")
     quality = get_label_quality_scores(of.given, probabilities)
-    cost = FOLDS * steps(len(of.given) * (FOLDS - 1) // FOLDS, epochs)
-    return Found(-np.asarray(quality), probabilities.argmax(1), cost)
+    return Found(-np.asarray(quality), probabilities.argmax(1), steps["AdamW"])
 
 
 def row(bias: str, tool: str, epochs: int, of: Case, found: Found) -> dict[str, Any]:

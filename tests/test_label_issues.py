@@ -4,7 +4,7 @@ import torch
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from reweigh.label_issues import judge, label_issues
+from reweigh.label_issues import judge, label_issues, likeliest_candidates
 from reweigh.pseudo_labels import predictions
 
 GIVEN = torch.tensor([0, 1, 2, 0])
@@ -13,7 +13,8 @@ ROWS = torch.tensor([[0.9, 0.1, 0.0], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.05, 0
 
 def test_by_hand() -> None:
     weights = torch.tensor([0.5, 0.0, float("nan"), 1.0])
-    suggested, quality = judge(GIVEN, ROWS, weights)
+    suggested, quality, wrong = judge(GIVEN, ROWS, weights)
+    assert wrong.tolist() == [False, True, False, True]
     assert suggested.tolist() == [0, 0, 2, 1]
     by_hand = [1 - 0.5 * (1 + 0.1 - 0.9) / 2, 1 - (1 + 0.6 - 0.3) / 2, 1 - (1 + 0.3 - 0.5) / 2, 1.0]
     torch.testing.assert_close(quality, torch.tensor(by_hand))
@@ -45,6 +46,26 @@ def test_the_table_begins_with_the_worst() -> None:
     alone = label_issues(GIVEN, ROWS, None, None, ["cat", "dog", 7])
     assert alone["weight"].isna().all()
     assert alone["family"].isna().all()
+
+
+def test_samples_without_a_label_are_no_issue_and_come_last() -> None:
+    given = torch.tensor([0, -1, 2, 0])
+    suggested, quality, wrong = judge(given, ROWS)
+    assert suggested.tolist() == [0, 0, 2, 1]
+    assert quality.isnan().tolist() == [False, True, False, False]
+    assert wrong.tolist() == [False, False, False, True]
+    table = label_issues(given, ROWS, None, None, [5, 6, 7])
+    assert table["index"].tolist() == [3, 2, 0, 1]
+    assert table["given_label"].tolist() == [5, 7, 5, -1]
+    named = label_issues(given, ROWS, None, None, ["a", "b", "c"])["given_label"]
+    assert named.tolist()[:3] == ["a", "c", "a"]
+    assert named.isna().tolist() == [False, False, False, True]
+
+
+def test_the_likeliest_candidate_against_a_loop() -> None:
+    candidates = torch.tensor([[0, 1, 1], [0, 1, 1], [1, 1, 1], [1, 0, 1]]).bool()
+    by_hand = [max((p, -c) for c, p in enumerate(row) if candidates[i, c]) for i, row in enumerate(ROWS.tolist())]
+    assert likeliest_candidates(candidates, ROWS).tolist() == [-c for _, c in by_hand]
 
 
 def test_a_store_of_predictions_serves_as_well() -> None:

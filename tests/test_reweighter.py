@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh import DataError, ModelError, Reweighter
+from reweigh.errors import RecipeError
 from reweigh.weighting import ClassAwareNet
 
 TORCH = torch.Generator().manual_seed(0)
@@ -223,3 +224,19 @@ def test_names_are_looked_up() -> None:
         _reweighter(_model(), every=0)
     with pytest.raises(ValueError, match="no normalizer named 'sum'"):
         _reweighter(_model(), normalize="sum")
+
+
+def test_curves_may_wait_for_families_to_come() -> None:
+    model = nn.Linear(2, 3)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    even = torch.arange(12) % 3
+    reweighter = Reweighter(model, optimizer, even, families=3, curves=3)
+    assert (reweighter.families.num_families, reweighter.weight_net.num_families) == (1, 3)
+    assert reweighter._family(torch.tensor([0, 1, 2])).tolist() == [1, 1, 1]  # all of one size: the curve in the middle
+    reweighter.refresh(torch.tensor([0] * 9 + [1] * 2 + [2] * 2))
+    assert reweighter._family(torch.tensor([0, 1, 2])).tolist() == [2, 0, 0]
+    reweighter.refresh(torch.tensor([0] * 9 + [1] * 2 + [2] * 4))
+    assert reweighter._family(torch.tensor([0, 1, 2])).tolist() == [2, 0, 1]
+    assert Reweighter(model, optimizer, even, families=3).weight_net.num_families == 1
+    with pytest.raises(RecipeError, match="curves = 1: should be at least 2"):
+        Reweighter(model, optimizer, torch.tensor([0, 0, 1, 2, 2]), families=3, curves=1)

@@ -23,11 +23,13 @@ class Judgment(NamedTuple):
 
     Attributes:
         suggested: shape (N,), the class that was predicted most.
-        quality: shape (N,), from 0, surely wrong, to 1, surely right.
+        quality: shape (N,), from 0, surely wrong, to 1, surely right; NaN for a sample without a label.
+        wrong: shape (N,) bool, the suggested class is not the given one.
     """
 
     suggested: Tensor
     quality: Tensor
+    wrong: Tensor
 
 
 def judge(given: Tensor, predictions: Rows, weights: Tensor | None = None) -> Judgment:
@@ -40,7 +42,7 @@ def judge(given: Tensor, predictions: Rows, weights: Tensor | None = None) -> Ju
     memorized wrong labels too.
 
     Args:
-        given: shape (N,), the given labels.
+        given: shape (N,), the given labels; -1 has none.
         predictions: of each sample, shape (N, num_classes), rows sum to one.
         weights: shape (N,), in [0, 1], the mean weight of each sample along training; NaN where it never had one.
             None: by predictions alone.
@@ -49,12 +51,25 @@ def judge(given: Tensor, predictions: Rows, weights: Tensor | None = None) -> Ju
     suggested, quality = [], []
     for index in torch.arange(len(given)).split(CHUNK):
         rows = predictions[index].float()
-        own = given[index].unsqueeze(1)
+        own = given[index].clamp_min(0).unsqueeze(1)
         believed = rows.gather(1, own).squeeze(1)
         other = rows.scatter(1, own, -1.0).max(1).values
         suggested.append(rows.argmax(1))
         quality.append(1 - (1 - trust[index]) * (1 + other - believed) / 2)
-    return Judgment(torch.cat(suggested), torch.cat(quality).clamp(0, 1))
+    likeliest, labeled = torch.cat(suggested), given >= 0
+    qualities = torch.where(labeled, torch.cat(quality).clamp(0, 1), float("nan"))
+    return Judgment(likeliest, qualities, labeled & (likeliest != given))
+
+
+def likeliest_candidates(candidates: Tensor, predictions: Rows) -> Tensor:
+    """The candidate of each sample that was predicted most, shape (N,).
+
+    Args:
+        candidates: shape (N, num_classes) bool, one or more in each row.
+        predictions: see ``judge``.
+    """
+    chunks = torch.arange(len(candidates)).split(CHUNK)
+    return torch.cat([predictions[index].float().where(candidates[index], -1.0).argmax(1) for index in chunks])
 
 
 def label_issues(
@@ -63,34 +78,40 @@ def label_issues(
     weights: Tensor | None,
     family: Tensor | None,
     class_names: Sequence[object],
+    judgment: Judgment | None = None,
 ) -> "pd.DataFrame":
     """A row a sample, the worst label first.
 
     Args:
-        given: shape (N,), the given labels.
+        given: shape (N,), the given labels; -1 has none.
         predictions: see ``judge``.
         weights: see ``judge``.
         family: shape (N,), of the given class; 0 is the rarest classes.
         class_names: what the labels are called in the table.
+        judgment: what is thought of the labels; otherwise ``judge`` says it.
 
     Returns:
         The columns index, given_label, suggested_label, label_quality, weight, family and is_label_issue: whether the
-        suggested label differs from the given one.
+        suggested label differs from the given one. Samples without a label come last; their given label is -1, or
+        missing where classes are no numbers.
     """
     import numpy as np
     import pandas as pd
 
-    suggested, quality = judge(given, predictions, weights)
+    suggested, quality, wrong = judgment or judge(given, predictions, weights)
     names = pd.Series(list(class_names))
+    none = -1 if pd.api.types.is_numeric_dtype(names) else None
+    given_names = names.take(given.clamp_min(0).numpy()).to_numpy(copy=True)
+    given_names[(given < 0).numpy()] = none
     table = pd.DataFrame(
         {
             "index": np.arange(len(given)),
-            "given_label": names.take(given.numpy()).to_numpy(),
+            "given_label": given_names,
             "suggested_label": names.take(suggested.numpy()).to_numpy(),
             "label_quality": quality.numpy(),
             "weight": np.nan if weights is None else weights.numpy(),
             "family": pd.array([pd.NA] * len(given) if family is None else family.numpy(), dtype="Int64"),
-            "is_label_issue": (suggested != given).numpy(),
+            "is_label_issue": wrong.numpy(),
         }
     )
     return table.sort_values("label_quality", kind="stable", ignore_index=True)

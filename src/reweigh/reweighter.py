@@ -14,7 +14,7 @@ from reweigh.errors import DataError, RecipeError
 from reweigh.families import Families, by_size
 from reweigh.losses import LOSSES
 from reweigh.names import lookup
-from reweigh.weighting import ClassAwareNet, FrozenWeights, LearnedWeights
+from reweigh.weighting import ClassAwareNet, FrozenWeights, LearnedWeights, curve_of_family
 
 
 class Reweighter:
@@ -30,6 +30,8 @@ class Reweighter:
         labels: shape (N,), all given labels of the training set: the families come from the sizes of the classes.
         num_classes: if some classes have no sample; otherwise the largest label plus one.
         families: curves to learn. Paper: K. 1 is MW-Net.
+        curves: of the weight net, if there may be more families after a ``refresh`` than there are now; by default as
+            many as families are found. Fewer families meet the curves by rank; a single one meets that in the middle.
         loss: (what the model returns, labels) -> loss of each sample, shape (n,).
         engine: the meta-gradient: ``"auto"``, ``"forward"``, ``"difference"``, ``"central-difference"`` or
             ``"unrolled"``.
@@ -55,6 +57,7 @@ class Reweighter:
         *,
         num_classes: int | None = None,
         families: int = 3,
+        curves: int | None = None,
         loss: Loss = LOSSES["cross-entropy"],
         engine: str = "auto",
         lookahead: Literal["virtual", "real"] = "virtual",
@@ -75,8 +78,12 @@ class Reweighter:
         self._device = plain.device
         self._num_classes = num_classes or int(labels.max()) + 1
         self.families = by_size(self._sizes(labels), families)
+        if curves is not None and curves < self.families.num_families:
+            raise RecipeError(
+                f"curves = {curves}: should be at least {self.families.num_families}, one for each family"
+            )
         if weighting is None:
-            net = ClassAwareNet(self.families.num_families, hidden).to(self._device)
+            net = ClassAwareNet(curves or self.families.num_families, hidden).to(self._device)
             self.weights = LearnedWeights(net, Adam(net.parameters(), meta_lr, weight_decay=meta_weight_decay))
         else:
             self.weights = FrozenWeights(weighting.to(self._device), self.families.num_families)
@@ -122,16 +129,23 @@ class Reweighter:
         return self.step_on(self._batch(inputs, labels), labels, meta_inputs, meta_labels)
 
     def step_on(
-        self, objective: Objective, labels: Tensor, meta_inputs: Any = None, meta_labels: Tensor | None = None
+        self,
+        objective: Objective,
+        labels: Tensor,
+        meta_inputs: Any = None,
+        meta_labels: Tensor | None = None,
+        meta: MetaObjective | None = None,
     ) -> Step:
         """The same on an objective of one's own (``reweigh.core.objective``), such as soft labels or mixed pairs.
 
         Args:
             labels: shape (slots,), the given label of each slot; its family chooses the curve.
+            meta: what the weights should lower one step ahead, in place of the mean loss on trusted inputs.
         """
         self._check(labels, "labels")
-        meta = self._trusted(meta_inputs, meta_labels) if self.due and meta_labels is not None else None
-        return self._learner.step(objective, self._family(labels), meta)
+        if meta is None and self.due and meta_labels is not None:
+            meta = self._trusted(meta_inputs, meta_labels)
+        return self._learner.step(objective, self._family(labels), meta if self.due else None)
 
     def weigh(self, losses: Tensor, labels: Tensor) -> Tensor:
         """The weight of each sample, for a loop that owns its backward (mixed precision, accumulation).
@@ -189,7 +203,10 @@ class Reweighter:
 
     def _family(self, labels: Tensor) -> Tensor:
         classes = labels.argmax(1) if labels.dim() == 2 else labels
-        return self.families.of_class.to(classes.device)[classes]
+        family = self.families.of_class
+        if isinstance(self.weights, LearnedWeights):  # a frozen function knows by itself
+            family = curve_of_family(self.families.num_families, self.weight_net.num_families)[family]
+        return family.to(classes.device)[classes]
 
     def _sizes(self, labels: Tensor) -> Tensor:
         if labels.dim() != 1 or labels.dtype.is_floating_point:

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from reweigh.cli.comparison import failures, fitting, show_comparison, spread, table
-from reweigh.cli.outcome import family_label, learned_curves, trust
-from reweigh.families import by_size
+from reweigh.cli.outcome import learned_curves, trust
 from reweigh.recipes.rows import Row
 from reweigh.training import Run
 from reweigh.weighting import ClassAwareNet, Origin, save_weighting
@@ -125,8 +124,8 @@ def test_curves_are_labeled_from_the_folder(learned):
     assert "b  classes of about 100 samples\n" in drawn
     run.classes.write_text(json.dumps({"names": ["cat", "dog", "owl"], "sizes": [100, 10, 12], "families": [1, 0, 0]}))
     drawn = str(learned_curves(run))
-    assert "a  classes of about 11 samples: dog, owl\n" in drawn
-    assert "b  class of about 100 samples: cat\n" in drawn
+    assert "a  2 classes of about 11 samples: dog, owl\n" in drawn
+    assert "b  1 class of 100 samples: cat\n" in drawn
     run.recipe.write_text("[method]\nweighting = 'there'\n")
     assert "a  family 0 of where it was learned\n" in str(learned_curves(run))
     save_weighting(run.weighting, ClassAwareNet(2), Origin((11.0, 100.0), learned_on="digits"))
@@ -151,8 +150,12 @@ def test_trust_sets_right_labels_against_wrong_ones():
         assert trust(outcome_with(*other)) is None  # pyright: ignore
 
 
-def test_a_family_is_told_by_size_and_names():
-    families = by_size(torch.tensor([100, 10, 12]), 2)
-    assert family_label(("cat", "dog", "owl"), families, 0) == "classes of about 11 samples: dog, owl"
-    assert family_label(("cat", "dog", "owl"), families, 1) == "class of about 100 samples: cat"
-    assert family_label(("cat", "dog", "owl"), by_size(torch.tensor([5, 5, 5]), 1), 0) == "all classes"
+def test_trust_sets_right_pseudo_labels_against_wrong_ones():
+    labels, true = torch.tensor([0, -1, -1, -1]), torch.tensor([0, 1, 0, 0])
+    outcome = outcome_with(torch.tensor([float("nan"), 0.6, 0.1, 0.5]), labels, true)
+    outcome.assembly.method.guesses = lambda: torch.tensor([0, 1, 1, -1])
+    words = trust(outcome)  # pyright: ignore
+    assert words is not None
+    first, second = words.split("; ")
+    assert first == "50% of the training pseudo-labels are wrong"
+    assert second == "mean weight of right pseudo-labels 0.60, of wrong ones 0.10"

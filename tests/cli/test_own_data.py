@@ -40,6 +40,12 @@ def test_images_get_a_convolutional_net_and_soft_labels(own):
     assert "size" not in recipe["data"]
 
 
+def test_the_outcome_names_the_data(own):
+    told = json.loads((own / "told.json").read_text())
+    assert "cmw-net on table.csv\n" in told["table.csv"]
+    assert "cmw-net-sl on photos\n" in told["photos"]
+
+
 def test_the_stored_recipe_reproduces_the_run(own, run, tmp_path):
     result = run("train", own / "table-run", "--out", tmp_path / "again")
     assert result.exit_code == 0, result.output
@@ -108,7 +114,7 @@ def test_a_long_tail_is_judged_as_one():
     ("words", "message"),
     [
         (["--data", "{own}/table.csv", "--label", "knd"], "Did you mean 'kind'?"),
-        (["--data", "{own}/table.csv"], "which column is the label?"),
+        (["--data", "{own}/table.csv"], "which column is the label? There are: id, age, town, note, kind. Give --lab"),
         (["--data", "{own}/nothing"], "is neither a path that exists nor the name of a dataset"),
         (["--data", "{own}/photos", "--label", "kind"], "--label: got 'kind'; a folder has no columns"),
         (["--label", "kind"], "--label and --labels belong to --data"),

@@ -118,3 +118,55 @@ def test_bad_input(own, run, tmp_path, monkeypatch, words, message):
     result = run("predict", *[word.format(own=own) for word in words])
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+@pytest.fixture(scope="module")
+def calibrated(own, tmp_path_factory):
+    """A short run that held samples out."""
+    from typer.testing import CliRunner
+
+    from reweigh.cli.app import app
+
+    folder = tmp_path_factory.mktemp("calibrated") / "run"
+    words = ["train", "--data", own / "table.csv", "--label", "kind", "--out", folder]
+    changes = ["data.calibration=0.3", "method.name=selectivenet+cmw-net", "train.epochs=4", "train.warmup_epochs=1"]
+    result = CliRunner().invoke(app, list(map(str, [*words, *changes])))
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def test_it_abstains_where_it_is_not_sure(own, run, calibrated, tmp_path):
+    everything = run("predict", calibrated, own / "table.csv", "--out", tmp_path / "all.csv")
+    some = run("predict", calibrated, own / "table.csv", "--coverage", "0.6", "--out", tmp_path / "some.csv")
+    assert everything.exit_code == some.exit_code == 0, some.output
+    pairs = list(zip(rows_of(tmp_path / "all.csv"), rows_of(tmp_path / "some.csv"), strict=True))
+    kept = [(one, other) for one, other in pairs if other["predicted"]]
+    assert all(one == other for one, other in kept)
+    assert 0.3 < len(kept) / len(pairs) < 0.9
+    assert f"{len(kept)} of {len(pairs)} are predicted ({len(kept) / len(pairs):.1%}, wanted 60.0%)" in some.stdout
+    assert "(not sure)" in run("predict", calibrated, own / "table.csv", "--coverage", "0.3").stdout
+    full = run("predict", calibrated, own / "table.csv", "--coverage", "1", "--out", tmp_path / "full.csv")
+    assert full.exit_code == 0
+    assert (tmp_path / "full.csv").read_text() == (tmp_path / "all.csv").read_text()
+
+
+@pytest.mark.parametrize("coverage", ["0", "1.5", "-0.2", "nan"])
+def test_a_coverage_that_is_none(own, run, calibrated, coverage):
+    result = run("predict", calibrated, own / "table.csv", f"--coverage={coverage}")
+    assert result.exit_code == 2
+    assert "--coverage: got" in result.stderr
+    assert "should be above 0 and at most 1" in result.stderr
+
+
+def test_a_run_that_held_nothing_out(own, run):
+    result = run("predict", own / "table-run", own / "table.csv", "--coverage", "0.9")
+    assert result.exit_code == 2
+    assert "hold some out with: reweigh train RECIPE data.calibration=0.1" in result.stderr
+
+
+def test_scores_that_the_run_did_not_write(own, run, calibrated, tmp_path):
+    shutil.copytree(calibrated, tmp_path / "run")
+    (tmp_path / "run" / "calibration.csv").write_text("index,score\n0,high\n")
+    result = run("predict", tmp_path / "run", own / "table.csv", "--coverage", "0.9")
+    assert result.exit_code == 2
+    assert "calibration.csv: not as the run writes it" in result.stderr

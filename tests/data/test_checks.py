@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from reweigh.data import Dataset, check
+from reweigh.data import Dataset, check, check_samples
 from reweigh.errors import DataError
 
 NAMES = ("cat", "dog", "owl")
@@ -20,10 +20,10 @@ def test_all_mistakes_come_in_one_error():
     inputs = torch.zeros(6, 2)
     inputs[1, 0], inputs[3, 1] = float("nan"), float("inf")
     with pytest.raises(DataError) as error:
-        check(data([0, 1, -1, 3, 0], inputs), "training set")
+        check(data([0, 1, -2, 3, 0], inputs), "training set")
     text = str(error.value)
     assert text.startswith("training set: 5 mistakes\n")
-    assert "2 outside 0..2: -1 (row 2), 3 (row 3)" in text
+    assert "2 outside 0..2: -2 (row 2), 3 (row 3)" in text
     assert "no samples of 'owl' (of 3 classes)" in text
     assert "6 for 5 labels" in text
     assert "NaN in 1 of 6 samples: rows 1;" in text
@@ -58,3 +58,35 @@ def test_true_labels_are_checked_too():
         check(data([0, 1, 2], true_labels=torch.tensor([0, 9, 2])))
     with pytest.raises(DataError, match="true labels: 2 for 3 labels"):
         check(data([0, 1, 2], true_labels=torch.tensor([0, 1])))
+
+
+def test_samples_without_a_label_are_allowed_in_training_alone():
+    few = data([0, -1, 1, 2, -1])
+    assert check(few) is few
+    with pytest.raises(DataError, match=r"labels: 2 outside 0..2: -1 \(row 1\), -1 \(row 4\)"):
+        check_samples(few)
+
+
+def test_too_few_labels():
+    with pytest.raises(
+        DataError, match=r"^data: labels: 2 samples have one, for 3 classes; label at least one of each"
+    ):
+        check(data([0, -1, 1, -1]))
+    with pytest.raises(DataError, match=r"^data: labels: no labeled sample of 'owl' \(of 3 classes, 3 labels\); label"):
+        check(data([0, -1, 1, -1, 1]))
+
+
+def test_candidates(caplog: pytest.LogCaptureFixture):
+    mask = torch.tensor([[1, 1, 0], [1, 1, 1], [0, 1, 1], [1, 1, 1]]).bool()
+    good = data([0, 1, 1, 0], candidates=mask)  # 'owl' is a candidate, if the label of none
+    with caplog.at_level("INFO"):
+        assert check(good, "training set") is good
+    assert caplog.messages == ["training set: 2 of 4 samples have every class as a candidate, which says nothing"]
+    mask = mask.clone()
+    mask[[0, 2]] = False
+    with pytest.raises(DataError, match=r"candidates: none in 2 of 4 samples: rows 0, 2; name at least one class"):
+        check(data([0, 1, 1, 0], candidates=mask))
+    with pytest.raises(DataError, match=r"candidates: shape \(4, 2\) of torch.bool; .* shape \(4, 3\)"):
+        check(data([0, 1, 2, 0], candidates=mask[:, :2]))
+    with pytest.raises(DataError, match=r"candidates: shape \(4, 3\) of torch.int64"):
+        check(data([0, 1, 2, 0], candidates=mask.long()))

@@ -142,3 +142,32 @@ def test_a_constant_column_and_nullable_types():
     features = fit_encoding(nullable).apply(nullable)
     assert features.isfinite().all()
     assert features[:, 0].tolist() == [0, 0, 0]
+
+
+def rows(number: int) -> pd.DataFrame:
+    """A number, names of rows in several forms, and texts of several words, each of them another."""
+    return pd.DataFrame(
+        {
+            "size": range(number),
+            "id": [f"A-{row:04}" for row in range(number)],
+            "file": [f"photos/IMG_{row}.jpg" if row else None for row in range(number)],
+            "note": [f"the {row}th of many" for row in range(number)],
+        }
+    )
+
+
+def test_names_of_rows_are_left_out_with_a_warning(caplog):
+    assert [column.name for column in fit_encoding(rows(40)).columns] == ["size", "note"]
+    assert "columns that only name the rows, a new word in each, are left out: id, file" in caplog.text
+    kept = fit_encoding(rows(40), kinds={"id": "tf-idf"})
+    assert [column.name for column in kept.columns] == ["size", "id", "note"]
+    with pytest.raises(DataError, match="no column to learn from"):
+        fit_encoding(rows(40)[["id", "file"]])
+
+
+def test_words_that_come_again_are_no_names(caplog):
+    few = fit_encoding(rows(12), max_categories=2)
+    assert [column.kind for column in few.columns] == ["numeric", "tf-idf", "tf-idf", "tf-idf"]
+    again = pd.DataFrame({"word": [f"w{row % 60}" for row in range(100)]})
+    assert fit_encoding(again).columns[0].kind == "tf-idf"
+    assert not caplog.records

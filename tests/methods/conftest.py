@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.core.method import Method
-from reweigh.data import Dataset
+from reweigh.data import Dataset, few_labels
 from reweigh.losses import LOSSES
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS
@@ -116,3 +116,55 @@ def recipe() -> Callable[..., dict]:
         }
 
     return written
+
+
+class FewLabels:
+    """Thirty small images of three classes, twelve of them labeled, and a linear model in double precision."""
+
+    def __init__(self, name: str, labeled: int = 12, meta_set: str = "labeled", **options: Any) -> None:
+        generator = torch.Generator().manual_seed(0)
+        labels = torch.arange(30) % 3
+        images = torch.rand(30, 1, 4, 4, generator=generator) / 2 + torch.eye(4)[labels].view(30, 1, 1, 4) / 2
+        data = Dataset(images, labels, ("a", "b", "c"), normalize=Tensor.double)
+        self.data = few_labels(data, labeled, seed=0)
+        torch.manual_seed(0)
+        self.model = nn.Sequential(nn.Flatten(), nn.Linear(16, 3)).double()
+        self.setup = Setup(
+            self.model,
+            torch.optim.SGD(self.model.parameters(), LR, weight_decay=DECAY),
+            self.data,
+            META_SETS[meta_set](),
+            LOSSES["cross-entropy"],
+            None,
+            torch.Generator().manual_seed(0),
+            torch.device("cpu"),
+        )
+        self.method: Any = METHODS[name](self.setup, **{"labeled_batch": 6, **options})
+        self.batch = self.data.batch(torch.arange(5, 17))
+        self.labeled = self.data.batch(self.data.labeled.nonzero().squeeze(1)[3:9])
+        self.views = torch.rand(30, 1, 4, 4, generator=generator).double()  # stand for distorted images
+
+    def fixed(self) -> "FewLabels":
+        """The same with the labeled batch and the views above, in place of drawn ones."""
+        self.method._labeled.next = lambda: self.labeled
+        self.method._strong = lambda index: self.views[index]
+        self.method.start_epoch(0, warm_up=False)
+        return self
+
+    def step(self) -> dict[str, float]:
+        return self.method.step(self.batch)
+
+    def expected(self, loss: Callable[[nn.Module], Tensor]) -> list[Tensor]:
+        """The parameters after one step on that loss, before any was taken."""
+        params = list(self.model.parameters())
+        slopes = torch.autograd.grad(loss(self.model), params)
+        return [(p - LR * (slope + DECAY * p)).detach() for p, slope in zip(params, slopes, strict=True)]
+
+    def check(self, expected: list[Tensor]) -> None:
+        torch.testing.assert_close([p.detach() for p in self.model.parameters()], expected)
+
+
+@pytest.fixture
+def few() -> Callable[..., FewLabels]:
+    """(method, **options) -> the problem with few labels and that method, always from the same start."""
+    return FewLabels

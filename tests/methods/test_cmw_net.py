@@ -128,6 +128,27 @@ def test_the_average_of_the_model_can_judge_who_is_trusted() -> None:
     assert torch.equal(setup.losses(other._trusted._average.model), judged)
 
 
+def test_losses_that_training_saw_can_say_who_is_trusted() -> None:
+    setup = _setup(judge="training", memory=0.0)
+    method = METHODS["cmw-net"](setup)
+    assert isinstance(method, CMWNet)
+    method.start_epoch(0, warm_up=False)  # nothing was seen yet: the model judges
+    chosen = setup.meta_set.choose(setup.train_set.labels, setup.losses(setup.model), setup.generator)
+    assert torch.equal(method._trusted._stream.chosen, chosen)
+    seen = setup.losses(setup.model)
+    first = setup.train_set.batch(torch.arange(50))
+    method.step(first)
+    state = method.state_dict()
+    torch.testing.assert_close(state["trusted"]["seen"][:50], seen[:50])
+    method.start_epoch(1, warm_up=False)
+    torch.testing.assert_close(method._trusted._losses, seen)  # the last twenty keep the loss that they had
+    other = METHODS["cmw-net"](_setup(judge="training", memory=0.0))
+    other.load_state_dict(state)
+    other.start_epoch(1, warm_up=False)
+    assert isinstance(other, CMWNet)
+    assert torch.equal(other._trusted._stream.chosen, method._trusted._stream.chosen)
+
+
 def test_losses_of_earlier_epochs_are_remembered() -> None:
     setup = _setup(memory=0.75)
     method = METHODS["cmw-net"](setup)

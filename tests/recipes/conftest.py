@@ -22,6 +22,10 @@ def tail(labels, num_classes: int, seed: int, *, factor: float = 10.0, order: Li
     """Fake bias."""
 
 
+def independent(labels, num_classes: int, seed: int, *, q: Annotated[float, Ge(0), Le(1)]):
+    """Fake candidates."""
+
+
 def flip(*, probability: float = 0.5):
     """Fake transform."""
 
@@ -75,6 +79,7 @@ FAKES = {
     "meta-sets": {"lowest-loss": lowest_loss},
     "datasets": {"digits": digits},
     "biases": {"noise": noise, "tail": tail},
+    "candidates": {"independent": independent, "pairs": independent},
     "transforms": {"flip": flip},
     "models": {"mlp": mlp},
     "optimizers": {"sgd": sgd},

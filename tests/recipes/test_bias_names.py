@@ -6,6 +6,7 @@ from reweigh.recipes.bias_names import name_of, parse
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.recipes.tables import members
+from reweigh.recipes.variants import for_bias
 
 
 @pytest.fixture(autouse=True)
@@ -21,20 +22,23 @@ def _more_biases(fake_tables, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "tables"),
+    ("name", "changes"),
     [
-        ("noise-0.4", [{"name": "noise", "rate": 0.4}]),
-        ("noise-1", [{"name": "noise", "rate": 1}]),
-        ("noise-1e-3", [{"name": "noise", "rate": 0.001}]),
-        ("noise--0.1", [{"name": "noise", "rate": -0.1}]),  # the check of the recipe will tell
-        ("noise-others-0.2", [{"name": "noise-others", "rate": 0.2}]),
-        ("tail", [{"name": "tail"}]),
-        ("tail+noise-0.3", [{"name": "tail"}, {"name": "noise", "rate": 0.3}]),
-        ("clean", []),
+        ("noise-0.4", {"bias": [{"name": "noise", "rate": 0.4}]}),
+        ("noise-1", {"bias": [{"name": "noise", "rate": 1}]}),
+        ("noise-1e-3", {"bias": [{"name": "noise", "rate": 0.001}]}),
+        ("noise--0.1", {"bias": [{"name": "noise", "rate": -0.1}]}),  # the check of the recipe will tell
+        ("noise-others-0.2", {"bias": [{"name": "noise-others", "rate": 0.2}]}),
+        ("tail", {"bias": [{"name": "tail"}]}),
+        ("tail+noise-0.3", {"bias": [{"name": "tail"}, {"name": "noise", "rate": 0.3}]}),
+        ("candidates-0.3", {"candidates": {"q": 0.3}}),
+        ("labeled-40", {"labeled": 40}),
+        ("labeled-40+tail", {"bias": [{"name": "tail"}], "labeled": 40}),
+        ("clean", {}),
     ],
 )
-def test_a_name_stands_for_tables(name, tables):
-    assert parse([name]) == ({name: tables}, [])
+def test_a_name_stands_for_changes_of_the_data(name, changes):
+    assert parse([name]) == ({name: changes}, [])
 
 
 @pytest.mark.parametrize(
@@ -42,9 +46,16 @@ def test_a_name_stands_for_tables(name, tables):
     [
         (
             "niose-0.4",
-            "no bias named 'niose'; there are: clean, noise, noise-others, tail, twofold. Did you mean 'noise'",
+            "no bias named 'niose'; there are: candidates, clean, labeled, noise, noise-others, tail, twofold. "
+            "Did you mean 'noise'",
         ),
-        ("claen", "no bias named 'claen'; there are: clean, noise, noise-others, tail, twofold. Did you mean 'clean'?"),
+        (
+            "claen",
+            "no bias named 'claen'; there are: candidates, clean, labeled, noise, noise-others, tail, twofold. Did",
+        ),
+        ("candidates", "no number; write candidates-NUMBER with the q of candidates"),
+        ("labeled-few", "got 'few' for how many labels to keep"),
+        ("candidates-0.1+candidates-0.3", "candidates twice; once is enough"),
         ("0.4", "no bias named '0.4'; there are:"),
         ("", "no bias named ''; there are:"),
         ("noise", "no number; write noise-NUMBER with the rate of noise, a number, at least 0, at most 1"),
@@ -68,8 +79,8 @@ def test_all_mistakes_of_all_names_come_together():
     assert mistakes[-1].text == "named twice; once is enough"
 
 
-@pytest.mark.parametrize("name", ["noise-0.4", "tail+noise-1", "clean", "noise-others-0.25"])
+@pytest.mark.parametrize(
+    "name", ["noise-0.4", "tail+noise-1", "clean", "noise-others-0.25", "tail+candidates-0.3", "labeled-40"]
+)
 def test_the_name_of_the_biases_of_a_recipe_stands_for_them(recipe_file, name):
-    contents = read(recipe_file)
-    values = {**contents.values, "data": {**contents.values["data"], "bias": parse([name])[0][name]}}
-    assert name_of(check(contents._replace(values=values)).data.parts["bias"]) == name
+    assert name_of(check(for_bias(read(recipe_file), name, parse([name])[0][name])).data) == name

@@ -25,7 +25,7 @@ def test_defaults_are_filled_and_arrays_become_tuples(recipe_file):
     assert recipe.meta_set.options["per_class"] == 10
     assert recipe.data.parts["bias"][0].options == {"rate": 0.4}
     assert recipe.data.parts["bias"][0].added == {"seed": None}
-    assert recipe.data.added == {"root": None, "foreign": None}
+    assert recipe.data.added == {"root": None, "foreign": None, "labeled": None, "calibration": None}
     assert (recipe.train["epochs"], recipe.train["seed"], recipe.train["device"]) == (4, 0, "auto")
 
 
@@ -61,7 +61,8 @@ schedule = { name = "cosin" }
         "trian: a recipe has no such section; there are: compare, data, loss, meta_set, method, model, optimizer, "
         "scenario, train; got {\"epochs\": 3}. Did you mean 'train'?",
         "scenario: no scenario named 'noisy-lables'; there are: noisy-labels. Did you mean 'noisy-labels'?",
-        "data.sise: digits has no option 'sise'; there are: foreign, root, size; got 3. Did you mean 'size'?",
+        "data.sise: digits has no option 'sise'; there are: calibration, foreign, labeled, root, size; got 3. "
+        "Did you mean 'size'?",
         "data.bias.0.rate: got 1.4; should be less than or equal to 1",
         "data.bias.1.name: no bias named 'tial'; there are: noise, tail. Did you mean 'tail'?",
         "data.bias.2.order: got 'upp'; should be 'up' or 'down'. Did you mean 'up'?",

@@ -134,3 +134,8 @@ def test_a_recipe_that_cannot_be_built_leaves_an_older_run_alone(recipe, tmp_pat
     with pytest.raises(DataError):
         begin(broken, tmp_path / "run", overwrite=True)
     assert (tmp_path / "run" / "model.safetensors").read_bytes() == before
+
+
+def test_options_without_a_value_are_not_told(recipe):
+    biased = recipe("data.bias=[{name='asymmetric', rate=0.4}]")
+    assert describe(biased) == "digits, asymmetric (rate=0.4)"

@@ -20,18 +20,42 @@ def test_a_method_keeps_the_options_it_has_and_gets_its_own_section(recipe_file)
 def test_other_biases_keep_the_options_that_the_recipe_has_for_them(recipe_file):
     contents = read(recipe_file, ["data.bias=[{name='tail', factor=5, order='down', seed=3}]"])
     before = dict(contents.values["data"])
-    biased = check(for_bias(contents, "x", [{"name": "noise", "rate": 0.1}, {"name": "tail", "factor": 7}]))
+    biased = check(for_bias(contents, "x", {"bias": [{"name": "noise", "rate": 0.1}, {"name": "tail", "factor": 7}]}))
     noise, tail = biased.data.parts["bias"]
     assert (noise.name, noise.options, noise.added) == ("noise", {"rate": 0.1}, {"seed": None})
     assert (tail.name, tail.options, tail.added) == ("tail", {"factor": 7.0, "order": "down"}, {"seed": 3})
-    assert check(for_bias(contents, "clean", [])).data.parts["bias"] == ()
+    assert check(for_bias(contents, "clean", {})).data.parts["bias"] == ()
     assert contents.values["data"] == before
+
+
+def test_candidates_and_labels_are_chosen_likewise(recipe_file):
+    contents = read(recipe_file, ["data.candidates={name='pairs', q=0.5, seed=3}", "data.labeled=9"])
+    (rule,) = check(for_bias(contents, "x", {"candidates": {"q": 0.1}})).data.parts["candidates"]
+    assert (rule.name, rule.options, rule.added) == ("pairs", {"q": 0.1}, {"seed": 3})
+    clean = check(for_bias(contents, "clean", {})).data
+    assert (clean.parts["candidates"], clean.added["labeled"]) == ((), None)
+    few = check(for_bias(read(recipe_file), "x", {"labeled": 40, "candidates": {"q": 0.1}})).data
+    assert (few.parts["candidates"][0].name, few.added["labeled"]) == ("independent", 40)
 
 
 def test_a_long_tail_is_judged_as_one(recipe_file):
     contents = read(recipe_file)
     tail, noise = {"name": "long-tail", "imbalance_factor": 50}, {"name": "noise", "rate": 0.1}
-    assert for_bias(contents, "x", [tail, noise]).values["scenario"] == "long-tail"
-    assert for_bias(contents, "x", [noise]).values["scenario"] == "noisy-labels"
+    assert for_bias(contents, "x", {"bias": [tail, noise]}).values["scenario"] == "long-tail"
+    assert for_bias(contents, "x", {"bias": [noise]}).values["scenario"] == "noisy-labels"
     other = contents._replace(values={**contents.values, "scenario": "other"})
-    assert for_bias(other, "x", [tail]).values["scenario"] == "other"
+    assert for_bias(other, "x", {"bias": [tail]}).values["scenario"] == "other"
+
+
+def test_a_section_that_names_another_part_keeps_what_this_has_too(recipe_file):
+    text = (
+        recipe_file.read_text()
+        + """
+[compare.erm.optimizer]
+schedule = { name = "constant" }
+"""
+    )
+    recipe_file.write_text(text.replace('name = "cosine"', 'name = "cosine", floor = 0.1'))
+    plain = check(for_method(read(recipe_file), "erm"))
+    assert (plain.optimizer.parts["schedule"][0].name, plain.optimizer.options["lr"]) == ("constant", 1)
+    assert check(for_method(read(recipe_file), "mw-net")).optimizer.parts["schedule"][0].options == {"floor": 0.1}

@@ -14,6 +14,8 @@ from reweigh.recipes.write import inline, to_toml
     [
         [],
         ["data.root=elsewhere", "data.bias.0.seed=7", "data.augment=[{name='flip'}]", "train.checkpoint_steps=5"],
+        ["data.candidates={name='pairs', q=0.3, seed=2}", "data.labeled=40"],
+        ["data.candidates.name=independent", "data.candidates.q=1"],
         ["method.name=erm", "data.bias=[]", "optimizer.lr=inf", "model.width=wide"],
     ],
 )

@@ -73,6 +73,14 @@ def account(trained):
 
 
 @pytest.fixture(scope="session")
+def partial(tmp_path_factory):
+    """What a run on candidate labels tells."""
+    path = tmp_path_factory.mktemp("partial") / "run"
+    changes = ("data.bias=[]", "data.candidates={name='independent', q=0.3}")
+    return read_account(train(path, "proden+cmw-net", *changes), "partial")
+
+
+@pytest.fixture(scope="session")
 def plain(trained):
     """What the erm run tells."""
     return read_account(trained["erm"], "plain")

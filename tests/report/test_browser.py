@@ -160,3 +160,9 @@ def test_print_shows_every_row_in_light(visit):
     clipped = page.eval_on_selector_all(".scroll", "all => all.filter(one => one.scrollHeight > one.clientHeight + 2)")
     assert clipped == []
     assert not page.locator("nav").is_visible()
+
+
+def test_on_a_phone_samples_stand_side_by_side(visit):
+    tops = "cards => cards.slice(0, 2).map(card => card.getBoundingClientRect().top)"
+    first, second = visit(390).eval_on_selector_all(".gallery li", tops)
+    assert first == second

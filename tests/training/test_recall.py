@@ -1,5 +1,7 @@
 """What was predicted for the training samples, averaged over looks along training."""
 
+from dataclasses import replace
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -52,6 +54,22 @@ def test_without_a_look_the_labels_stand_as_given() -> None:
     assert torch.equal(recall.predictions.labels(), DATA.labels)
     assert recall.weights is None
     assert bool(recall.losses.isnan().all())
+
+
+def test_candidates_and_missing_labels() -> None:
+    labels = DATA.labels.clone()
+    labels[[1, 4]] = -1
+    method = Scripted()
+    recall = Recall(replace(DATA, labels=labels), 1, 1)
+    recall.end_epoch(0, method)  # pyright: ignore[reportArgumentType]
+    assert recall.losses.isnan().tolist() == [label < 0 for label in labels.tolist()]
+    candidates = torch.ones(7, 3, dtype=torch.bool)
+    candidates[:, 2] = False
+    recall = Recall(replace(DATA, candidates=candidates), 1, 1)
+    recall.end_epoch(0, method)  # pyright: ignore[reportArgumentType]
+    losses = -method.models[0].eval()(DATA.inputs).log_softmax(1)
+    torch.testing.assert_close(recall.losses, losses[:, :2].min(1).values.detach())
+    assert bool((Recall(replace(DATA, labels=labels), 1, 0).predictions[torch.tensor([1])] == 1 / 3).all())
 
 
 def test_goes_on_where_it_was() -> None:

@@ -44,9 +44,11 @@ def test_overwrite_clears_the_run_and_nothing_else(run):
     run.write_summary({})
     run.write_model(nn.Linear(1, 1))
     run.write_samples({"index": [0]})
-    run.write_test(torch.zeros(1), torch.zeros(1, 2))
+    run.write_test(torch.zeros(1), torch.zeros(1, 2), torch.zeros(1))
+    run.write_calibration(torch.zeros(1), torch.zeros(1, 2), torch.zeros(1))
     run.write_classes(["a"], [1], None)
-    run.checkpoint.write_text("old")
+    for file in (run.checkpoint, run.weighting, run.inputs, run.report):
+        file.write_text("old")
     (run.path / "notes.md").write_text("mine")
     Run.create(run.path, "new", overwrite=True)
     assert everything(run) == {"recipe.toml": b"new", "notes.md": b"mine"}
@@ -118,8 +120,12 @@ def test_samples_with_empty_cells_for_what_is_unknown(run):
 
 
 def test_what_the_model_said_of_the_test(run):
-    run.write_test(torch.tensor([1, 0]), torch.tensor([[0.0, math.log(3)], [0.0, math.log(4)]]))
-    assert run.test.read_text().splitlines() == ["index,label,predicted,probability", "0,1,1,0.75", "1,0,1,0.8"]
+    logits = torch.tensor([[0.0, math.log(3)], [0.0, math.log(4)]])
+    scores = torch.tensor([0.5, 1 - 2**-40], dtype=torch.float64)
+    lines = ["index,label,predicted,probability,score", "0,1,1,0.75,0.5", "1,0,1,0.8,0.9999999999990905"]
+    for write, path in ((run.write_test, run.test), (run.write_calibration, run.calibration)):
+        write(torch.tensor([1, 0]), logits, scores)
+        assert path.read_text().splitlines() == lines
 
 
 def test_classes(run):

@@ -54,6 +54,15 @@ def test_floor_is_a_share_of_each_rate():
     assert rates(optimizer) == pytest.approx([0.02, 0.3])
 
 
+def test_the_first_seven_sixteenths_of_half_a_turn():
+    optimizer = two_groups()
+    schedule = SCHEDULES["cosine-7-16"](optimizer, EPOCHS)
+    assert schedule.start_epoch(0) == 0.2
+    # cos(7 pi / 32) and cos(7 pi / 16), from a table
+    assert schedule.start_epoch(EPOCHS // 2) == pytest.approx(0.2 * 0.7730104534)
+    assert schedule.start_epoch(EPOCHS) == pytest.approx(0.2 * 0.1950903220)
+
+
 def test_constant():
     optimizer = two_groups()
     schedule = SCHEDULES["constant"](optimizer, EPOCHS)

@@ -41,10 +41,7 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
             {"model.name": model, **{f"model.{key}": value for key, value in options.items()}},
             "a small network for images" if images else "a small network for tables",
         ),
-        Choice(
-            {"method.name": "cmw-net-sl" if images else "cmw-net"},
-            "learns whom to trust, corrects doubtful labels" if images else "learns how far to trust each row",
-        ),
+        method(facts, images, epochs),
         Choice(
             {"meta_set.name": "lowest-loss", "meta_set.per_class": trusted},
             "it learns from the easiest of each class",
@@ -64,6 +61,17 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
         ),
     ]
     return [*found, *augment(facts)]
+
+
+def method(facts: Facts, images: bool, epochs: int) -> Choice:
+    """How to train."""
+    if facts.candidates:
+        half = max(1, epochs // 2)
+        values = {"method.name": "proden+cmw-net", "method.identify_epochs": half}
+        return Choice(values, "finds the right one of the candidates, then learns how far to trust it")
+    if images:
+        return Choice({"method.name": "cmw-net-sl"}, "learns whom to trust, corrects doubtful labels")
+    return Choice({"method.name": "cmw-net"}, "learns how far to trust each row")
 
 
 def resized(facts: Facts) -> list[Choice]:

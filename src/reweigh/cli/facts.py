@@ -23,6 +23,7 @@ class Facts(NamedTuple):
         class_sizes: training samples of each class, in order of the classes.
         sizes: how many different sizes the images have.
         size: what they are resized to; None leaves them.
+        candidates: samples have sets of labels.
     """
 
     samples: int
@@ -32,6 +33,7 @@ class Facts(NamedTuple):
     class_sizes: tuple[int, ...]
     sizes: int = 1
     size: int | None = None
+    candidates: bool = False
 
 
 UNKNOWN = Facts(2, None, (1,), False, (1, 1))
@@ -59,7 +61,8 @@ def look(section: Mapping[str, Any]) -> Facts | None:
     raw = train.inputs[torch.empty(0, dtype=torch.int64)].dtype
     photos = raw == torch.uint8 and len(train.shape) == 3 and train.shape[0] == 3
     held_out = None if parts[0].name != "files" or train.origin is None else len(test)
-    return Facts(len(train), held_out, train.shape, photos, tuple(train.class_sizes.tolist()))
+    several = train.candidates is not None
+    return Facts(len(train), held_out, train.shape, photos, tuple(train.class_sizes.tolist()), candidates=several)
 
 
 def look_at_images(part: "Part", root: Path) -> Facts | None:
@@ -73,8 +76,8 @@ def look_at_images(part: "Part", root: Path) -> Facts | None:
     path = Path(root, part.options.get("path") or "")
     if part.name != "files" or not path.is_dir() or find_layout(path) or find_idx_pair(path, "train"):
         return None
-    if not any(entry.is_dir() for entry in path.iterdir()):
-        return None  # nothing known in it; reading tells
+    if part.options["separator"] or not any(entry.is_dir() for entry in path.iterdir()):
+        return None  # names of folders are not the classes, or nothing known in it; reading tells
     check_pillow()
     folder = split_folder(path, "train")
     names = class_folders(folder, None)

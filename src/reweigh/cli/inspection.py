@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from reweigh.cli.bars import bars
-from reweigh.cli.outcome import family_label
 
 if TYPE_CHECKING:
     from reweigh.data import Dataset
@@ -44,9 +43,11 @@ def show_inspection(data: str, dataset: "Dataset", findings: "Findings") -> None
 def families(dataset: "Dataset") -> list[str]:
     """What each family is, the rarest first."""
     from reweigh.families import by_size
+    from reweigh.report.families import describe
 
     found = by_size(dataset.class_sizes, min(FAMILIES, len(dataset.class_sizes.unique())))
-    return [family_label(dataset.class_names, found, family) for family in range(found.num_families)]
+    told = describe(found.num_families, found.of_class.tolist(), dataset.class_names, dataset.class_sizes.tolist())
+    return [family.words for family in told]
 
 
 def facts(findings: "Findings") -> dict[str, str]:

@@ -3,7 +3,6 @@
 import json
 import math
 import tomllib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reweigh.cli.curves import draw
@@ -12,18 +11,19 @@ from reweigh.cli.printing import console, show_table
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from reweigh.families import Families
     from reweigh.recipes.perform import Outcome
     from reweigh.training import Run
 
 
 def show_outcome(outcome: "Outcome") -> None:
     """Print the end of ``reweigh train``."""
+    from reweigh.recipes.perform import describe
+
     out = console()
     last, best = outcome.result.last, outcome.result.best
     tests = [name for name in last if name.startswith("test_")]
     rows = [[plain(name), percent(last[name]), percent(best[name])] for name in tests]
-    title = f"{outcome.recipe.method.name} on {outcome.recipe.data.name}"
+    title = f"{outcome.recipe.method.name} on {describe(outcome.recipe)}"
     show_table(title, ["test", f"last epoch ({last['epoch']})", f"best epoch ({best['epoch']})"], rows, True)
     if found := trust(outcome):
         out.print(found + "\n")
@@ -41,6 +41,7 @@ def learned_curves(run: "Run") -> "Text | None":
     import torch
 
     from reweigh.families import by_size
+    from reweigh.report.families import describe
     from reweigh.weighting import load_weighting
 
     if not run.weighting.exists():
@@ -59,23 +60,12 @@ def learned_curves(run: "Run") -> "Text | None":
         if origin.centers and origin.learned_on:
             labels = [f"classes of about {size:.0f} samples in {origin.learned_on}" for size in origin.centers]
     elif classes:
-        families = by_size(torch.tensor(classes["sizes"]), weighting.num_families)
-        labels = [family_label(classes["names"], families, place) for place in range(len(curves))]
+        families = classes["families"] or by_size(torch.tensor(classes["sizes"]), len(curves)).of_class.tolist()
+        found = describe(len(curves), families, classes["names"], classes["sizes"])
+        labels = [family.words for family in found]
     else:
         labels = [f"classes of about {size:.0f} samples" for size in origin.centers]
     return draw(curves, labels, max_loss)
-
-
-def family_label(class_names: Sequence[str], families: "Families", family: int) -> str:
-    """What a family is: how large its classes are, and which."""
-    if families.num_families == 1:
-        return "all classes"
-    if family >= families.num_families:
-        return "no class"
-    names = [name for name, its in zip(class_names, families.of_class.tolist(), strict=True) if its == family]
-    listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-    word = "class" if len(names) == 1 else "classes"
-    return f"{word} of about {families.centers[family]:.0f} samples: {listed}"
 
 
 def trust(outcome: "Outcome") -> str | None:
@@ -83,13 +73,17 @@ def trust(outcome: "Outcome") -> str | None:
     weights, train_set = outcome.assembly.method.sample_weights(), outcome.assembly.splits.train
     if weights is None or train_set.true_labels is None:
         return None
-    wrong = train_set.labels != train_set.true_labels
-    if not wrong.any() or wrong.all():
+    labels, seen, word = train_set.labels, train_set.labels >= 0, "label"
+    if not bool(seen.all()):
+        labels, word = outcome.assembly.method.guesses(), "pseudo-label"  # pyright: ignore[reportAttributeAccessIssue]
+        seen = ~seen & (labels >= 0)
+    wrong = labels != train_set.true_labels
+    if not wrong[seen].any() or wrong[seen].all():
         return None
-    right_mean, wrong_mean = (weights[mask].nanmean().item() for mask in (~wrong, wrong))
+    right_mean, wrong_mean = (weights[mask].nanmean().item() for mask in (seen & ~wrong, seen & wrong))
     return (
-        f"{wrong.double().mean():.0%} of the training labels are wrong; "
-        f"mean weight of right labels {right_mean:.2f}, of wrong ones {wrong_mean:.2f}"
+        f"{wrong[seen].double().mean():.0%} of the training {word}s are wrong; "
+        f"mean weight of right {word}s {right_mean:.2f}, of wrong ones {wrong_mean:.2f}"
     )
 
 

@@ -10,18 +10,26 @@ import typer
 
 from reweigh.cli.choices import Choice, choose, resized
 from reweigh.cli.facts import UNKNOWN, Facts, look
+from reweigh.cli.source import in_words_of_the_command
 from reweigh.errors import RecipeError
 
 if TYPE_CHECKING:
     from reweigh.recipes.read import Contents
 
+SEPARATOR = "|"  # between candidate labels
+
 
 class OwnData(NamedTuple):
-    """Data as named on the command line: a path or the name of a dataset, the label column, a label file."""
+    """Data as named on the command line: a path or the name of a dataset, the label column, a label file.
+
+    Attributes:
+        candidates: a label may name several, with ``|`` between.
+    """
 
     data: str
     label: str | None = None
     labels: Path | None = None
+    candidates: bool = False
 
     @property
     def title(self) -> str:
@@ -48,7 +56,11 @@ def recipe_for(own: OwnData, recipe: str | None, changes: Sequence[str]) -> "Con
     values["data"] = data_section(own, values.get("data"))
     given = deepcopy(values)
     apply(changes, given)
-    facts = look(given["data"])
+    if given["data"].get("name") == "files" and takes_unlabeled(given):
+        values["data"].setdefault("unlabeled", True)
+        given["data"].setdefault("unlabeled", True)
+    with in_words_of_the_command():
+        facts = look(given["data"])
     choices = [] if facts is None else resized(facts)
     if recipe is None:  # chosen also for data that are named wrongly, so that the check finds no other mistakes
         choices += choose(facts or UNKNOWN, given["train"] if isinstance(given.get("train"), dict) else {})
@@ -84,9 +96,22 @@ def data_section(own: OwnData, before: Any) -> dict[str, Any]:
         section["label"] = own.label
     if own.labels is not None:
         section["labels"] = str(own.labels.resolve())
+    if own.candidates:
+        if source.part is not None:
+            raise RecipeError(f"--candidates: {own.data} has one label a sample; for some, use data.candidates")
+        section["separator"] = SEPARATOR
     before = before if isinstance(before, Mapping) else {}
     kept = ("augment", *(("size", "test_fraction", "split_seed") if before.get("name") == "files" else ()))
     return section | {key: before[key] for key in kept if key in before}
+
+
+def takes_unlabeled(values: Mapping[str, Any]) -> bool:
+    """Whether the method of a recipe as far as it is written learns from samples without a label too."""
+    from reweigh.recipes.tables import members
+
+    method = values.get("method")
+    name = method.get("name") if isinstance(method, Mapping) else method
+    return getattr(members("methods").get(str(name)), "unlabeled", False)
 
 
 def show_choices(
@@ -100,6 +125,8 @@ def show_choices(
             f"{facts.held_out:,} more are held out to judge by; their labels are as doubtful as the rest, so a set"
         )
         typer.echo("with trusted labels, where there is one, judges better (data.test=PATH).")
+    if facts.candidates and facts.held_out is not None:
+        typer.echo("Of those with several candidates any counts as right, since nobody knows which one is.")
     if recipe is not None:
         typer.echo(f"Everything but the data is as in {recipe}.")
     given = [change.partition("=")[0] for change in changes]

@@ -13,6 +13,7 @@ from reweigh.cli.target import check_ending, check_target
 
 if TYPE_CHECKING:
     from reweigh.recipes.reload import Trained
+    from reweigh.training import Run
 
 SHOWN = 20  # predictions, where they are not written to a file
 
@@ -23,12 +24,20 @@ def predict(
         Path, typer.Argument(metavar="DATA", help="Images, table or arrays as trained on; labels are not needed.")
     ],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all predictions to this .csv.")] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Predict about this share, the surest ones, and abstain from the others."),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
 ) -> None:
     """Predict the classes of further data.
 
     They are read as the training data of the run were: the same columns, sizes and scales.
     """
+    if coverage is not None:
+        from reweigh.selective import check_coverage
+
+        check_coverage(coverage, "--coverage")
     if out:
         check_ending("--out", out, (".csv",), "a table of predictions")
         check_target("--out", out, [out], [data], overwrite)
@@ -37,7 +46,10 @@ def predict(
     from reweigh.recipes.reload import reload
 
     trained = reload(run)
-    names, predicted, probability = predictions(trained, data)
+    least = None if coverage is None else calibrated_threshold(trained.run, coverage)
+    names, predicted, probability, scores = predictions(trained, data)
+    if least is not None:
+        predicted = [label if score >= least else None for label, score in zip(predicted, scores, strict=True)]
     heads = ("name" if names else "row", "predicted", "probability")
     called = names or [str(row) for row in range(len(predicted))]
     cells = list(zip(called, predicted, (f"{value:.6g}" for value in probability), strict=True))
@@ -47,31 +59,64 @@ def predict(
         writer.writerow(heads)
         writer.writerows(cells)
         write_whole(out, text.getvalue())
-    show(data, heads, [] if out else cells, Counter(predicted), probability)
+    show(data, heads, [] if out else cells, Counter(label for label in predicted if label is not None), probability)
+    if least is not None:
+        abstained = predicted.count(None)
+        typer.echo(
+            f"{len(predicted) - abstained:,} of {len(predicted):,} are predicted "
+            f"({1 - abstained / len(predicted):.1%}, wanted {coverage:.1%}); the others have no class: the model is "
+            "not sure enough of them."
+        )
     if out:
         typer.echo(f"Predictions: {out}")
     elif len(cells) > SHOWN:
         typer.echo(f"All {len(cells):,}, as a table: --out predictions.csv")
 
 
-def predictions(trained: "Trained", data: Path) -> tuple[Sequence[str], list[str], list[float]]:
-    """Names of the samples (empty for rows), predicted classes by name, and their probabilities."""
+def predictions(trained: "Trained", data: Path) -> tuple[Sequence[str], list[str | None], list[float], list[float]]:
+    """Names of the samples (empty for rows), predicted classes by name, their probabilities, and scores."""
     from reweigh.data.unlabeled import read_unlabeled
     from reweigh.recipes.assemble import find_device
-    from reweigh.training import predict as logits_of
+    from reweigh.recipes.scored import scored
 
     form = trained.form
     found = read_unlabeled(data, form.shape, encoding=form.encoding, raw_bytes=form.bytes)
     device = find_device("auto")
-    logits = logits_of(trained.model.to(device), form.dataset(found.inputs, trained.class_names), device=device)
+    samples = form.dataset(found.inputs, trained.class_names)
+    logits, scores = scored(trained.model.to(device), samples, device=device)
     probability, predicted = logits.softmax(1).max(1)
-    return found.names, [trained.class_names[label] for label in predicted.tolist()], probability.tolist()
+    classes: list[str | None] = [trained.class_names[label] for label in predicted.tolist()]
+    return found.names, classes, probability.tolist(), scores.tolist()
+
+
+def calibrated_threshold(run: "Run", coverage: float) -> float:
+    """The score that a sample must reach, by those of the samples that the run did not train on.
+
+    Raises:
+        DataError: it held none out, or their file is not what the run wrote.
+    """
+    import torch
+
+    from reweigh.errors import DataError
+    from reweigh.selective import threshold
+
+    if not run.calibration.is_file():
+        raise DataError(
+            f"{run.path}: no {run.calibration.name}, so no threshold for --coverage: the run trained on all its "
+            "samples; hold some out with: reweigh train RECIPE data.calibration=0.1"
+        )
+    try:
+        with open(run.calibration, encoding="utf-8", newline="") as file:
+            scores = [float(row["score"]) for row in csv.DictReader(file)]
+    except (ValueError, KeyError, TypeError, csv.Error) as error:
+        raise DataError(f"{run.calibration}: not as the run writes it ({type(error).__name__}: {error})") from None
+    return threshold(torch.tensor(scores, dtype=torch.float64), coverage)
 
 
 def show(
     data: Path,
     heads: Sequence[str],
-    cells: Sequence[tuple[str, str, str]],
+    cells: Sequence[tuple[str, str | None, str]],
     counts: Counter[str],
     probability: Sequence[float],
 ) -> None:
@@ -84,9 +129,10 @@ def show(
     for line in bars(dict(counts.most_common())):
         typer.echo(line)
     if cells:
+        shown = [(name, "(not sure)" if label is None else label, sure) for name, label, sure in cells[:SHOWN]]
         typer.echo()
         show_table(
             f"The first {SHOWN}" if len(cells) > SHOWN else "All of them",
             heads,
-            [(name, label, f"{float(sure):.1%}") for name, label, sure in cells[:SHOWN]],
+            [(name, label, f"{float(sure):.1%}") for name, label, sure in shown],
         )

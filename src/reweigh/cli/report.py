@@ -18,7 +18,9 @@ def report(
 
     What was learned about the samples, which labels look wrong, and how good the model is. The page needs no network.
     """
-    page = out or (runs[0] / "report.html" if len(runs) == 1 else Path("report.html"))
+    from reweigh.training.run import Run
+
+    page = out or (Run(runs[0]).report if len(runs) == 1 else Path(Run(runs[0]).report.name))
     if out and out.is_dir():
         raise RecipeError(f"--out {out}: is a folder; give the name of a file, such as {out / 'report.html'}")
     if out and not out.absolute().parent.is_dir():

@@ -1,16 +1,25 @@
 """The data that a verb is given: what lies at a path, or a dataset by its name."""
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from reweigh.errors import RecipeError
+from reweigh.errors import DataError, RecipeError
 from reweigh.names import suggestion
 
 if TYPE_CHECKING:
     from reweigh.data import Dataset
     from reweigh.recipes.mistakes import Mistake
     from reweigh.recipes.recipe import Part
+
+
+TYPED = {
+    "Give label=...": "Give --label COLUMN",
+    "(labels=...)": "(--labels FILE)",
+    "such as size=": "such as data.size=",
+}
 
 
 class Source(NamedTuple):
@@ -36,7 +45,8 @@ class Source(NamedTuple):
         from reweigh.recipes.biased_data import data_root
 
         if self.part is None:
-            return read(self.data, label=self.label, labels=self.labels)
+            with in_words_of_the_command():
+                return read(self.data, label=self.label, labels=self.labels)
         return self.part.bind()(data_root(self.root)).train
 
     @property
@@ -61,6 +71,18 @@ class Source(NamedTuple):
         if self.root and self.part is not None:
             changes.append(f"data.root={self.root.resolve()}")
         return shlex.join(changes)
+
+
+@contextmanager
+def in_words_of_the_command() -> Iterator[None]:
+    """Remedies that the library tells as Python arguments, told as what is typed."""
+    try:
+        yield
+    except DataError as error:
+        text = str(error)
+        for argument, typed in TYPED.items():
+            text = text.replace(argument, typed)
+        raise DataError(text) from error
 
 
 def find(data: str, label: str | None, labels: Path | None, root: Path | None) -> "tuple[Source, list[Mistake]]":

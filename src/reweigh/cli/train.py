@@ -16,6 +16,9 @@ Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="
 Data = Annotated[str | None, typer.Option(metavar="DATA", help="Your images, table or arrays, or a dataset's name.")]
 Label = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column or array of labels in DATA.")]
 Labels = Annotated[Path | None, typer.Option(metavar="FILE", help="A label file in place of the labels in DATA.")]
+Candidates = Annotated[
+    bool, typer.Option("--candidates", help="A label may name several, one of them right, as cat|dog.")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run that is in the folder.")]
 
 
@@ -32,6 +35,7 @@ def train(
     data: Data = None,
     label: Label = None,
     labels: Labels = None,
+    candidates: Candidates = False,
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/NAME-METHOD-seedSEED if not given.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Continue the run in this folder.")] = None,
     overwrite: Overwrite = False,
@@ -40,7 +44,7 @@ def train(
 
     Shows what came of it, what was learned about the samples, and where everything is.
     """
-    if resume and (recipe or data or label or labels or out or overwrite):
+    if resume and (recipe or data or label or labels or candidates or out or overwrite):
         raise RecipeError(
             "--resume continues a run as it was begun; give no recipe, change, data, --out or --overwrite too"
         )
@@ -54,7 +58,7 @@ def train(
     recipe, changes = separated(recipe, overrides or [])
     if recipe is None and data is None:
         recipe = "demo"
-    name, contents = contents_of(recipe, changes, data, label, labels)
+    name, contents = contents_of(recipe, changes, data, label, labels, candidates)
     carry_out(contents, name, out, overwrite)
 
 
@@ -66,7 +70,12 @@ def separated(recipe: str | None, changes: Sequence[str]) -> tuple[str | None, l
 
 
 def contents_of(
-    recipe: str | None, changes: Sequence[str], data: str | None, label: str | None, labels: Path | None
+    recipe: str | None,
+    changes: Sequence[str],
+    data: str | None,
+    label: str | None,
+    labels: Path | None,
+    candidates: bool = False,
 ) -> "tuple[str, Contents]":
     """What to call the run, and the recipe as written: of the data, or as it stands.
 
@@ -76,11 +85,11 @@ def contents_of(
     if data is not None:
         from reweigh.cli.own_data import OwnData, recipe_for
 
-        own = OwnData(data, label, labels)
+        own = OwnData(data, label, labels, candidates)
         return own.title, recipe_for(own, recipe, changes)
-    if label is not None or labels is not None:
+    if label is not None or labels is not None or candidates:
         raise RecipeError(
-            "--label and --labels belong to --data; give that too, or change the recipe: data.labels=FILE"
+            "--label, --labels and --candidates belong to --data; give that too, or change the recipe: data.labels=FILE"
         )
     from reweigh.recipes.read import read, title
 

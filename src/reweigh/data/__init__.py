@@ -3,9 +3,11 @@
 from collections.abc import Callable
 
 from reweigh.data.arrays import from_arrays
+from reweigh.data.candidates import one_of_each, with_candidates
 from reweigh.data.checks import check, check_samples
 from reweigh.data.dataset import Dataset, Inputs, Splits
 from reweigh.data.digits import digits
+from reweigh.data.few_labels import few_labels, with_label
 from reweigh.data.files import files
 from reweigh.data.foreign import replace_inputs
 from reweigh.data.inspect import inspect
@@ -38,10 +40,14 @@ __all__ = [
     "Splits",
     "check",
     "check_samples",
+    "few_labels",
     "from_arrays",
     "from_frame",
     "from_torch",
     "inspect",
+    "one_of_each",
     "read",
     "replace_inputs",
+    "with_candidates",
+    "with_label",
 ]

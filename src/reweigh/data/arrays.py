@@ -10,6 +10,7 @@ from torch import Tensor
 
 from reweigh.data.checks import check, check_samples, listed
 from reweigh.data.dataset import Dataset
+from reweigh.data.gaps import encode_known
 from reweigh.data.labels import encode
 from reweigh.data.normalize import standardize_like
 from reweigh.errors import DataError
@@ -25,6 +26,7 @@ def from_arrays(
     class_names: Sequence[str] | None = None,
     true_labels: Any = None,
     normalize: Callable[[Tensor], Tensor] | None = None,
+    unlabeled: bool = False,
     what: str = "arrays",
 ) -> Dataset:
     """A dataset from anything that NumPy or torch can see as arrays; the inputs are not copied if they fit as they are.
@@ -35,12 +37,13 @@ def from_arrays(
         class_names: otherwise the distinct labels. Of given classes some may have no samples, as in a test set.
         true_labels: N numbers or names, where they are known.
         normalize: otherwise mean 0 and deviation 1 by channel or by feature.
+        unlabeled: a label of -1 is none, and so is None or NaN.
         what: how messages call the data.
 
     Raises:
         DataError: with every mistake in labels and inputs.
     """
-    numbers, names = encode(labels, class_names, f"{what}: labels")
+    numbers, names = (encode_known if unlabeled else encode)(labels, class_names, f"{what}: labels")
     tensor = channels_first(as_tensor(inputs, what))
     dataset = Dataset(
         tensor,
@@ -48,7 +51,7 @@ def from_arrays(
         names,
         true_labels=None if true_labels is None else encode(true_labels, names, f"{what}: true labels")[0],
     )
-    (check if class_names is None else check_samples)(dataset, what)
+    (check if class_names is None or unlabeled else check_samples)(dataset, what)
     return Dataset(tensor, numbers, names, dataset.true_labels, normalize or standardize_like(tensor))
 
 
@@ -94,6 +97,7 @@ def read_arrays(
     inputs: str | None = None,
     label: str | None = None,
     class_names: Sequence[str] | None = None,
+    unlabeled: bool = False,
 ) -> Dataset:
     """A dataset from a ``.npz`` with inputs and labels, or from a ``.npy`` of inputs with labels from elsewhere.
 
@@ -101,6 +105,7 @@ def read_arrays(
         labels: N numbers or names; needed for a ``.npy``, otherwise in place of those in the file.
         inputs: name of the inputs in a ``.npz``; otherwise one of ``INPUT_KEYS``.
         label: name of the labels in a ``.npz``; otherwise one of ``LABEL_KEYS``.
+        unlabeled: a label of -1 is none.
 
     Raises:
         DataError: the file is broken, lacks an array, or holds pickled objects.
@@ -110,7 +115,7 @@ def read_arrays(
     if isinstance(found, np.ndarray):
         if labels is None:
             raise DataError(f"{path}: inputs without labels; give a label file too, or store both in one .npz")
-        return from_arrays(found, labels, class_names=class_names, what=str(path))
+        return from_arrays(found, labels, class_names=class_names, unlabeled=unlabeled, what=str(path))
     if class_names is None and "class_names" in found:
         class_names = [str(name) for name in found["class_names"]]
     return from_arrays(
@@ -118,6 +123,7 @@ def read_arrays(
         pick(found, label, LABEL_KEYS, "labels", path) if labels is None else labels,
         class_names=class_names,
         true_labels=found.get("true_labels"),
+        unlabeled=unlabeled,
         what=str(path),
     )
 

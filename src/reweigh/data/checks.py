@@ -1,5 +1,6 @@
 """Is a dataset fit to train on? All mistakes in one error, before any training."""
 
+import logging
 from collections.abc import Iterable, Sequence
 
 import torch
@@ -8,13 +9,15 @@ from torch import Tensor
 from reweigh.data.dataset import Dataset, Inputs
 from reweigh.errors import DataError
 
+log = logging.getLogger(__name__)
 SHOWN = 5  # of many wrong rows, this many are named
 
 
 def check(dataset: Dataset, what: str = "data") -> Dataset:
     """The dataset itself, if it is fit to train on: sound samples, two classes or more, none of them empty.
 
-    Inputs that are not in memory are not read; their reader has to see to them.
+    Samples may have no label (-1), or several candidates. Inputs that are not in memory are not read; their reader has
+    to see to them.
 
     Args:
         what: how the message calls the dataset ("training set").
@@ -22,7 +25,9 @@ def check(dataset: Dataset, what: str = "data") -> Dataset:
     Raises:
         DataError: with every mistake found in labels and inputs.
     """
-    raise_all([*sample_mistakes(dataset), *class_mistakes(dataset)], what)
+    raise_all([*sample_mistakes(dataset, lowest=-1), *class_mistakes(dataset)], what)
+    if dataset.candidates is not None and (empty := int(dataset.candidates.all(1).sum())):
+        log.info("%s: %d of %d samples have every class as a candidate, which says nothing", what, empty, len(dataset))
     return dataset
 
 
@@ -44,14 +49,20 @@ def raise_all(mistakes: Sequence[str], what: str) -> None:
         raise DataError(f"{what}: {len(mistakes)} mistakes\n" + "\n".join(f"  - {mistake}" for mistake in mistakes))
 
 
-def sample_mistakes(dataset: Dataset) -> list[str]:
-    """What is wrong with single samples: labels of a wrong kind or out of range, inputs that are no numbers."""
+def sample_mistakes(dataset: Dataset, lowest: int = 0) -> list[str]:
+    """What is wrong with single samples: labels of a wrong kind or out of range, inputs that are no numbers.
+
+    Args:
+        lowest: the lowest label allowed; -1 where samples without one are.
+    """
     labels = dataset.labels
     if labels.ndim != 1 or labels.dtype != torch.int64:
         return [f"labels: shape {tuple(labels.shape)} of {labels.dtype}; give one int64 a sample, shape (N,)"]
     if len(labels) == 0:
         return ["labels: there are no samples"]
-    mistakes = range_mistakes(labels, dataset.num_classes, "labels")
+    mistakes = range_mistakes(labels, dataset.num_classes, "labels", lowest)
+    if dataset.candidates is not None:
+        mistakes += candidate_mistakes(dataset.candidates, len(labels), dataset.num_classes)
     if dataset.true_labels is not None:
         if len(dataset.true_labels) != len(labels):
             mistakes.append(f"true labels: {len(dataset.true_labels)} for {len(labels)} labels; give one a sample")
@@ -64,7 +75,12 @@ def class_mistakes(dataset: Dataset) -> list[str]:
     labels, names = dataset.labels, dataset.class_names
     if labels.ndim != 1 or labels.dtype != torch.int64 or len(labels) == 0:
         return []
-    present = set(labels.unique().tolist())
+    labeled = dataset.labeled
+    present = set(labels[labeled].unique().tolist())
+    if dataset.candidates is not None:
+        present = set(dataset.candidates.any(0).nonzero().flatten().tolist())
+    elif bool((labels == -1).any()):
+        return unlabeled_mistakes(int(labeled.sum()), present, names)
     if len(present) == 1:
         only = present.pop()
         name = names[only] if 0 <= only < len(names) else only
@@ -78,9 +94,43 @@ def class_mistakes(dataset: Dataset) -> list[str]:
     ]
 
 
-def range_mistakes(labels: Tensor, num_classes: int, what: str) -> list[str]:
-    """Labels below 0 or beyond the last class, with their rows."""
-    rows = ((labels < 0) | (labels >= num_classes)).nonzero().flatten().tolist()
+def unlabeled_mistakes(labeled: int, present: set[int], names: Sequence[str]) -> list[str]:
+    """Too few labels, or classes without one, where some samples have none.
+
+    Args:
+        labeled: how many samples have a label.
+        present: the classes among these labels.
+    """
+    if labeled < len(names):
+        return [f"labels: {labeled} samples have one, for {len(names)} classes; label at least one of each class"]
+    absent = [name for number, name in enumerate(names) if number not in present]
+    if not absent:
+        return []
+    return [
+        f"labels: no labeled sample of {listed(map(repr, absent))} (of {len(names)} classes, {labeled} labels); "
+        "label some, or leave the class out of the class names"
+    ]
+
+
+def candidate_mistakes(candidates: Tensor, num_labels: int, num_classes: int) -> list[str]:
+    """A mask of the wrong kind or shape, or rows without a candidate."""
+    if candidates.dtype != torch.bool or candidates.shape != (num_labels, num_classes):
+        return [
+            f"candidates: shape {tuple(candidates.shape)} of {candidates.dtype}; "
+            f"give true or false for each class, shape ({num_labels}, {num_classes})"
+        ]
+    rows = (~candidates.any(1)).nonzero().flatten().tolist()
+    if not rows:
+        return []
+    return [
+        f"candidates: none in {len(rows)} of {num_labels} samples: rows {listed(rows)}; "
+        "name at least one class for each, all of them where nothing is known, or drop the rows"
+    ]
+
+
+def range_mistakes(labels: Tensor, num_classes: int, what: str, lowest: int = 0) -> list[str]:
+    """Labels below ``lowest`` or beyond the last class, with their rows."""
+    rows = ((labels < lowest) | (labels >= num_classes)).nonzero().flatten().tolist()
     if not rows:
         return []
     wrong = (f"{int(labels[row])} (row {row})" for row in rows)

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+MANY = 20  # rows, below which a few distinct values say nothing
+DISTINCT = 0.95  # share of a column
+SHORT = 60  # letters
+
+
 @dataclass(frozen=True)
 class Numeric:
     """(x - mean) / std; a missing value counts as the mean.
@@ -104,10 +109,9 @@ Column = Numeric | Categorical | TfIdf | Hashing
 KINDS = tuple(column.kind for column in (Numeric, Categorical, TfIdf, Hashing))
 
 
-def fit_column(values: "pd.Series", kind: str | None, text: str, text_features: int, max_categories: int) -> Column:
-    """The column fitted to its values, by the kind asked for or the one it looks like."""
+def fit_column(values: "pd.Series", kind: str, text_features: int) -> Column:
+    """The column of some kind fitted to its values."""
     name = str(values.name)
-    kind = kind or guess(values, text, max_categories)
     if kind == "numeric":
         numbers = as_numbers(values)
         std = float(np.nanstd(numbers))
@@ -136,11 +140,22 @@ def fit_tf_idf(values: "pd.Series", text_features: int) -> TfIdf:
 
 
 def guess(values: "pd.Series", text: str, max_categories: int) -> str:
-    """What a column looks like: numbers and dates, a few categories, or words."""
+    """What a column looks like: numbers and dates, a few categories, words, or names of rows, which tell nothing."""
     from pandas.api import types
 
     if types.is_numeric_dtype(values) or types.is_bool_dtype(values) or types.is_datetime64_any_dtype(values):
         return "numeric"
     distinct = values.nunique()
     repeated = distinct <= 0.5 * values.notna().sum() or distinct <= 2
-    return "categorical" if distinct <= max_categories and repeated else text
+    if distinct <= max_categories and repeated:
+        return "categorical"
+    return "ignore" if names_rows(values.dropna()) else text
+
+
+def names_rows(values: "pd.Series") -> bool:
+    """Whether nearly every value is another, and one short word: an id, a file name. Each word of it is new again."""
+    texts = values.astype(str)
+    if len(texts) < MANY or texts.nunique() < DISTINCT * len(texts):
+        return False
+    one_word = ~texts.str.strip().str.contains(r"\s", regex=True) & (texts.str.len() <= SHORT)
+    return bool(one_word.mean() >= DISTINCT)

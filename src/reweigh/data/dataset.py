@@ -59,13 +59,15 @@ class Dataset:
 
     Attributes:
         inputs: raw; uint8 images (N, C, H, W), float images, or float features (N, D).
-        labels: shape (N,) int64, the GIVEN labels, right or wrong.
+        labels: shape (N,) int64, the GIVEN labels, right or wrong; -1 has none.
         class_names: of class 0, 1, ...
         true_labels: shape (N,), where they are known; for judging only.
         normalize: raw or [0, 1] batch -> float batch for the model.
         sample_weight: shape (N,), how much each sample counts; None counts all the same.
         soft_labels: shape (N, num_classes), rows that sum to one; batches carry them in place of ``labels``, which are
             then the likeliest.
+        candidates: shape (N, num_classes) bool, several labels a sample, one of them right; batches carry rows that are
+            uniform over them, and ``labels`` are one of each (``data.candidates``).
         origin: shape (N,), the place of each sample in what was read; a subset keeps it. None: 0, 1, ..., N - 1.
         reading: what the reader left out or filled in.
     """
@@ -77,6 +79,7 @@ class Dataset:
     normalize: Callable[[Tensor], Tensor] = unchanged
     sample_weight: Tensor | None = None
     soft_labels: Tensor | None = None
+    candidates: Tensor | None = None
     origin: Tensor | None = None
     reading: Reading = Reading()
 
@@ -97,8 +100,13 @@ class Dataset:
 
     @property
     def class_sizes(self) -> Tensor:
-        """Samples of each class by given label, shape (num_classes,). Paper: N_i."""
-        return torch.bincount(self.labels, minlength=self.num_classes)
+        """Samples of each class by given label, shape (num_classes,); those without one do not count. Paper: N_i."""
+        return torch.bincount(self.labels[self.labeled], minlength=self.num_classes)
+
+    @property
+    def labeled(self) -> Tensor:
+        """Which samples have a label, shape (N,) bool."""
+        return self.labels >= 0
 
     def batch(
         self,
@@ -117,9 +125,15 @@ class Dataset:
         inputs = as_float(self.inputs[index])
         if augment is not None:
             inputs = augment(inputs, torch.default_generator if generator is None else generator)
-        labels = self.labels if self.soft_labels is None else self.soft_labels
         weights = None if self.sample_weight is None else self.sample_weight[index].to(device)
-        return Batch(self.normalize(inputs).to(device), labels[index].to(device), index.to(device), weights)
+        return Batch(self.normalize(inputs).to(device), self._labels_at(index).to(device), index.to(device), weights)
+
+    def _labels_at(self, index: Tensor) -> Tensor:
+        """Class numbers, shape (n,), or rows that sum to one, shape (n, num_classes)."""
+        if self.candidates is not None:
+            rows = self.candidates[index].float()
+            return rows / rows.sum(1, keepdim=True)
+        return (self.labels if self.soft_labels is None else self.soft_labels)[index]
 
     def subset(self, index: Tensor) -> "Dataset":
         """The samples at ``index`` (places or a boolean mask), in that order."""
@@ -132,13 +146,14 @@ class Dataset:
             true_labels=None if self.true_labels is None else self.true_labels[index],
             sample_weight=None if self.sample_weight is None else self.sample_weight[index],
             soft_labels=None if self.soft_labels is None else self.soft_labels[index],
+            candidates=None if self.candidates is None else self.candidates[index],
             origin=index if self.origin is None else self.origin[index],
         )
 
     def with_labels(self, labels: Tensor) -> "Dataset":
         """The same inputs with other given labels; the labels before stay as the true ones, unless those were known."""
         true_labels = self.labels if self.true_labels is None else self.true_labels
-        return replace(self, labels=labels, true_labels=true_labels, soft_labels=None)
+        return replace(self, labels=labels, true_labels=true_labels, soft_labels=None, candidates=None)
 
 
 class Splits(NamedTuple):

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from reweigh.data.checks import listed, raise_all
-from reweigh.data.columns import Column, fit_column
+from reweigh.data.columns import Column, fit_column, guess
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
@@ -99,7 +99,8 @@ def fit_encoding(
     """Look at each column and decide how to encode it.
 
     Numbers, dates and truth values are standardized; texts with few distinct values are categories; other texts are
-    words. A column without any value is left out.
+    words. A column without any value is left out, and so is one of ids or file names, in which each row has a word of
+    its own; ``kinds`` can keep the latter.
 
     Args:
         frame: the features of the training samples, without the label.
@@ -118,21 +119,26 @@ def fit_encoding(
         raise DataError(
             f"{what}: kinds: no column {listed(map(repr, unknown))}; the table has: {listed(frame.columns)}"
         )
-    mistakes, columns, empty = [], [], []
+    mistakes, columns, empty, ids = [], [], [], []
     for name, values in frame.items():
-        kind = kinds.get(str(name))
-        if kind == "ignore":
+        if kinds.get(str(name)) == "ignore":
             continue
         if values.isna().to_numpy().all():
             empty.append(name)
             continue
+        kind = kinds.get(str(name)) or guess(values, text, max_categories)
+        if kind == "ignore":
+            ids.append(name)
+            continue
         try:
-            columns.append(fit_column(values, kind, text, text_features, max_categories))
+            columns.append(fit_column(values, kind, text_features))
         except DataError as error:
             mistakes.append(str(error))
     raise_all(mistakes, what)
     if empty:
         log.warning("%s: columns without any value are left out: %s", what, listed(empty))
+    if ids:
+        log.warning("%s: columns that only name the rows, a new word in each, are left out: %s", what, listed(ids))
     if not columns:
         raise DataError(f"{what}: no column to learn from; it needs one or more besides the label")
     return Encoding(tuple(columns))

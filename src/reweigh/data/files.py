@@ -8,6 +8,7 @@ import torch
 from annotated_types import Gt, Lt
 from torch import Tensor
 
+from reweigh.data.candidates import split_names
 from reweigh.data.dataset import Dataset, Reading, Splits
 from reweigh.data.encoding import fit_encoding
 from reweigh.data.frames import SUFFIXES, read_frame
@@ -27,6 +28,8 @@ def files(
     labels: str | None = None,
     true_label: str | None = None,
     size: int | None = None,
+    unlabeled: bool = False,
+    separator: str | None = None,
 ) -> Splits:
     """Your own data: a folder of images, a table, arrays, IDX or CIFAR files.
 
@@ -42,13 +45,18 @@ def files(
         labels: a label file for the samples of ``path``.
         true_label: the column of a table that holds true labels.
         size: height and width to resize images to.
+        unlabeled: a label in a table, an array or a label file may be empty, or -1: the sample has none. For methods
+            that learn from these too; only labeled samples are held out.
+        separator: what stands between labels where several are candidates for one sample, such as ``|``.
 
     Raises:
         DataError: the data cannot be read.
     """
     source = Path(root, path)
     label_file = None if labels is None else Path(root, labels)
-    train = read(source, label=label, labels=label_file, true_label=true_label, size=size)
+    train = read(source, label=label, labels=label_file, true_label=true_label, size=size, unlabeled=unlabeled)
+    if separator is not None:
+        train = split_names(train, separator)
     if test is None and not has_test_part(source):
         if source.name.endswith(SUFFIXES):
             return split_table(train, source, test_fraction, split_seed)
@@ -89,7 +97,8 @@ def split_table(whole: Dataset, path: Path, test_fraction: float, seed: int) -> 
 
 def rows(labels: Tensor, test_fraction: float, seed: int) -> tuple[Tensor, Tensor]:
     """Places of the training and of the test samples, each in order."""
-    held_out = stratified(labels, max(1, round(test_fraction * len(labels))), seed)
+    labeled = (labels >= 0).nonzero().squeeze(1)
+    held_out = labeled[stratified(labels[labeled], max(1, round(test_fraction * len(labeled))), seed)]
     kept = torch.ones(len(labels), dtype=torch.bool)
     kept[held_out] = False
     return kept.nonzero().squeeze(1), held_out

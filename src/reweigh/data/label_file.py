@@ -13,6 +13,7 @@ from reweigh.data.arrays import load
 from reweigh.data.checks import listed, raise_all, range_mistakes
 from reweigh.data.dataset import Dataset
 from reweigh.data.frames import read_texts
+from reweigh.data.gaps import encode_known
 from reweigh.data.labels import encode
 from reweigh.errors import DataError
 from reweigh.files import write_whole
@@ -20,7 +21,14 @@ from reweigh.files import write_whole
 LABEL_COLUMNS = ("label", "labels", "given_label", "noisy_label", "class", "target")
 
 
-def read_labels(path: str | Path, num_samples: int, class_names: Sequence[str], *, column: str | None = None) -> Tensor:
+def read_labels(
+    path: str | Path,
+    num_samples: int,
+    class_names: Sequence[str],
+    *,
+    column: str | None = None,
+    unlabeled: bool = False,
+) -> Tensor:
     """One label for each of ``num_samples``.
 
     A ``.npy`` holds N numbers or names. A ``.csv`` holds a column of them, in order or, with a column ``index``, in any
@@ -29,6 +37,7 @@ def read_labels(path: str | Path, num_samples: int, class_names: Sequence[str], 
     Args:
         class_names: of the data that the labels are for.
         column: of the ``.csv``; otherwise its only one, or one of ``LABEL_COLUMNS``.
+        unlabeled: a label may be empty, or -1: the sample has none.
 
     Raises:
         DataError: another number of labels than samples, an unknown class, a sample twice or not at all.
@@ -44,8 +53,8 @@ def read_labels(path: str | Path, num_samples: int, class_names: Sequence[str], 
         raise DataError(
             f"{path}: {len(values)} labels for {num_samples} samples; give one a sample, in the order of the data"
         )
-    labels, _ = encode(values, class_names, str(path))
-    raise_all(range_mistakes(labels, len(class_names), "labels"), str(path))
+    labels, _ = (encode_known if unlabeled else encode)(values, class_names, str(path))
+    raise_all(range_mistakes(labels, len(class_names), "labels", -1 if unlabeled else 0), str(path))
     return labels
 
 
@@ -109,9 +118,10 @@ def write_labels(path: str | Path, labels: Tensor, class_names: Sequence[str], i
         raise DataError(f"{path}: {path.suffix or 'no ending'!r} {what}; write a .csv")
 
 
-def override(dataset: Dataset, path: str | Path, *, column: str | None = None) -> Dataset:
+def override(dataset: Dataset, path: str | Path, *, column: str | None = None, unlabeled: bool = False) -> Dataset:
     """The dataset with the labels of a file; its own are forgotten, and true labels stay if they were known.
 
     For official labels that shall stay as the true ones, use ``dataset.with_labels(read_labels(...))``.
     """
-    return replace(dataset, labels=read_labels(path, len(dataset), dataset.class_names, column=column))
+    labels = read_labels(path, len(dataset), dataset.class_names, column=column, unlabeled=unlabeled)
+    return replace(dataset, labels=labels)

@@ -68,6 +68,7 @@ def plain(values: Any, what: str) -> np.ndarray:
     if missing:
         raise DataError(
             f"{what}: {len(missing)} of {len(array)} are missing: rows {listed(missing)}; label these rows or drop them"
+            "; a method for few labels learns from them too (data.unlabeled=true, method.name=pseudo-label)"
         )
     if array.dtype.kind in "biu":
         return array

@@ -36,6 +36,7 @@ def read(
     class_names: Sequence[str] | None = None,
     encoding: Encoding | None = None,
     memory_gb: float = DEFAULT_MEMORY_GB,
+    unlabeled: bool = False,
 ) -> Dataset:
     """Recognize what lies at ``path`` and read it.
 
@@ -48,6 +49,7 @@ def read(
         class_names: in the order of the class numbers; otherwise as the data have them.
         encoding: how to encode a table, as fitted to another.
         memory_gb: images that take more are read when needed.
+        unlabeled: a label in a table, an array or a label file may be empty, or -1: the sample has none.
 
     Raises:
         DataError: there is nothing, nothing known, or something broken at the path; the message says which.
@@ -60,20 +62,29 @@ def read(
     elif not path.exists():
         raise DataError(f"{path}: there is nothing at this path")
     elif path.name.endswith(SUFFIXES) and labels is not None and label is None and not has_label_column(path):
-        return read_table(path, labels=label_values(Path(labels)), class_names=class_names, encoding=encoding)
+        return read_table(
+            path, labels=label_values(Path(labels)), class_names=class_names, encoding=encoding, unlabeled=unlabeled
+        )
     elif path.name.endswith(SUFFIXES):
-        dataset = read_table(path, label=label, true_label=true_label, class_names=class_names, encoding=encoding)
+        dataset = read_table(
+            path,
+            label=label,
+            true_label=true_label,
+            class_names=class_names,
+            encoding=encoding,
+            unlabeled=unlabeled and labels is None,
+        )
     elif path.suffix == ".npz":
-        dataset = read_arrays(path, label=label, class_names=class_names)
+        dataset = read_arrays(path, label=label, class_names=class_names, unlabeled=unlabeled and labels is None)
     elif path.suffix == ".npy" and labels is not None:
-        return read_arrays(path, label_values(Path(labels)), class_names=class_names)
+        return read_arrays(path, label_values(Path(labels)), class_names=class_names, unlabeled=unlabeled)
     elif path.suffix == ".npy":
         raise DataError(f"{path}: inputs without labels; give a label file too (labels=...), or store both in one .npz")
     elif (labels_beside := companion(path)) is not None:
         dataset = read_idx_pair(path, labels_beside, class_names=class_names)
     else:
         raise DataError(f"{path}: not known by its name; known are {KNOWN}")
-    return dataset if labels is None else override(dataset, labels)
+    return dataset if labels is None else override(dataset, labels, unlabeled=unlabeled)
 
 
 def read_folder(

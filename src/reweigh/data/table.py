@@ -9,6 +9,7 @@ from reweigh.data.checks import check, check_samples, listed
 from reweigh.data.dataset import Dataset, Reading
 from reweigh.data.encoding import Encoding, Kind, fit_encoding
 from reweigh.data.frames import read_frame, read_texts
+from reweigh.data.gaps import encode_known
 from reweigh.data.labels import encode
 from reweigh.errors import DataError
 from reweigh.names import suggestion
@@ -45,6 +46,7 @@ def from_frame(
     text: Literal["tf-idf", "hashing"] = "tf-idf",
     text_features: int = 256,
     max_categories: int = 50,
+    unlabeled: bool = False,
     what: str = "table",
 ) -> Dataset:
     """Features from all columns but the label.
@@ -59,6 +61,7 @@ def from_frame(
         class_names: otherwise the distinct labels.
         encoding: as fitted to another table; otherwise one is fitted to this table, by the options that follow
             (see ``fit_encoding``).
+        unlabeled: a label may be empty, or -1: the sample has none.
         what: how messages call the table.
 
     Raises:
@@ -67,7 +70,7 @@ def from_frame(
     if labels is None:
         label = label_column(frame, label, what)
         labels = frame[label]
-    numbers, names = encode(empty_as_missing(labels), class_names, f"{what}: labels")
+    numbers, names = (encode_known if unlabeled else encode)(empty_as_missing(labels), class_names, f"{what}: labels")
     true_labels = None
     if true_label is not None:
         true_labels, _ = encode(
@@ -85,7 +88,7 @@ def from_frame(
             "%s: missing values filled: %s", what, listed(f"{count} in {name!r}" for name, count in missing.items())
         )
     dataset = Dataset(inputs, numbers, names, true_labels, reading=Reading(missing=missing, encoding=encoding))
-    return (check if class_names is None else check_samples)(dataset, what)
+    return (check if class_names is None or unlabeled else check_samples)(dataset, what)
 
 
 def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:

@@ -12,11 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from reweigh.data.sparse import SparseRows
 from reweigh.errors import RecipeError
 from reweigh.estimator import fitted, saving
+from reweigh.estimator.calibration import held_out, predict_or_abstain, rejoined
+from reweigh.estimator.candidate_targets import read_candidates
 from reweigh.estimator.defaults import LEARNING_RATE, default_batch_size, default_epochs
 from reweigh.estimator.features import learn_features
 from reweigh.estimator.fitted import Fitted
 from reweigh.estimator.modules import Architecture, architecture, builder
-from reweigh.estimator.options import check_parameters, draw_seed
+from reweigh.estimator.notebook import trained_html
+from reweigh.estimator.options import check_parameters, draw_seed, takes_unlabeled
 from reweigh.estimator.sample_weights import read_weights
 from reweigh.estimator.scoring import choose_scoring
 from reweigh.estimator.targets import read_targets
@@ -47,9 +50,13 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         learning_rate: of AdamW, falling along a cosine. None: 0.001.
         class_weight: a dict from class to weight, or "balanced"; multiplied into ``sample_weight``.
         method_options: options of the method, such as ``{"every": 1}``.
-        scoring: what label issues come from: predictions made "in-training"; those of five more models, which did not
-            see the sample ("out-of-fold", about five times the work); or "auto", chosen from the data.
+        scoring: what label issues come from: predictions made "in-training"; those of further models, trained briefly
+            and without the sample ("out-of-fold"); or "auto", chosen from the data.
+        calibration: share of the samples, of each class, that is not trained on, so that ``predict(X, coverage=0.9)``
+            knows when to abstain; such as 0.1.
         device: "auto" takes a GPU if there is one.
+        candidates: y is a mask, N x num_classes, true where a class may be the right one; for a method such as
+            "proden+cmw-net", others take all candidates alike.
         random_state: a number makes the result reproducible. The global generators are left as they are.
         verbose: show the progress of training.
 
@@ -79,7 +86,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         class_weight: Any = None,
         method_options: dict[str, Any] | None = None,
         scoring: str = "auto",
+        calibration: float | None = None,
         device: str = "auto",
+        candidates: bool = False,
         random_state: Any = None,
         verbose: bool = False,
     ):
@@ -91,7 +100,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         self.class_weight = class_weight
         self.method_options = method_options
         self.scoring = scoring
+        self.calibration = calibration
         self.device = device
+        self.candidates = candidates
         self.random_state = random_state
         self.verbose = verbose
 
@@ -101,7 +112,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         Args:
             X: rows of numbers, dense or sparse; a DataFrame, whose columns may be numbers, dates, categories and texts,
                 with gaps; or images (N, channels, height, width), bytes or floats.
-            y: N labels; or N x num_classes rows of probabilities.
+            y: N labels; or N x num_classes rows of probabilities, or with ``candidates`` a mask of that shape. For a
+                method that learns from samples without a label too, -1, None and NaN mark these.
             sample_weight: shape (N,), how much each sample counts besides; ones change nothing.
             X_trusted: samples whose labels were checked. The weights are learned on them, the network is not; without
                 them the samples of lowest loss in each class are trusted.
@@ -113,7 +125,11 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         method = check_parameters(self.get_params(deep=False))
         device = find_device(str(self.device), "device")
         features, inputs = learn_features(self, X)
-        targets = read_targets(y, len(inputs))
+        targets = (
+            read_candidates(y, len(inputs))
+            if self.candidates
+            else read_targets(y, len(inputs), takes_unlabeled(self.method))
+        )
         weights = read_weights(sample_weight, self.class_weight, targets)
         train_set = fitted.dataset(features, inputs, targets, weights)
         samples = len(train_set)
@@ -132,7 +148,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         sparse = isinstance(inputs, SparseRows)
         scoring = choose_scoring(features.shape, sparse, samples) if self.scoring == "auto" else self.scoring
         observer = progress(label=self.method) if self.verbose else None
-        self._remember(fitted.train(trainer, train_set, features, targets.classes, scoring, observer), known)
+        stays, apart = held_out(train_set, self.calibration, trainer.seed)
+        found = fitted.train(trainer, stays, features, targets.classes, scoring, observer)
+        self._remember(found if apart is None else rejoined(found, train_set, stays, apart, device), known)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -145,8 +163,20 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         inputs = self._fitted.features.read(self, X, "X")
         return self._fitted.probabilities(inputs).numpy()
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The likeliest label of each sample, shape (N,)."""
+    def predict(self, X: Any, coverage: float | None = None) -> np.ndarray:
+        """The likeliest label of each sample, shape (N,).
+
+        Args:
+            coverage: predict about this share of samples like those of training, the surest ones; the others become -1,
+                or None where labels are no numbers (or -1 is one of them). Needs ``calibration``. None predicts all.
+
+        Raises:
+            ValueError: X has other columns or another shape than in training; the coverage is not above 0 and at most
+                1, or nothing was held out to set its threshold by.
+        """
+        if coverage is not None:
+            check_is_fitted(self)
+            return predict_or_abstain(self._fitted, self._fitted.features.read(self, X, "X"), coverage)
         likeliest = self.predict_proba(X).argmax(1)
         return self.classes_[likeliest]
 
@@ -163,7 +193,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         if self._issues is None:
             it = self._fitted
             learned = None if it.family is None else it.weights  # those of self-paced learning, say, mean other things
-            self._issues = label_issues(it.given, it.predictions, learned, it.family, it.classes.tolist())
+            self._issues = label_issues(it.given, it.predictions, learned, it.family, it.classes.tolist(), it.judgment)
         return self._issues
 
     def plot_weighting(self, ax: "Axes | None" = None) -> "Axes":
@@ -225,6 +255,16 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         self.pseudo_labels_ = found.classes[found.suggested.numpy()]
         self.weighting_ = found.weighting
         self.scoring_ = found.scoring
+
+    def _repr_html_inner(self) -> str:
+        shown = super()._repr_html_inner()  # pyright: ignore[reportAttributeAccessIssue] (scikit-learn's diagram)
+        if not hasattr(self, "_fitted"):
+            return shown
+        return shown + trained_html(self.method, len(self._fitted.history), self.label_issues_, self.scoring_)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        shown = super()._repr_mimebundle_(**kwargs)  # pyright: ignore[reportAttributeAccessIssue]
+        return {**shown, "text/html": self._repr_html_inner()} if "text/html" in shown else shown
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

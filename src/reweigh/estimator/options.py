@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Lt
 from sklearn.utils import check_random_state
 
 from reweigh.core.method import Method
+from reweigh.estimator.defaults import METHOD_OPTIONS
 from reweigh.methods import METHODS
 from reweigh.methods.setup import Setup
 from reweigh.names import lookup
@@ -23,7 +24,9 @@ def training_options(
     batch_size: Annotated[int, Ge(1)] | None,
     learning_rate: Annotated[float, Gt(0)] | None,
     scoring: Literal["auto", "in-training", "out-of-fold"],
+    calibration: Annotated[float, Gt(0), Lt(1)] | None,
     device: str,
+    candidates: bool,
     verbose: bool | int,
 ) -> None:
     """What each of these parameters may be."""
@@ -45,7 +48,8 @@ def check_parameters(given: Mapping[str, Any]) -> Callable[[Setup], Method]:
     options = {} if given["method_options"] is None else given["method_options"]
     bound: Any = None
     if isinstance(options, Mapping):
-        values = {**{str(key): plain(value) for key, value in options.items()}, "name": method}
+        chosen = {key: METHOD_OPTIONS[key] for key in METHOD_OPTIONS.keys() & options_of(METHODS[method]).model_fields}
+        values = {**chosen, **{str(key): plain(value) for key, value in options.items()}, "name": method}
         parts, found = check_slot(values, "method_options", SECTIONS["method"])
         mistakes += found
         bound = parts[0].bind() if parts else None
@@ -53,6 +57,11 @@ def check_parameters(given: Mapping[str, Any]) -> Callable[[Setup], Method]:
         mistakes.append(Mistake("method_options", f"got {shown(options)}; should be a dict of the method's options"))
     raise_all(mistakes, "RobustClassifier")
     return bound
+
+
+def takes_unlabeled(method: str) -> bool:
+    """Whether a method learns from samples without a label too."""
+    return getattr(METHODS[method], "unlabeled", False)
 
 
 def plain(value: Any) -> Any:

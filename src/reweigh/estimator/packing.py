@@ -37,6 +37,8 @@ def pack(found: Fitted) -> tuple[dict[str, Any], dict[str, Tensor]]:
     tensors: dict[str, Tensor] = {f"samples.{name}": getattr(found, name) for name in SAMPLES}
     if found.weights is not None:
         tensors["samples.weights"] = found.weights
+    if found.scores is not None:
+        tensors["calibration.scores"] = found.scores
     tensors |= {f"predictions.{name}": value for name, value in found.predictions.state_dict().items()}
     if features.scale is not None:
         tensors |= {"scale.mean": features.scale.mean, "scale.std": features.scale.std}
@@ -63,6 +65,7 @@ def unpack(content: dict[str, Any], tensors: dict[str, Tensor], module: nn.Modul
         scoring=content["scoring"],
         history=content["history"],
         weights=tensors.get("samples.weights"),
+        scores=tensors.get("calibration.scores"),
         predictions=_predictions(tensors, len(values)),
         **{name: tensors[f"samples.{name}"] for name in SAMPLES},
     )

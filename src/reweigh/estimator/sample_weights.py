@@ -17,7 +17,8 @@ def read_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Ten
 
     Args:
         sample_weight: N numbers of at least zero, or None.
-        class_weight: a dict from class to weight, or "balanced": N / (num_classes * N_class).
+        class_weight: a dict from class to weight, or "balanced": N / (num_classes * N_class). Samples without a label
+            have none of it.
 
     Raises:
         DataError: weights are negative, not finite, not one a sample, or leave fewer than two classes.
@@ -26,11 +27,12 @@ def read_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Ten
     samples = len(targets.labels)
     weights = np.ones(samples) if sample_weight is None else checked(sample_weight, samples)
     if class_weight is not None:
-        given = targets.classes[targets.labels.numpy()]
-        weights = weights * by_class(class_weight, targets, given)[targets.labels.numpy()]
+        labeled = targets.labels.numpy()[targets.labels.numpy() >= 0]
+        of_class = by_class(class_weight, targets, targets.classes[labeled])
+        weights[targets.labels.numpy() >= 0] *= of_class[labeled]
     if (weights == 1).all():
         return None
-    counted = targets.labels[torch.from_numpy(weights > 0)].unique()
+    counted = targets.labels[torch.from_numpy(weights > 0) & (targets.labels >= 0)].unique()
     if len(counted) == 0:
         raise DataError("sample_weight: all weights are zero; give at least two classes a weight above zero")
     if len(counted) == 1:
@@ -57,7 +59,7 @@ def checked(sample_weight: Any, samples: int) -> np.ndarray:
 
 def by_class(class_weight: Any, targets: Targets, given: np.ndarray) -> np.ndarray:
     """The weight of each class, shape (num_classes,); a class without samples has one."""
-    present = np.unique(targets.labels.numpy())
+    present = np.unique(targets.labels[targets.labels >= 0].numpy())
     weights = np.ones(len(targets.classes))
     weights[present] = compute_class_weight(class_weight, classes=targets.classes[present], y=given)
     if not np.isfinite(weights).all() or (weights < 0).any():

@@ -17,6 +17,7 @@ from reweigh.estimator.modules import Architecture, builder, name_of
 from reweigh.estimator.packing import pack, under, unpack
 from reweigh.files import write_whole
 from reweigh.recipes.assemble import find_device
+from reweigh.recipes.reload import as_trained
 from reweigh.training.checkpoint import plain_tensor
 
 logger = logging.getLogger(__name__)
@@ -68,7 +69,7 @@ def load(path: str | Path, module: Any) -> tuple[dict[str, Any], dict[str, Any],
     params = {**content["params"], "module": module if known is None else content["params"]["module"]}
     params["class_weight"] = _as_dict(params["class_weight"])
     classes = len(content["classes"]["values"])
-    network = builder(module, known)(tuple(content["features"]["shape"]), classes)
+    network = as_trained(params["method"], builder(module, known)(tuple(content["features"]["shape"]), classes))
     network = _filled(network, tensors, path).to(_device(params["device"]))
     return params, content["seen"], known, unpack(content, tensors, network)
 

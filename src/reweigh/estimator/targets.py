@@ -9,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
 from reweigh.data.checks import listed
+from reweigh.data.gaps import known
 from reweigh.data.labels import as_array
 from reweigh.errors import DataError
 
@@ -19,23 +20,26 @@ class Targets(NamedTuple):
     """The labels of some samples.
 
     Attributes:
-        labels: shape (N,) int64, places in ``classes``; of soft labels the likeliest class.
+        labels: shape (N,) int64, places in ``classes``; of soft labels the likeliest class; -1 has none.
         classes: shape (num_classes,), the labels as the user writes them, sorted.
         rows: shape (N, num_classes), soft labels as given.
+        candidates: shape (N, num_classes) bool, where several labels are given; ``labels`` are then one of each.
     """
 
     labels: Tensor
     classes: np.ndarray
     rows: Tensor | None = None
+    candidates: Tensor | None = None
 
 
-def read_targets(y: Any, samples: int) -> Targets:
+def read_targets(y: Any, samples: int, unlabeled: bool = False) -> Targets:
     """The labels to train with.
 
     Args:
         y: N numbers, texts or truth values; or N x num_classes rows that sum to one, where the columns of a DataFrame
             name the classes.
         samples: N, as X has them.
+        unlabeled: -1, as a number or a text, None and NaN are no label, but mark samples without one.
 
     Raises:
         DataError: labels are missing, of several types or not as many as samples; there is one class only, or nearly as
@@ -47,18 +51,24 @@ def read_targets(y: Any, samples: int) -> Targets:
     if array.ndim == 2 and array.shape[1] > 1:
         targets = soft(array, getattr(y, "columns", None), "y")
     else:
-        array = hard(array, y, "y")
+        there = known(array.reshape(-1)) if unlabeled and array.ndim else np.ones(array.shape[:1], dtype=bool)
+        found = hard(array if there.all() else of_one_type(array[there]), y, "y")
+        if len(there) and not there.any():
+            raise DataError(f"y: none of the {len(there)} samples has a label; label a few of each class")
         try:
-            classes, places = np.unique(array, return_inverse=True)
+            classes, places = np.unique(found, return_inverse=True)
         except TypeError:
-            kinds = sorted({type(value).__name__ for value in array.tolist()})
+            kinds = sorted({type(value).__name__ for value in found.tolist()})
             raise DataError(f"y: labels of several types, {', '.join(kinds)}; make them all of one") from None
-        check_classification_targets(array)
-        targets = Targets(torch.from_numpy(places.astype(np.int64)), classes)
+        check_classification_targets(found)
+        labels = torch.full((len(there),), -1, dtype=torch.int64)
+        labels[torch.from_numpy(there)] = torch.from_numpy(places.astype(np.int64))
+        targets = Targets(labels, classes)
     check_length(len(targets.labels), samples, "y")
-    if len(present := targets.labels.unique()) == 1:
-        only = targets.classes[int(present)]
-        raise DataError(f"y: all {samples} labels are of one class, {only!r}; a classifier needs two or more")
+    given = targets.labels[targets.labels >= 0]
+    if len(present := given.unique()) == 1:
+        only = targets.classes[[int(present)]].tolist()[0]  # as Python writes it, not NumPy
+        raise DataError(f"y: all {len(given)} labels are of one class, {only!r}; a classifier needs two or more")
     if (count := len(targets.classes)) > max(samples - 1, 2):
         raise DataError(f"y: {count} classes for {samples} samples; some class needs two samples or more")
     return targets
@@ -101,6 +111,12 @@ def hard(array: np.ndarray, y: Any, what: str) -> np.ndarray:
             "label these rows or drop them"
         )
     return column_or_1d(array, warn=True)
+
+
+def of_one_type(labels: np.ndarray) -> np.ndarray:
+    """Labels that are left where others were none: numbers as such, though they stood among objects."""
+    numbers = all(isinstance(value, int | float) for value in labels.reshape(-1).tolist())
+    return np.array(labels.tolist()) if labels.dtype == object and numbers else labels
 
 
 def soft(array: np.ndarray, columns: Any, what: str) -> Targets:

@@ -17,6 +17,7 @@ from reweigh.losses import LOSSES
 from reweigh.meta_sets import META_SETS
 from reweigh.methods.setup import Setup
 from reweigh.training import OPTIMIZERS, SCHEDULES, Observer, Recall, seed_all, train
+from reweigh.training.loop import Evaluate
 from reweigh.training.randomness import restore, snapshot
 
 LOOKS = 10  # at the training samples, along training
@@ -51,8 +52,11 @@ class Trainer:
     device: torch.device
     clean_set: Dataset | None = None
 
-    def train(self, train_set: Dataset, observer: Observer | None = None) -> Trained:
+    def train(self, train_set: Dataset, observer: Observer | None = None, evaluate: Evaluate | None = None) -> Trained:
         """Train on some samples; torch's, NumPy's and Python's own generators are left as they were.
+
+        Args:
+            evaluate: looks at the model at the end of every epoch.
 
         Raises:
             DivergedError: the loss or a parameter is no longer finite.
@@ -80,6 +84,7 @@ class Trainer:
                     method,
                     train_set,
                     SCHEDULES["cosine"](optimizer, self.epochs),
+                    evaluate=evaluate,
                     observer=observer,
                     generator=generator,
                     device=self.device,
@@ -97,7 +102,7 @@ class Trainer:
     def _meta_set(self, train_set: Dataset) -> Any:
         if self.clean_set is not None:
             return META_SETS["clean"](path="X_trusted")
-        return META_SETS["lowest-loss"](per_class=trusted_per_class(train_set.class_sizes))
+        return META_SETS["lowest-loss"](per_class=trusted_per_class(train_set.class_sizes), judge="training")
 
 
 def at_once(samples: Dataset) -> int:

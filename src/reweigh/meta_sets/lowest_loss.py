@@ -17,7 +17,8 @@ class LowestLoss(MetaSet):
         mixup: mix the trusted batches in pairs.
         batch_size: samples in a trusted batch; by default as many as a training batch has.
         keep: trusted samples stay in training as well; in the published code they do.
-        judge: whose losses count, the model's or those of its average along training.
+        judge: whose losses count: the model's, those of its average along training, or those that training saw in its
+            steps, in whatever view; these cost nothing, while the others cost a pass over the data in each epoch.
         memory: how much of the losses of earlier epochs stays in those that count. In the end a model may have
             memorized wrong labels, which are then as easy as right ones; it once found them hard. 0 is the paper's.
     """
@@ -29,7 +30,7 @@ class LowestLoss(MetaSet):
         mixup: bool = True,
         batch_size: Annotated[int, Ge(1)] | None = None,
         keep: bool = True,
-        judge: Literal["model", "average"] = "model",
+        judge: Literal["model", "average", "training"] = "model",
         memory: Annotated[float, Ge(0), Lt(1)] = 0.9,
     ):
         super().__init__(mixup=mixup, batch_size=batch_size, keep=keep)

@@ -11,7 +11,8 @@ class MetaSet(ABC):
     """Chooses samples to trust, anew in each epoch.
 
     Attributes:
-        judge: whose losses the choice depends on: the model's, those of its average along training, or nobody's.
+        judge: whose losses the choice depends on: the model's at the start of the epoch, those of its average along
+            training, those that the training steps of the epoch before saw, or nobody's.
         source: a file or folder of trusted samples apart from the training set; None chooses from the training set.
         label: the column of a table there that holds the labels.
         mixup: the trusted batches are mixed in pairs, for variety.
@@ -20,7 +21,7 @@ class MetaSet(ABC):
         memory: how much of the losses of earlier epochs stays in those that the choice depends on.
     """
 
-    judge: Literal["model", "average"] | None = None
+    judge: Literal["model", "average", "training"] | None = None
     source: str | None = None
     label: str | None = None
     memory: float = 0.0

@@ -92,7 +92,11 @@ class CMWNet:
         batch = self._trusted.withheld_from(batch)
         step = self._train_on(batch, self._trusted.next(len(batch)) if self._reweighter.due else (None, None))
         self._weights[batch.index.cpu()] = step.weights.cpu()
+        self._observe(batch, step)
         return step.numbers()
+
+    def _observe(self, batch: Batch, step: Step) -> None:
+        self._trusted.observe(batch.index, step.losses)
 
     def _train_on(self, batch: Batch, trusted: tuple[Tensor | None, Tensor | None]) -> Step:
         objective = reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)

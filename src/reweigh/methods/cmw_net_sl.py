@@ -48,7 +48,7 @@ class CMWNetSL(CMWNet):
         average_schedule: tuple[tuple[Annotated[int, Ge(0)], Annotated[float, Ge(0), Le(1)]], ...] = (),
         ensembling: Annotated[float, Ge(0), Le(1)] = 0.9,
         mixup: Annotated[float, Ge(0)] = 1.0,
-        settled: Annotated[float, Ge(0), Le(1)] = 0.95,
+        settled: Annotated[float, Ge(0), Le(1)] = 0.975,
         judged: Literal["average", "model"] = "average",
         **options: Any,
     ):
@@ -117,6 +117,10 @@ class CMWNetSL(CMWNet):
         objective = self._completed(objective, batch, pseudo)
         step = self._reweighter.step_on(objective, torch.cat([batch.labels, batch.labels[mix.partner]]), *trusted)
         return step._replace(weights=step.weights[: len(batch)], losses=step.losses[: len(batch)])
+
+    def _observe(self, batch: Batch, step: Step) -> None:
+        if not (self._soft and self._mixup):  # the loss of a mixture says little about a sample
+            super()._observe(batch, step)
 
     def _completed(self, objective: Objective, batch: Batch, pseudo: Tensor) -> Objective:
         """The objective with what a variant adds to it; here nothing."""

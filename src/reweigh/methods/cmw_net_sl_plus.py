@@ -7,11 +7,10 @@ from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Forward, Objective, with_rest
-from reweigh.errors import DataError
 from reweigh.methods.cmw_net_sl import CMWNetSL
 from reweigh.methods.setup import Setup
+from reweigh.methods.strong_view import StrongView
 from reweigh.methods.variant import extends
-from reweigh.transforms import Compose, RandAugment
 
 
 @extends(CMWNetSL)
@@ -21,8 +20,8 @@ class CMWNetSLPlus(CMWNetSL):
         J + consistency * mean of L(f(strong view of x_i), z_i)
 
     where z_i is the pseudo-label of the sample, which comes from its ordinary view. A strong view passes the transforms
-    of the recipe, then RandAugment (as in FixMatch, Sohn et al., NeurIPS 2020, whose factor 1 is the default here). The
-    paper borrows both parts, the start (``model.start``) and this term, and gives no numbers. All options of
+    of the recipe, then RandAugment and Cutout (as in FixMatch, Sohn et al., NeurIPS 2020, whose factor 1 is the default
+    here). The paper borrows both parts, the start (``model.start``) and this term, and gives no numbers. All options of
     ``cmw-net-sl``, and:
 
     Args:
@@ -40,26 +39,15 @@ class CMWNetSLPlus(CMWNetSL):
     ):
         super().__init__(setup, **options)
         self._consistency = consistency
-        self._strong = _strong_view(setup, magnitude) if consistency else None
+        instead = "take method 'cmw-net-sl', or set method.consistency = 0"
+        self._strong = StrongView(setup, "cmw-net-sl+", magnitude, instead) if consistency else None
 
     def _completed(self, objective: Objective, batch: Batch, pseudo: Tensor) -> Objective:
         if self._strong is None:
             return objective
-        setup = self._setup
-        view = setup.train_set.batch(batch.index.cpu(), self._strong, setup.generator, setup.device).inputs
+        view = self._strong(batch.index)
 
         def disagreement(forward: Forward) -> Tensor:
-            return self._consistency * batch.weighted(setup.loss(forward(view), pseudo)).mean()
+            return self._consistency * batch.weighted(self._setup.loss(forward(view), pseudo)).mean()
 
         return with_rest(objective, disagreement)
-
-
-def _strong_view(setup: Setup, magnitude: int) -> Compose:
-    shape = setup.train_set.shape
-    if len(shape) != 3:
-        raise DataError(
-            f"method 'cmw-net-sl+' distorts images of shape (channels, height, width), but one sample has shape "
-            f"{shape}; take method 'cmw-net-sl', or set method.consistency = 0"
-        )
-    own = [setup.augment] if setup.augment else []
-    return Compose([*own, RandAugment(magnitude=magnitude)])

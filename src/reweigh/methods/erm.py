@@ -37,7 +37,7 @@ class ERM:
     def sample_weights(self) -> Tensor | None:
         return None
 
-    def weighting(self) -> None:
+    def weighting(self) -> nn.Module | None:
         return None
 
     def state_dict(self) -> dict[str, Any]:

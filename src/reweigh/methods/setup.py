@@ -50,16 +50,22 @@ class Setup:
         return self.judged(model, self.loss)
 
     @torch.no_grad()
-    def judged(self, model: nn.Module, judge: Loss, chunk: int = 1000) -> Tensor:
+    def judged(self, model: nn.Module, judge: Loss, chunk: int = 500) -> Tensor:
         """What ``judge`` makes of the logits and given labels of all training samples; in eval mode, on the CPU.
 
         Args:
             judge: (logits, labels) of some samples -> a row for each.
         """
-        return torch.cat([judge(logits, batch.labels).cpu() for batch, logits in self.predicted(model, chunk)])
+        found = torch.empty(0)
+        for batch, logits in self.predicted(model, chunk):
+            rows = judge(logits, batch.labels).cpu()
+            if len(found) == 0:  # room for all: small parts kept between large ones that are freed scatter the memory
+                found = rows.new_empty((len(self.train_set), *rows.shape[1:]))
+            found[batch.index.cpu()] = rows
+        return found
 
     @torch.no_grad()
-    def predicted(self, model: nn.Module, chunk: int = 1000) -> Iterator[tuple[Batch, Tensor]]:
+    def predicted(self, model: nn.Module, chunk: int = 500) -> Iterator[tuple[Batch, Tensor]]:
         """The training samples, some at a time, each with its logits; in eval mode, without augmentation."""
         training = model.training
         model.eval()

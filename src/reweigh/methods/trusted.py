@@ -24,15 +24,34 @@ class Trusted:
             average = AveragedModel(setup.model)
         self._average = average
         self._losses: Tensor | None = None
+        self._seen: Tensor | None = None
 
     def refresh(self) -> None:
         """Choose the trusted samples of an epoch."""
-        judges = {"model": self._setup.model, "average": self._average.model if self._average else None, None: None}
-        judge = judges[self._setup.meta_set.judge]
-        if judge:
-            latest = self._setup.losses(judge)
+        if self._setup.meta_set.judge:
+            latest = self._judged()
             self._losses = latest if self._losses is None else latest.lerp(self._losses, self._setup.meta_set.memory)
         self._stream.refresh(self._losses)
+
+    def _judged(self) -> Tensor:
+        """The losses of the training samples, shape (N,), as the judge sees them."""
+        if self._losses is not None and self._seen is not None:
+            latest = torch.where(self._seen.isnan(), self._losses, self._seen)
+            self._seen = None
+            return latest
+        averaged = self._setup.meta_set.judge == "average" and self._average is not None
+        return self._setup.losses(self._average.model if averaged else self._setup.model)
+
+    def observe(self, index: Tensor, losses: Tensor) -> None:
+        """Training saw these losses, shape (n,), of samples with their given labels; a judge may be content with them.
+
+        Where no losses were observed since the last choice, the judge looks at the samples anew.
+        """
+        if self._setup.meta_set.judge != "training":
+            return
+        if self._seen is None:
+            self._seen = torch.full((len(self._setup.train_set),), float("nan"))
+        self._seen[index.cpu()] = losses.float().cpu()
 
     def next(self, size: int) -> tuple[Tensor, Tensor]:
         """Inputs and labels of the next trusted batch, for a training batch of that size."""
@@ -55,10 +74,11 @@ class Trusted:
             "stream": self._stream.state_dict(),
             "average": self._average.state_dict() if self._average else None,
             "losses": self._losses,
+            "seen": self._seen,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._stream.load_state_dict(state["stream"])
         if self._average:
             self._average.load_state_dict(state["average"])
-        self._losses = state["losses"]
+        self._losses, self._seen = state["losses"], state["seen"]

@@ -54,13 +54,14 @@ class DensePredictions:
     """All probabilities of all samples, started from the given labels.
 
     Args:
-        labels: shape (N,).
+        labels: shape (N,); -1 has none, and is started from all classes alike.
         num_classes: Paper: C.
         momentum: of the average; 0 keeps the latest prediction alone. Paper: alpha.
     """
 
     def __init__(self, labels: Tensor, num_classes: int, momentum: float):
-        self._rows = torch.zeros(len(labels), num_classes).scatter_(1, labels[:, None], 1.0)
+        self._rows = torch.zeros(len(labels), num_classes).scatter_(1, labels.clamp_min(0)[:, None], 1.0)
+        self._rows[labels < 0] = 1 / num_classes
         self.momentum = momentum
 
     def update(self, index: Tensor, probabilities: Tensor) -> Tensor:
@@ -91,7 +92,7 @@ class TopPredictions:
     A million samples of a thousand classes take 40 MB instead of 4 GB.
 
     Args:
-        labels: shape (N,).
+        labels: shape (N,); -1 has none, and is started from all classes alike.
         num_classes: at most 32,768.
         momentum: of the average.
         keep: how many probabilities of a sample.
@@ -103,6 +104,7 @@ class TopPredictions:
         keep = min(keep, num_classes)
         self._values = torch.zeros(len(labels), keep, dtype=torch.float16)
         self._values[:, 0] = 1
+        self._values[labels < 0] = 1 / num_classes
         # distinct classes in each row, the given label first
         self._classes = ((labels[:, None] + torch.arange(keep)) % num_classes).to(torch.int16)
 

@@ -1,28 +1,31 @@
 """From a checked recipe to the objects that train; the only place that sees both."""
 
+import logging
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import torch
 from torch import Generator, Tensor, nn
 
 from reweigh.core.method import Method
-from reweigh.data import Splits
+from reweigh.data import Dataset, Splits, with_label
 from reweigh.errors import RecipeError
 from reweigh.losses.bound import bound
 from reweigh.methods.setup import Setup
-from reweigh.recipes.biased_data import data_root, read_clean, read_data
+from reweigh.recipes.biased_data import data_root, read_calibrated, read_clean
 from reweigh.recipes.recipe import Recipe
+from reweigh.recipes.scored import judged_by
 from reweigh.recipes.start import start_from
 from reweigh.recipes.tables import member
-from reweigh.training import evaluate, seed_all
+from reweigh.training import seed_all
 from reweigh.training.schedules import Schedule
 from reweigh.transforms import Compose
 
+logger = logging.getLogger(__name__)
+
 
 class Assembly(NamedTuple):
-    """All that ``reweigh.training.train`` is called with, but its options."""
+    """All that ``reweigh.training.train`` is called with, but its options; and samples that are not trained on."""
 
     method: Method
     splits: Splits
@@ -31,6 +34,7 @@ class Assembly(NamedTuple):
     augment: Callable[[Tensor, Generator], Tensor] | None
     generator: Generator
     device: torch.device
+    calibration: Dataset | None = None
 
 
 def assemble(recipe: Recipe) -> Assembly:
@@ -47,7 +51,8 @@ def assemble(recipe: Recipe) -> Assembly:
     if recipe.train["num_threads"]:
         torch.set_num_threads(recipe.train["num_threads"])
     device = find_device(recipe.train["device"])
-    splits = read_data(recipe.data, seed)
+    splits, calibration = read_calibrated(recipe.data, seed)
+    splits = splits._replace(train=usable(splits.train, recipe.method.name))
     seed_all(seed)
     model = recipe.model.bind()(splits.train.shape, splits.train.num_classes).to(device)
     if recipe.model.added["start"] is not None:
@@ -69,14 +74,22 @@ def assemble(recipe: Recipe) -> Assembly:
         generator=generator,
         device=device,
     )
-    judge = partial(
-        evaluate,
-        dataset=splits.test,
-        judge=member("scenarios", recipe.scenario),
-        class_sizes=splits.train.class_sizes,
-        device=device,
-    )
-    return Assembly(recipe.method.bind()(setup), splits, schedule, judge, augment, generator, device)
+    judge = judged_by(member("scenarios", recipe.scenario), splits.test, splits.train.class_sizes, device)
+    return Assembly(recipe.method.bind()(setup), splits, schedule, judge, augment, generator, device, calibration)
+
+
+def usable(train: Dataset, method: str) -> Dataset:
+    """The training set without samples that have no label, unless the method learns from these too.
+
+    A method says in ``unlabeled`` that it does, and in ``candidates`` that it tells candidates of a sample apart.
+    """
+    if train.candidates is not None and not getattr(member("methods", method), "candidates", False):
+        logger.info("method %r takes all candidates of a sample alike; 'proden' finds the right one", method)
+    if getattr(member("methods", method), "unlabeled", False) or bool(train.labeled.all()):
+        return train
+    left = with_label(train)
+    logger.info("%d of %d samples have a label; method %r trains on these alone", len(left), len(train), method)
+    return left
 
 
 def find_device(name: str, what: str = "train.device") -> torch.device:

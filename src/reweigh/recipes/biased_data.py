@@ -11,27 +11,53 @@ from torch import Tensor
 from reweigh.bias import Biased, apply
 from reweigh.bias.mixture import stream
 from reweigh.bias.probe import out_of_fold
-from reweigh.data import Dataset, Splits, check, read, replace_inputs
+from reweigh.data import Dataset, Splits, check, few_labels, read, replace_inputs, with_candidates
+from reweigh.data.subsets import set_apart
 from reweigh.errors import DataError, RecipeError
 from reweigh.meta_sets import MetaSet
 from reweigh.recipes.recipe import Part
 from reweigh.recipes.tables import member
 
 logger = logging.getLogger(__name__)
+CANDIDATES, LABELED, CALIBRATION = 1000, 1001, 1002  # streams of the seed of a run; biases have 0, 1, ...
 
 
 def read_data(data: Part, seed: int) -> Splits:
-    """The data of a recipe, the training set biased.
+    """The data of a recipe, the training set biased; see ``read_calibrated``."""
+    return read_calibrated(data, seed)[0]
+
+
+def read_calibrated(data: Part, seed: int) -> tuple[Splits, Dataset | None]:
+    """The data of a recipe, the training set biased, and the part of it that is not trained on, if there is one.
 
     Args:
         seed: of the run; a bias may have its own.
 
     Raises:
         DataError: the data cannot be read or used.
+        RecipeError: labels are to be taken away where there are sets of them.
     """
+    if data.parts["candidates"] and data.added["labeled"] is not None:
+        raise RecipeError("data.labeled and data.candidates: no method learns from both; leave one away")
     splits = data.bind()(data_root(data.added["root"]))
     train = biased(splits.train, data, seed) if data.parts["bias"] else splits.train
-    return splits._replace(train=check(train, "training set"))
+    if data.parts["candidates"]:
+        train = partially_labeled(train, data.parts["candidates"][0], seed)
+    if data.added["labeled"] is not None:
+        train = few_labels(train, data.added["labeled"], stream(seed, LABELED))
+    calibration = None
+    if data.added["calibration"] is not None:
+        train, calibration = set_apart(train, data.added["calibration"], stream(seed, CALIBRATION))
+        logger.info("calibration: %d of %d samples are not trained on", len(calibration), len(train) + len(calibration))
+    return splits._replace(train=check(train, "training set")), calibration
+
+
+def partially_labeled(train: Dataset, rule: Part, seed: int) -> Dataset:
+    """The training set with a set of candidates in place of each label, the labels before kept as the true ones."""
+    own = stream(seed, CANDIDATES) if rule.added["seed"] is None else rule.added["seed"]
+    mask = rule.bind()(train.labels, train.num_classes, own)
+    logger.info("candidates: %.2f a sample", mask.sum(1).double().mean())
+    return with_candidates(train, mask)
 
 
 def read_clean(meta_set: MetaSet, train: Dataset, root: Path) -> Dataset | None:

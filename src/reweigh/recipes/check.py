@@ -81,9 +81,13 @@ def _check_train(raw: Any) -> tuple[Mapping[str, Any], list[Mistake]]:
 def check_slot(raw: Any, path: str, slot: Slot) -> tuple[tuple[Part, ...], list[Mistake]]:
     """The choices made at one place, and all that is wrong with them; a place for one choice gives a tuple of one.
 
+    An optional place where nothing is chosen gives an empty one.
+
     Args:
         path: how the mistakes call the place.
     """
+    if slot.optional and raw is None:
+        return (), []
     if not slot.many:
         part, mistakes = _check_part(raw, path, slot)
         return ((part,) if part else ()), mistakes

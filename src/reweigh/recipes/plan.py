@@ -58,7 +58,7 @@ def plan(
         mistakes.append(Mistake("seeds", f"got {seeds}; should be at least 1"))
     variants = [(name, for_method(contents, name)) for name in dict.fromkeys(methods)]
     mistakes += [Mistake(name, "named twice; once is enough") for name, _ in variants if methods.count(name) > 1]
-    variants += [(name, for_bias(contents, name, tables)) for name, tables in named.items()]
+    variants += [(name, for_bias(contents, name, changes)) for name, changes in named.items()]
     for name, variant in variants:
         mistakes += [Mistake(f"{name}: {path}", text) for path, text in examine(variant.values)[1]]
     raise_all(mistakes, f"comparison by recipe {source}")

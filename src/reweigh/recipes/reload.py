@@ -12,6 +12,7 @@ from reweigh.recipes.check import check
 from reweigh.recipes.input_form import InputForm
 from reweigh.recipes.read import read
 from reweigh.recipes.recipe import Recipe
+from reweigh.recipes.tables import member
 from reweigh.training import Run
 
 
@@ -73,8 +74,14 @@ def reload(path: Path) -> Trained:
     else:
         train_set = read_data(recipe.data, recipe.train["seed"]).train
         form, class_names = InputForm.of(train_set), train_set.class_names
-    model = recipe.model.bind()(form.shape, len(class_names))
+    model = as_trained(recipe.method.name, recipe.model.bind()(form.shape, len(class_names)))
     return Trained(run, recipe, _filled(model, run.model), class_names, form)
+
+
+def as_trained(method: str, model: nn.Module) -> nn.Module:
+    """A fresh model in the form in which the method trains it: itself, or within what the method puts around it."""
+    wraps = getattr(member("methods", method), "wraps", None)
+    return model if wraps is None else wraps(model)
 
 
 def _filled(model: nn.Module, file: Path) -> nn.Module:

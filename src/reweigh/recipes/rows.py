@@ -58,7 +58,7 @@ def read_row(recipe: Recipe, path: Path, bias: str = "", error: str | None = Non
     judged_by = next((name for name in last if name.startswith("test_")), "")
     judged = found == "finished" and None not in (last.get(judged_by), best.get(judged_by))
     return Row(
-        bias=bias or name_of(recipe.data.parts["bias"]),
+        bias=bias or name_of(recipe.data),
         method=recipe.method.name,
         seed=recipe.train["seed"],
         last=100 * last[judged_by] if judged else None,

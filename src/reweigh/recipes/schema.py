@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any
 
-from annotated_types import Ge
+from annotated_types import Ge, Gt, Lt
 from pydantic import AfterValidator, ValidationInfo, field_validator
 
 from reweigh.recipes.options import Options, named_member
@@ -18,14 +18,19 @@ class DataOptions(Options):
     Attributes:
         root: folder of the data files; otherwise the environment variable REWEIGH_DATA, otherwise ``data``.
         foreign: the dataset that open-set noise takes its inputs from.
+        labeled: keep so many labels, the same number in each class, and take away the others; None keeps all.
+        calibration: share of the training samples, biased as they are, that is not trained on; how sure the model is of
+            them sets the threshold for a wanted coverage (``reweigh predict --coverage``).
     """
 
     root: str | None = None
     foreign: Annotated[str, AfterValidator(partial(named_member, "datasets"))] | None = None
+    labeled: Annotated[int, Ge(1)] | None = None
+    calibration: Annotated[float, Gt(0), Lt(1)] | None = None
 
 
 class BiasOptions(Options):
-    """What an entry of ``data.bias`` adds to the options of the bias.
+    """What an entry of ``data.bias``, or ``data.candidates``, adds to the options of the bias.
 
     Attributes:
         seed: of the bias; otherwise the seed of the run.
@@ -80,7 +85,8 @@ class Slot:
     Attributes:
         table: the table to choose from.
         many: a list of choices instead of one.
-        default: what an absent section means; None if it must be there.
+        default: what an absent section means; None if it must be there, or is optional.
+        optional: may be absent, and then nothing is chosen.
         adds: options that the place adds to those of the member.
         slots: choices within the choice.
     """
@@ -88,6 +94,7 @@ class Slot:
     table: str
     many: bool = False
     default: Any = None
+    optional: bool = False
     adds: type[Options] = Options
     slots: "Mapping[str, Slot]" = field(default_factory=dict)
 
@@ -98,6 +105,7 @@ SECTIONS: dict[str, Slot] = {
         adds=DataOptions,
         slots={
             "bias": Slot("biases", many=True, default=[], adds=BiasOptions),
+            "candidates": Slot("candidates", optional=True, adds=BiasOptions),
             "augment": Slot("transforms", many=True, default=[]),
         },
     ),

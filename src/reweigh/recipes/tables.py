@@ -28,6 +28,7 @@ TABLES: dict[str, Table] = {
     "meta-sets": Table("meta set", "reweigh.meta_sets:META_SETS"),
     "datasets": Table("dataset", "reweigh.data:DATASETS"),
     "biases": Table("bias", "reweigh.bias:BIASES"),
+    "candidates": Table("rule for candidates", "reweigh.bias:CANDIDATES"),
     "transforms": Table("transform", "reweigh.transforms:TRANSFORMS"),
     "models": Table("model", "reweigh.models:MODELS", "reweigh.models:find"),
     "optimizers": Table("optimizer", "reweigh.training:OPTIMIZERS"),

@@ -1,10 +1,10 @@
 """The same recipe with another method or another bias, as ``reweigh compare`` needs it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from reweigh.recipes.overrides import choose
+from reweigh.recipes.overrides import choose, slot_at
 from reweigh.recipes.read import Contents
 from reweigh.recipes.schema import SECTIONS
 
@@ -24,7 +24,7 @@ def for_method(contents: Contents, method: str) -> Contents:
     return Contents(f"{contents.source} with {method}", values, contents.mistakes)
 
 
-def for_bias(contents: Contents, name: str, biases: Sequence[Mapping[str, Any]]) -> Contents:
+def for_bias(contents: Contents, name: str, changes: Mapping[str, Any]) -> Contents:
     """The recipe with other biases; a correct recipe, so that only the biases can be wrong.
 
     A bias that the recipe has too keeps its other options there, such as the map of asymmetric noise. With a long tail
@@ -32,20 +32,36 @@ def for_bias(contents: Contents, name: str, biases: Sequence[Mapping[str, Any]])
 
     Args:
         name: what the biases are called, for messages.
-        biases: tables as ``data.bias`` takes them.
+        changes: what [data] gets for ``bias``, ``candidates`` and ``labeled``; what is not there it has none of.
     """
     values = deepcopy(dict(contents.values))
-    written = {bias["name"]: bias for bias in values["data"].get("bias", [])}
-    values["data"]["bias"] = [{**written.get(bias["name"], {}), **bias} for bias in biases]
+    data, biases = values["data"], changes.get("bias", [])
+    written = {bias["name"]: bias for bias in data.get("bias", [])}
+    data["bias"] = [{**written.get(bias["name"], {}), **bias} for bias in biases]
+    rule = {"name": "independent", **data.pop("candidates", {})}
+    if "candidates" in changes:
+        data["candidates"] = {**rule, **changes["candidates"]}
+    data.pop("labeled", None)
+    if "labeled" in changes:
+        data["labeled"] = changes["labeled"]
     if values["scenario"] == "noisy-labels" and any(bias["name"] == "long-tail" for bias in biases):
         values["scenario"] = "long-tail"
     return Contents(f"{contents.source} with {name}", values, contents.mistakes)
 
 
-def merge(values: dict[str, Any], changes: Mapping[str, Any]) -> None:
-    """Put the leaves of ``changes`` into ``values``, table by table."""
+def merge(values: dict[str, Any], changes: Mapping[str, Any], path: tuple[str, ...] = ()) -> None:
+    """Put the leaves of ``changes`` into ``values``, table by table.
+
+    A table that names another part keeps of the options there those that this part has too.
+
+    Args:
+        path: where ``values`` are in the recipe.
+    """
     for key, value in changes.items():
+        here = (*path, key)
         if isinstance(value, Mapping) and isinstance(values.get(key), dict):
-            merge(values[key], value)
+            if "name" in value:
+                choose(values[key], value["name"], slot_at(list(here)))
+            merge(values[key], value, here)
         else:
             values[key] = deepcopy(value)

@@ -27,7 +27,8 @@ def _part(part: Part, slot: Slot) -> dict[str, Any]:
     table = {"name": part.name, **plain(dict(part.options)), **plain(dict(part.added))}
     for key, inner in slot.slots.items():
         items = [_part(item, inner) for item in part.parts[key]]
-        table[key] = items if inner.many else items[0]
+        if items or not inner.optional:
+            table[key] = items if inner.many else items[0]
     return table
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from reweigh.recipes.perform import describe
 from reweigh.report.account import Account
 from reweigh.report.content import Column, Table
+from reweigh.report.tables import Samples
 from reweigh.report.words import UNKNOWN, duration, in_words, percent, several
 
 
@@ -15,8 +16,8 @@ def headline(account: Account) -> str:
     samples = account.samples
     if samples is not None and samples.issue is not None:
         found = int(samples.issue.sum())
-        share = percent(found / len(samples))
-        parts.append(f"{found:,} of {len(samples):,} training labels look wrong ({share})")
+        labels = int(samples.labeled.sum())
+        parts.append(f"{found:,} of {labels:,} training labels look wrong ({percent(found / max(labels, 1))})")
     return "; ".join(parts) + "."
 
 
@@ -48,9 +49,11 @@ def about(account: Account) -> list[str]:
         tested = "" if account.tested is None else f", and {several(len(account.tested.label), 'test sample')}"
         total, count = sum(classes.sizes), several(len(classes.names), "class", "classes")
         told.append(f"{several(total, 'training sample')} in {count} {spread}{tested}.")
+    if samples is not None and not samples.labeled.all():
+        told.append(few_labels(samples))
     if samples is not None and samples.wrong is not None:
         wrong = int(samples.wrong.sum())
-        share = percent(wrong / len(samples))
+        share = percent(wrong / samples.labeled.sum())
         told.append(f"The true labels are known: {wrong:,} training labels ({share}) are wrong.")
     if account.status != "finished":
         told.append(
@@ -60,6 +63,19 @@ def about(account: Account) -> list[str]:
     if account.history:
         told.append(f"{several(len(account.history), 'epoch')} took {duration(account.seconds)}.")
     return told
+
+
+def few_labels(samples: Samples) -> str:
+    """How many samples have a label, and how many of the others were recognized, where that is known."""
+    words = (
+        f"Only {int(samples.labeled.sum()):,} of the {len(samples):,} training samples have a label; the others are "
+        "counted by the class that training suggests"
+    )
+    others = ~samples.labeled
+    if samples.true is None or samples.suggested is None:
+        return f"{words}."
+    right = (samples.suggested == samples.true)[others].mean()
+    return f"{words}, which is right for {percent(float(right))} of them."
 
 
 def comparison(accounts: Sequence[Account]) -> Table:

@@ -55,7 +55,7 @@ def render(accounts: Sequence[Account]) -> str:
         key_numbers=key_numbers,
         comparison=comparison(accounts) if len(accounts) > 1 else None,
         same_data=all(account.recipe.data == accounts[0].recipe.data for account in accounts),
-        sections={name: section(accounts) for name, section in SECTIONS.items()},
+        sections={name: made for name, section in SECTIONS.items() if (made := section(accounts)) is not None},
         light=LIGHT,
         dark=DARK,
         version=__version__,

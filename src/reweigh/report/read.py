@@ -10,12 +10,12 @@ import numpy as np
 import torch
 
 from reweigh.data import Dataset
-from reweigh.errors import DataError, RecipeError, ReweighError
+from reweigh.errors import DataError, ReweighError
 from reweigh.families import by_size
-from reweigh.recipes.biased_data import read_data
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.assemble import usable
+from reweigh.recipes.biased_data import read_calibrated
 from reweigh.recipes.recipe import Recipe
+from reweigh.recipes.reload import open_run
 from reweigh.report.account import Account, Classes
 from reweigh.report.tables import Samples, Tested, read_samples, read_tested
 from reweigh.training import Run
@@ -47,19 +47,15 @@ def read_account(path: Path, name: str, known: list[tuple[Any, Dataset | None, s
     Raises:
         DataError, RecipeError: as for ``read_accounts``.
     """
-    run = Run(path)
-    if not run.recipe.is_file():
-        raise DataError(f"{path}: there is no run here (no {run.recipe.name}); give the folder of a run")
-    try:
-        recipe = check(read(path))
-    except RecipeError as error:
-        raise RecipeError(f"{error}\nIf a newer reweigh made this run, update to read it.") from error
+    run, recipe = open_run(path)
     summary = _read_json(run.summary)
     samples, tested = read_samples(run.samples), read_tested(run.test)
     stored = _read_json(run.classes)
     dataset, no_data = None, ""
     if samples is not None or not stored:  # otherwise nothing asks for the data
         dataset, no_data = _read_data_once(recipe, [] if known is None else known)
+    if dataset is not None:
+        dataset = usable(dataset, recipe.method.name)
     if dataset is not None and samples is not None and not _same(dataset, samples):
         dataset, no_data = None, "the data at their place are no longer those of the run"
     net, origin = load_weighting(run.weighting) if run.weighting.is_file() else (None, Origin())
@@ -88,7 +84,7 @@ def _read_data_once(recipe: Recipe, known: list[tuple[Any, Dataset | None, str]]
         if found == wanted:
             return dataset, reason
     try:
-        dataset, reason = read_data(*wanted).train, ""
+        dataset, reason = read_calibrated(*wanted)[0].train, ""
     except (ReweighError, OSError, ImportError) as error:
         dataset, reason = None, str(error).splitlines()[0]
     known.append((wanted, dataset, reason))
@@ -98,7 +94,11 @@ def _read_data_once(recipe: Recipe, known: list[tuple[Any, Dataset | None, str]]
 def _same(dataset: Dataset, samples: Samples) -> bool:
     """Are these the samples that the run was trained on, as far as labels tell?"""
     inside = (samples.index >= 0) & (samples.index < len(dataset))
-    return bool(inside.all()) and np.array_equal(dataset.labels.numpy()[samples.index], samples.given)
+    if not inside.all():
+        return False
+    if dataset.candidates is not None:
+        return bool(dataset.candidates.numpy()[samples.index, samples.given].all())
+    return np.array_equal(dataset.labels.numpy()[samples.index], samples.given)
 
 
 def _classes(
@@ -118,7 +118,7 @@ def _classes(
         return Classes(_short(dataset.class_names), tuple(sizes.tolist()), tuple(families))
     labels = [*([] if samples is None else [samples.given]), *([] if tested is None else [tested.label])]
     most = max((int(each.max()) for each in labels), default=-1)
-    sizes = () if samples is None else np.bincount(samples.given, minlength=most + 1)
+    sizes = () if samples is None else np.bincount(samples.given[samples.labeled], minlength=most + 1)
     families = by_size(torch.tensor(sizes), net.num_families).of_class.tolist() if net and len(sizes) else ()
     return Classes(tuple(f"class {label}" for label in range(most + 1)), tuple(map(int, sizes)), tuple(families))
 

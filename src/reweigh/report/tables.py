@@ -22,7 +22,7 @@ class Samples:
 
     Attributes:
         index: place in the training set.
-        given: the given label.
+        given: the given label; -1 where there is none.
         suggested: the label that training believes in.
         quality: of the given label, from 0 (worst) to 1.
         issue: bool, the label looks wrong.
@@ -30,6 +30,7 @@ class Samples:
         family: of the given class.
         loss: with the given label, at the end.
         true: the true label.
+        candidates: the candidate labels of each, where several were given; ``given`` is then the likeliest.
     """
 
     index: np.ndarray
@@ -41,25 +42,44 @@ class Samples:
     family: np.ndarray | None = None
     loss: np.ndarray | None = None
     true: np.ndarray | None = None
+    candidates: Sequence[tuple[int, ...]] | None = None
 
     def __len__(self) -> int:
         return len(self.index)
+
+    @cached_property
+    def labeled(self) -> np.ndarray:
+        """Which samples have a label."""
+        return self.given >= 0
+
+    @cached_property
+    def mistaken(self) -> np.ndarray | None:
+        """As ``wrong``, and of samples without a label whether the suggested one is wrong."""
+        if self.true is None or self.suggested is None or self.labeled.all():
+            return self.wrong
+        wrong = (np.where(self.labeled, self.given, self.suggested) != self.true) & (self.true >= 0)
+        return wrong if wrong.any() and not wrong.all() else None
 
     @cached_property
     def wrong(self) -> np.ndarray | None:
         """Which labels are truly wrong; None if the truth is unknown, or if all are right or all wrong."""
         if self.true is None:
             return None
-        wrong = (self.given != self.true) & (self.true >= 0)
+        wrong = (self.given != self.true) & (self.true >= 0) & self.labeled
         return wrong if wrong.any() and not wrong.all() else None
 
 
 @dataclass(frozen=True)
 class Tested:
-    """What the model says of each test sample; every array has shape (n,)."""
+    """What the model says of each test sample; every array has shape (n,).
+
+    Attributes:
+        score: how sure the model is.
+    """
 
     label: np.ndarray
     predicted: np.ndarray
+    score: np.ndarray | None = None
 
 
 def read_samples(path: Path) -> Samples | None:
@@ -81,6 +101,7 @@ def read_samples(path: Path) -> Samples | None:
         family=table.labels_or_none("family"),
         loss=table.numbers("loss"),
         true=table.labels_or_none("true_label"),
+        candidates=table.sets("candidates"),
     )
 
 
@@ -91,7 +112,12 @@ def read_tested(path: Path) -> Tested | None:
         DataError: the file is not such a table.
     """
     table = Cells.read(path, ("label", "predicted"))
-    return None if table is None else Tested(table.labels("label"), table.labels("predicted"))
+    if table is None:
+        return None
+    score = table.numbers("score")
+    if score is None:  # an older run
+        score = table.numbers("probability")
+    return Tested(table.labels("label"), table.labels("predicted"), score)
 
 
 @dataclass(frozen=True)
@@ -132,6 +158,16 @@ class Cells:
     def labels_or_none(self, name: str) -> np.ndarray | None:
         """Likewise; None if there is no such column, or nothing in it."""
         return self.labels(name) if any(self.columns.get(name, ())) else None
+
+    def sets(self, name: str) -> list[tuple[int, ...]] | None:
+        """A column of class numbers with blanks between; None if there is no such column."""
+        if name not in self.columns:
+            return None
+        whole = "whole numbers"
+        return [
+            self._parse(name, row, cell, lambda text: tuple(map(int, text.split())), whole) or ()
+            for row, cell in enumerate(self.columns[name])
+        ]
 
     def truths(self, name: str) -> np.ndarray | None:
         """A column of True and False, an empty cell is False; None if there is no such column, or nothing in it."""

@@ -9,7 +9,7 @@ from reweigh.training.randomness import seed_all
 from reweigh.training.recall import Recall
 from reweigh.training.result import Result
 from reweigh.training.run import Run
-from reweigh.training.schedules import constant, cosine, cosine_restarts, step
+from reweigh.training.schedules import constant, cosine, cosine_7_16, cosine_restarts, step
 
 OPTIMIZERS = {
     "adam": adam,
@@ -20,6 +20,7 @@ OPTIMIZERS = {
 SCHEDULES = {
     "constant": constant,
     "cosine": cosine,
+    "cosine-7-16": cosine_7_16,
     "cosine-restarts": cosine_restarts,
     "step": step,
 }

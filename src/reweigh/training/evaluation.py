@@ -17,6 +17,9 @@ class Samples(Protocol):
     @property
     def labels(self) -> Tensor: ...
 
+    @property
+    def candidates(self) -> Tensor | None: ...
+
     def __len__(self) -> int: ...
 
     def batch(self, index: Tensor, augment: Any = None, generator: Any = None, device: Any = "cpu") -> Batch: ...
@@ -56,8 +59,24 @@ def evaluate(
 ) -> dict[str, float]:
     """What a scenario's ``judge`` says of the model on a dataset.
 
+    Of a sample with several candidate labels nobody knows the right one: any of them counts as right.
+
     Args:
         judge: a member of SCENARIOS.
         class_sizes: of the training set, shape (num_classes,): what is head and tail is decided by training.
     """
-    return judge(predict(model, dataset, chunk, device), dataset.labels, class_sizes)
+    outputs = predict(model, dataset, chunk, device)
+    return judge(outputs, labels_of(dataset, outputs), class_sizes)
+
+
+def labels_of(dataset: Samples, outputs: Tensor, index: Tensor | None = None) -> Tensor:
+    """The labels to judge outputs by, shape (n,); of several candidates the one that the model finds likeliest.
+
+    Args:
+        outputs: shape (n, num_classes).
+        index: shape (n,), which samples these are; all of them by default.
+    """
+    chosen = slice(None) if index is None else index
+    if dataset.candidates is None:
+        return dataset.labels[chosen]
+    return outputs.where(dataset.candidates[chosen], -torch.inf).argmax(1)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from reweigh.core.method import Method
 from reweigh.pseudo_labels import Predictions, predictions
-from reweigh.training.evaluation import Samples, logits
+from reweigh.training.evaluation import Samples, labels_of, logits
 
 
 class Classes(Samples, Protocol):
@@ -25,7 +25,8 @@ class Recall:
 
     Attributes:
         predictions: the mean of what was predicted, by index; the given label where nobody has looked.
-        losses: shape (N,), the cross-entropy of the given label as of the last look; NaN where nobody has looked.
+        losses: shape (N,), the cross-entropy of the given label, or of the likeliest candidate, as of the last look;
+            NaN where nobody has looked or there is no label.
 
     Args:
         train_set: looked at without augmentation.
@@ -59,12 +60,17 @@ class Recall:
         self._looks += 1
         for index, outputs in logits(method.model, self._train_set, self._chunk, self._device):
             self.predictions.update(index, outputs.softmax(1))
-            self.losses[index] = F.cross_entropy(outputs.float(), self._train_set.labels[index], reduction="none")
+            self.losses[index] = self._losses(index, outputs.float())
         weights = method.sample_weights()
         if weights is not None:
             known = ~weights.isnan()
             self._weight += torch.where(known, weights, 0.0)
             self._weighed += known
+
+    def _losses(self, index: Tensor, outputs: Tensor) -> Tensor:
+        labels = labels_of(self._train_set, outputs, index)
+        losses = F.cross_entropy(outputs, labels, reduction="none", ignore_index=-1)
+        return torch.where(labels >= 0, losses, torch.nan)
 
     @property
     def weights(self) -> Tensor | None:

@@ -15,11 +15,13 @@ from torch import Tensor, nn
 from reweigh.errors import DataError
 from reweigh.files import write_whole
 from reweigh.training.checkpoint import plain_tensor
+from reweigh.training.notebook import result_html
+from reweigh.training.result import Result
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder. ``Run.create`` begins one, ``Run.open`` returns to one."""
+    """A run folder. ``Run.create`` begins one, ``Run.open`` returns to one; its properties are the files in it."""
 
     path: Path
 
@@ -95,12 +97,20 @@ class Run:
         return self.path / "test.csv"
 
     @property
+    def calibration(self) -> Path:
+        return self.path / "calibration.csv"
+
+    @property
     def classes(self) -> Path:
         return self.path / "classes.json"
 
     @property
     def inputs(self) -> Path:
         return self.path / "inputs.json"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.html"
 
     @property
     def checkpoint(self) -> Path:
@@ -141,28 +151,41 @@ class Run:
         """
         write_whole(self.samples, _csv(columns))
 
-    def write_test(self, labels: Tensor, logits: Tensor) -> None:
-        """Store what the model said of each test sample: index, label, predicted, and the probability of that.
+    def write_test(self, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
+        """Store what the model said of each test sample: index, label, predicted, the probability of that, and score.
 
         Args:
             labels: shape (N,).
             logits: shape (N, num_classes).
+            scores: shape (N,), how sure the model is, whatever it judges that by; in full precision, to rank samples.
         """
-        probability, predicted = logits.softmax(1).max(1)
-        columns = {"label": labels.tolist(), "predicted": predicted.tolist(), "probability": probability.tolist()}
-        write_whole(self.test, _csv({"index": range(len(labels)), **columns}))
+        write_whole(self.test, _judged(labels, logits, scores))
+
+    def write_calibration(self, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
+        """Store the same of training samples that were not trained on; their scores set thresholds."""
+        write_whole(self.calibration, _judged(labels, logits, scores))
 
     def write_classes(self, names: Sequence[str], sizes: Sequence[int], families: Sequence[int] | None) -> None:
         """Store the classes of the training set: what they are called, how large they are, which family they are in."""
         content = {"names": list(names), "sizes": list(sizes), "families": None if families is None else list(families)}
         write_whole(self.classes, _json(content, indent=2) + "\n")
 
+    def _repr_html_(self) -> str:
+        more = f"More: reweigh report {self.path}; reweigh issues {self.path}" if self.samples.exists() else ""
+        return result_html(f"Run {self.path}", Result(self.read_metrics()), more)
+
     def _clear(self) -> None:
         """Remove the files of a run, the recipe last: until then the folder is still a run."""
         shutil.rmtree(self.checkpoint.parent, ignore_errors=True)
-        files = (self.metrics, self.summary, self.model, self.weighting, self.samples, self.test, self.classes)
-        for file in (*files, self.inputs, self.recipe):
+        names = [name for name, its in vars(Run).items() if isinstance(its, property)]  # each is a file
+        for file in sorted((getattr(self, name) for name in names), key=self.recipe.__eq__):
             file.unlink(missing_ok=True)
+
+
+def _judged(labels: Tensor, logits: Tensor, scores: Tensor) -> str:
+    probability, predicted = logits.softmax(1).max(1)
+    columns = {"label": labels.tolist(), "predicted": predicted.tolist(), "probability": probability.tolist()}
+    return _csv({"index": range(len(labels)), **columns, "score": list(map(repr, scores.tolist()))})
 
 
 def _csv(columns: Mapping[str, Sequence[Any]]) -> str:

@@ -52,6 +52,11 @@ def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0) -> Schedule
     return Schedule(optimizer, lambda epoch: half_cosine(epoch / epochs, floor))
 
 
+def cosine_7_16(optimizer: Optimizer, epochs: int) -> Schedule:
+    """Fall along the first 7/16 of half a turn, cos(7 pi t / 16), to a fifth of the rate at the end: FixMatch's."""
+    return Schedule(optimizer, lambda epoch: cos(7 * pi * epoch / (16 * epochs)))
+
+
 def cosine_restarts(
     optimizer: Optimizer,
     epochs: int,

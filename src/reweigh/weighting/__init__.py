@@ -2,7 +2,7 @@
 
 from reweigh.weighting.class_aware import ClassAwareNet
 from reweigh.weighting.free import FreeWeights
-from reweigh.weighting.frozen import FrozenWeights
+from reweigh.weighting.frozen import FrozenWeights, curve_of_family
 from reweigh.weighting.learned import LearnedWeights
 from reweigh.weighting.released import read_released
 from reweigh.weighting.saved import Origin, load_weighting, save_weighting
@@ -13,6 +13,7 @@ __all__ = [
     "FrozenWeights",
     "LearnedWeights",
     "Origin",
+    "curve_of_family",
     "load_weighting",
     "read_released",
     "save_weighting",

@@ -22,9 +22,7 @@ class FrozenWeights:
 
     def __init__(self, net: ClassAwareNet, num_families: int):
         self.net = net.requires_grad_(False)
-        there = net.num_families - 1
-        here = torch.linspace(0, there, num_families) if num_families > 1 else torch.tensor([there / 2])
-        self._head = here.round().long()
+        self._head = curve_of_family(num_families, net.num_families)
 
     def propose(self, losses: Tensor, family: Tensor) -> Tensor:
         raise RuntimeError("a frozen weighting function does not learn")
@@ -41,3 +39,10 @@ class FrozenWeights:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.net.load_state_dict(state["net"])
+
+
+def curve_of_family(num_families: int, num_curves: int) -> Tensor:
+    """Which curve of a net each family meets, shape (num_families,), where there may be fewer families than curves."""
+    last = num_curves - 1
+    places = torch.linspace(0, last, num_families) if num_families > 1 else torch.tensor([last / 2])
+    return places.round().long()

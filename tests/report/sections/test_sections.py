@@ -13,6 +13,7 @@ from reweigh.report.sections.classes import class_accuracy
 from reweigh.report.sections.confusion import most_confused
 from reweigh.report.sections.weighting import described, tendency
 from reweigh.report.sections.weights import lower_share
+from reweigh.report.words import percent
 from reweigh.weighting import Origin
 
 DRAW = np.random.default_rng(0)
@@ -20,8 +21,8 @@ BARE = {"samples": None, "tested": None, "net": None, "dataset": None, "history"
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_a_section_of_a_full_and_of_a_bare_run(name, account, plain):
-    section = SECTIONS[name]([account, plain, replace(account, **BARE)])
+def test_a_section_of_a_full_and_of_a_bare_run(name, account, plain, partial):
+    section = SECTIONS[name]([partial if name == "candidates" else account, plain, replace(account, **BARE)])
     assert section.title
     assert section.lead
     assert section.together or len(section.panels) == 3
@@ -29,6 +30,22 @@ def test_a_section_of_a_full_and_of_a_bare_run(name, account, plain):
         assert panel.words or panel.plots or panel.cards or panel.code
         for plot in panel.plots:
             assert sum(letter.isdigit() for letter in plot.alternative) >= 4, "an alternative tells numbers"
+
+
+def test_candidates_are_counted_against_a_loop(partial, plain):
+    samples = partial.samples
+    (panel,) = SECTIONS["candidates"]([partial]).panels
+    right = [given == true for given, true in zip(samples.given, samples.true, strict=True)]
+    assert f"for {percent(sum(right) / len(right))} of the samples" in " ".join(panel.words)
+    for count, total, found in panel.table.rows:
+        those = [right[row] for row, each in enumerate(samples.candidates) if len(each) == int(count)]
+        assert (total, found) == (f"{len(those):,}", percent(sum(those) / len(those)))
+    assert sum(int(row[1].replace(",", "")) for row in panel.table.rows) == len(samples)
+    everything = replace(samples, candidates=[tuple(range(10))] * len(samples), true=None)
+    words = SECTIONS["candidates"]([replace(partial, samples=everything)]).panels[0].words
+    assert f"{len(samples):,} samples can be of any class" in " ".join(words)
+    assert SECTIONS["candidates"]([plain]) is None
+    assert partial.dataset is not None, partial.no_data
 
 
 @pytest.mark.parametrize("column", ["suggested", "quality", "issue", "weight", "family", "loss", "true"])
@@ -162,3 +179,28 @@ def test_losses_of_many_classes_are_those_of_the_hardest(account):
     panel = SECTIONS["losses"]([replace(account, classes=many, samples=samples)]).panels[0]
     assert panel.words[1] == "Drawn are the 12 of 40 classes with the highest mean loss."
     assert panel.plots[0].alternative.count(" and ") == 12 + 1
+
+
+def test_the_error_where_it_may_abstain(account):
+    tested = account.tested
+    panel = SECTIONS["abstaining"]([account]).panels[0]
+    order = np.argsort(-tested.score, kind="stable")
+    wrong = (tested.label != tested.predicted)[order]
+    surest = wrong[: round(0.9 * len(wrong))].mean()
+    assert f"of the surest 90\u00a0% {100 * surest:.1f}\u00a0% are" in panel.words[0]
+    assert f"{100 * wrong.mean():.1f}\u00a0% at 100\u00a0%" in panel.plots[0].alternative
+    assert not panel.commands
+    line = panel.plots[0].figure.axes[0].get_lines()[0].get_ydata()
+    assert line[-1] == pytest.approx(100 * wrong.mean())
+
+
+def test_a_run_that_can_abstain_says_how(account, tmp_path):
+    (tmp_path / "calibration.csv").write_text("")
+    panel = SECTIONS["abstaining"]([replace(account, path=tmp_path)]).panels[0]
+    assert panel.commands[0][1] == f"reweigh predict {tmp_path} DATA --coverage 0.9"
+
+
+def test_scores_of_an_older_run_are_its_probabilities(account):
+    for score in (None, np.full(540, np.nan)):
+        unknown = replace(account, tested=replace(account.tested, score=score))
+        assert not SECTIONS["abstaining"]([unknown]).panels[0].plots

@@ -7,6 +7,7 @@ from reweigh.report.figures.classes import plot_accuracy_by_size, plot_class_acc
 from reweigh.report.figures.history import plot_history
 from reweigh.report.figures.losses import plot_losses
 from reweigh.report.figures.matrix import plot_matrix
+from reweigh.report.figures.risk_coverage import plot_risk_coverage
 from reweigh.report.figures.weighting import curves, plot_weighting
 from reweigh.report.figures.weights import plot_weights
 
@@ -17,6 +18,7 @@ __all__ = [
     "plot_history",
     "plot_losses",
     "plot_matrix",
+    "plot_risk_coverage",
     "plot_weighting",
     "plot_weights",
 ]

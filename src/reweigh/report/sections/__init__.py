@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 
 from reweigh.report.account import Account
 from reweigh.report.content import Section
+from reweigh.report.sections.abstaining import abstaining
+from reweigh.report.sections.candidates import candidates
 from reweigh.report.sections.classes import classes
 from reweigh.report.sections.confusion import confusion
 from reweigh.report.sections.cost import cost
@@ -15,12 +17,15 @@ from reweigh.report.sections.recipe import recipe
 from reweigh.report.sections.weighting import weighting
 from reweigh.report.sections.weights import weights
 
-SECTIONS: dict[str, Callable[[Sequence[Account]], Section]] = {
+# a section that has nothing to do with any of the runs is None
+SECTIONS: dict[str, Callable[[Sequence[Account]], Section | None]] = {
+    "candidates": candidates,
     "weighting": weighting,
     "weights": weights,
     "losses": losses,
     "confusion": confusion,
     "classes": classes,
+    "abstaining": abstaining,
     "history": history,
     "gallery": gallery,
     "issues": issues,

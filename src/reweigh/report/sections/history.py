@@ -15,6 +15,9 @@ LEAD = (
 )
 
 
+PSEUDO = {"right_weight": "right ones", "wrong_weight": "wrong ones"}
+
+
 def history(accounts: Sequence[Account]) -> Section:
     """Curves of loss, accuracy, mean weight, and both gradient norms."""
     return Section("How training went", LEAD, [panel(account) for account in accounts])
@@ -29,6 +32,8 @@ def panel(account: Account) -> Panel:
         plot(account, {"train_loss": "training samples", "train_meta_loss": "trusted samples"}, "loss"),
         plot(account, accuracies, "test accuracy, %", scale=100),
         plot(account, {"train_weight": "mean weight"}, "mean weight of a sample"),
+        plot(account, {"train_pseudo_right": "pseudo-labels"}, "pseudo-labels that are right, %", scale=100),
+        plot(account, PSEUDO, "mean weight of a pseudo-label"),
         plot(
             account,
             {"train_gradient_norm": "of the model", "train_meta_gradient_norm": "of the weighting function"},
@@ -53,15 +58,27 @@ def plot(account: Account, names: dict[str, str], what: str, scale: float = 1, l
         scale: each number is multiplied by it.
     """
     epochs = [int(line["epoch"]) for line in account.history]
+    each = [{**line, **pseudo_weights(line)} for line in account.history]
     lines = {
-        name: [scale * line.get(key, math.nan) for line in account.history]
+        name: [scale * line.get(key, math.nan) for line in each]
         for key, name in names.items()
-        if any(math.isfinite(line.get(key, math.nan)) for line in account.history)
+        if any(math.isfinite(line.get(key, math.nan)) for line in each)
     }
     if not lines:
         return None
     alternative = f"{what} by epoch. " + " ".join(told(name, epochs, values) for name, values in lines.items())
     return Plot(plot_history(epochs, lines, what, log), sentence(what).rstrip("."), sentence(alternative))
+
+
+def pseudo_weights(line: dict[str, float]) -> dict[str, float]:
+    """The mean weights of right and of wrong pseudo-labels, from the numbers of an epoch; nothing if it has none."""
+    if "train_pseudo_right" not in line:
+        return {}
+    right, mass = line["train_pseudo_right"], line["train_pseudo_right_weight"]
+    return {
+        "right_weight": mass / right if right > 0 else math.nan,
+        "wrong_weight": (line["train_weight"] - mass) / (1 - right) if right < 1 else math.nan,
+    }
 
 
 def told(name: str, epochs: Sequence[int], values: Sequence[float]) -> str:

@@ -69,6 +69,9 @@ def table(account: Account, rows: np.ndarray) -> Table:
 
     add("given", samples.given, label)
     add("suggested", samples.suggested, label)
+    if samples.candidates is not None:
+        sets = [", ".join(map(label, samples.candidates[row])) for row in rows]
+        columns["candidates"] = (Column("candidates"), sets)
     add("true", samples.true, label)
     add("quality", samples.quality, score, numbers=True)
     add("weight", samples.weight, score, numbers=True)

@@ -10,7 +10,7 @@ from reweigh.report.figures import plot_weights
 from reweigh.report.words import percent, several
 
 LEAD = (
-    "The weight that each training sample ended with. Training hardly listened to a sample of weight near zero. "
+    "The weight of each training sample, the mean along training. Training hardly listened to a sample of weight near zero. "
     "Where the true labels are known, two hills far apart mean that wrong labels were told from right ones."
 )
 
@@ -33,18 +33,19 @@ def panel(account: Account, top: float) -> Panel:
         return Panel([f"The run stores no weights: {account.method} gives none, or the run has not come that far."])
     known = np.isfinite(samples.weight)
     found = samples.weight[known]
-    if samples.wrong is None:
+    label = "label" if samples.labeled.all() else "pseudo-label"
+    if samples.mistaken is None:
         words = f"The mean weight is {found.mean():.2f}; {spread(found)}."
     else:
-        right, wrong = samples.weight[known & ~samples.wrong], samples.weight[known & samples.wrong]
+        right, wrong = samples.weight[known & ~samples.mistaken], samples.weight[known & samples.mistaken]
         if not len(right) or not len(wrong):
             return Panel(["Only right or only wrong labels were ever weighed; there is nothing to set side by side."])
         words = (
-            f"{several(len(wrong), 'wrong label')} with a mean weight of {wrong.mean():.2f}, "
-            f"{several(len(right), 'right label')} with {right.mean():.2f}. A wrong label has a lower weight than a "
+            f"{several(len(wrong), f'wrong {label}')} with a mean weight of {wrong.mean():.2f}, "
+            f"{several(len(right), f'right {label}')} with {right.mean():.2f}. A wrong one has a lower weight than a "
             f"right one in {percent(lower_share(wrong, right))} of all pairs (50 % would be chance)."
         )
-    figure = plot_weights(samples.weight, samples.wrong, top)
+    figure = plot_weights(samples.weight, samples.mistaken, top)
     alternative = f"Histogram of {several(len(found), 'weight')} between 0 and {found.max():.2f}. {words}"
     return Panel([words], [Plot(figure, "Weights of the training samples", alternative)])
 

@@ -1,0 +1,51 @@
+"""Samples with several labels, one of which is right: partial labels."""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from reweigh.data.dataset import Dataset
+from reweigh.errors import DataError
+
+
+def with_candidates(dataset: Dataset, candidates: Tensor) -> Dataset:
+    """The same inputs with a set of labels each; the labels before stay as the true ones, unless those were known.
+
+    Args:
+        candidates: shape (N, num_classes) bool.
+    """
+    return replace(dataset.with_labels(one_of_each(candidates)), candidates=candidates)
+
+
+def one_of_each(candidates: Tensor) -> Tensor:
+    """One candidate of each sample, the (row mod count)-th, so that classes come out about as even as the candidates.
+
+    Args:
+        candidates: shape (N, num_classes) bool; a row without any gives class 0, which the check of a dataset refuses.
+
+    Returns:
+        Shape (N,) int64.
+    """
+    turn = torch.arange(len(candidates)) % candidates.sum(1).clamp_min(1)
+    # the place where the running count of candidates first exceeds the turn
+    return (candidates.cumsum(1) > turn[:, None]).int().argmax(1)
+
+
+def split_names(dataset: Dataset, separator: str) -> Dataset:
+    """Labels that were read as one, such as ``cat|dog``, become the candidates that they name.
+
+    Args:
+        dataset: with a class for each set of labels that occurs.
+        separator: what stands between two labels.
+
+    Raises:
+        DataError: nothing stands at one side of a separator.
+    """
+    sets = [[name.strip() for name in names.split(separator)] for names in dataset.class_names]
+    if broken := [names for names, found in zip(dataset.class_names, sets, strict=True) if not all(found)]:
+        raise DataError(f"labels: {broken[0]!r} names nothing at one side of {separator!r}; write A{separator}B")
+    classes = tuple(sorted({name for names in sets for name in names}))
+    allowed = torch.tensor([[name in names for name in classes] for names in sets])
+    mask = allowed[dataset.labels]
+    return replace(dataset, labels=one_of_each(mask), class_names=classes, true_labels=None, candidates=mask)

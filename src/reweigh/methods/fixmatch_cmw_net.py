@@ -1,0 +1,144 @@
+"""FixMatch with CMW-Net: how far to trust a pseudo-label is learned, in place of a threshold."""
+
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Gt, Lt
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.core.objective import Forward, Loss, Objective, Terms
+from reweigh.families import Families
+from reweigh.meta_sets.labeled import Labeled
+from reweigh.methods.semi_supervised import LabeledOnly, together
+from reweigh.methods.setup import Setup
+from reweigh.methods.strong_view import StrongView
+from reweigh.methods.trusted import Trusted
+from reweigh.methods.variant import extends
+from reweigh.reweighter import Reweighter
+from reweigh.weighting import ClassAwareNet
+
+
+@extends(LabeledOnly)
+class FixMatchCMWNet(LabeledOnly):
+    """FixMatch whose threshold is replaced by a learned weight. Paper: Sec. 7.2.
+
+        mean of L(f(x), y) over labeled + factor * mean of V(L_u, N_u) L_u over all,    L_u = L(f(strong u), arg max p)
+
+    p is what the model predicts for the weak view, held constant. The labeled samples are the trusted ones too (or a
+    clean file, if the recipe names one; other meta sets are for sets without gaps). Of which class an unlabeled sample
+    is, only its pseudo-label tells: class sizes are the counts of the latest pseudo-labels, and families are found from
+    them anew in each epoch, the first ones from the labels that there are.
+
+    Args:
+        factor: how much unlabeled samples count. Paper: alpha, FixMatch's lambda_u.
+        magnitude: of the strong view's distortions, between 0 and 30.
+        families: curves to learn, for classes of small to large size. Paper: K.
+        every: learn in each ``every``-th step. Paper: T_meta.
+        engine: the meta-gradient.
+        lookahead: "virtual" is the paper's; "real" is cheaper, and weights lag one step.
+        scope: the part of the model that the look-ahead moves: all, last-block, last-layer, or a pattern.
+        normalize: how weights are scaled in a batch; with "mean", as FixMatch's threshold, a batch in which nothing can
+            be trusted counts little.
+        meta_lr: learning rate of the weight net. Paper: beta, 1e-3.
+        meta_weight_decay: of the weight net. Paper: 1e-4, which pulls all weights to one half.
+        hidden: width of the weight net.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        factor: Annotated[float, Ge(0)] = 1.0,
+        magnitude: Annotated[int, Gt(0), Lt(30)] = 10,
+        families: Annotated[int, Ge(1)] = 3,
+        every: Annotated[int, Ge(1)] = 10,
+        engine: str = "auto",
+        lookahead: Literal["virtual", "real"] = "virtual",
+        scope: str = "all",
+        normalize: Literal["mean", "weight-sum", "weight-sum-differentiated"] = "mean",
+        meta_lr: Annotated[float, Gt(0)] = 1e-3,
+        meta_weight_decay: Annotated[float, Ge(0)] = 0.0,
+        hidden: Annotated[int, Ge(1)] = 100,
+        **options: Any,
+    ):
+        super().__init__(setup, **options)
+        self._strong = StrongView(setup, "fixmatch+cmw-net", magnitude)
+        self._factor = factor
+        self._reweighter = Reweighter(
+            setup.model,
+            setup.optimizer,
+            setup.train_set.labels[setup.train_set.labeled],
+            num_classes=setup.train_set.num_classes,
+            families=families,
+            curves=families,
+            loss=setup.loss,
+            engine=engine,
+            lookahead=lookahead,
+            scope=scope,
+            every=every,
+            normalize=normalize,
+            meta_lr=meta_lr,
+            meta_weight_decay=meta_weight_decay,
+            hidden=hidden,
+        )
+        fits = setup.clean_set is not None or isinstance(setup.meta_set, Labeled)
+        self._trusted = Trusted(setup if fits else replace(setup, meta_set=Labeled()))
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        if warm_up:
+            return
+        self._trusted.refresh()
+        pseudo = self._pseudo.labels
+        if bool((pseudo >= 0).any()):
+            self._reweighter.refresh(pseudo[pseudo >= 0])
+
+    def _descend(self, labeled: Batch, batch: Batch) -> dict[str, float]:
+        if self._warm_up:
+            return super()._descend(labeled, batch)
+        pseudo = self._predicted(batch.inputs).argmax(1)
+        views = self._strong(batch.index)
+        objective = pseudo_labeled(self._setup.loss, labeled, views, pseudo, self._factor, batch.scale)
+        trusted = self._trusted.next(len(labeled)) if self._reweighter.due else (None, None)
+        step = self._reweighter.step_on(objective, pseudo, *trusted)
+        return {**step.numbers(), **self._pseudo.note(batch.index, pseudo, step.weights)}
+
+    @property
+    def families(self) -> Families:
+        """Which classes share a curve, by the counts of pseudo-labels."""
+        return self._reweighter.families
+
+    def weighting(self) -> ClassAwareNet:
+        """The weighting function as learned so far."""
+        return self._reweighter.weight_net
+
+    def state_dict(self) -> dict[str, Any]:
+        own = {"reweighter": self._reweighter.state_dict(), "trusted": self._trusted.state_dict()}
+        return {**super().state_dict(), **own}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._reweighter.load_state_dict(state["reweighter"])
+        self._trusted.load_state_dict(state["trusted"])
+
+
+def pseudo_labeled(
+    loss: Loss, labeled: Batch, views: Tensor, pseudo: Tensor, factor: float = 1.0, scale: Tensor | float = 1.0
+) -> Objective:
+    """Each unlabeled sample's weight times the loss of its strong view; no weight touches the labeled batch.
+
+    Args:
+        views: shape (n, ...), strong views of the unlabeled samples.
+        pseudo: shape (n,), their pseudo-labels, constant.
+        factor: how much unlabeled samples count.
+        scale: shape (n,), how much each of them counts besides, as the user says.
+    """
+
+    def objective(forward: Forward) -> Terms:
+        known, logits = together(forward, labeled, views)
+        losses = loss(logits, pseudo)
+        supervised = labeled.weighted(loss(known, labeled.labels)).mean()
+        return Terms(factor * scale * losses, losses, supervised, len(losses), logits)
+
+    return objective

@@ -1,0 +1,35 @@
+"""Mean Teacher: the model should classify unlabeled samples as its own average along training does."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.func import functional_call
+
+from reweigh.methods.pi_model import PiModel
+from reweigh.methods.setup import Setup
+from reweigh.methods.variant import extends
+
+
+@extends(PiModel)
+class MeanTeacher(PiModel):
+    """Mean Teacher (Tarvainen and Valpola, NeurIPS 2017): the Pi-model whose second look is that of a teacher.
+
+        mean of L(f(x), y) over labeled + factor(t) * mean of |p - teacher's p'|^2 / num_classes over all
+
+    The teacher is the averaged model, which is judged in the end; of its predictions no derivative is taken. It looks
+    with dropout and the BatchNorm statistics of the batch, as the student does. All options of ``pi-model``. The
+    paper's factor is 100 (with Adam), risen to over 40,000 of 150,000 steps, and its decay 0.99 before and 0.999 after.
+
+    Tarvainen, Valpola: Mean Teachers Are Better Role Models.
+    """
+
+    def __init__(self, setup: Setup, **options: Any):
+        super().__init__(setup, **options)
+
+    @torch.no_grad()
+    def _second(self, inputs: Tensor) -> Tensor:
+        teacher = self._average.model.train()
+        # its running statistics are the average of the student's; a look must not move them
+        buffers = {name: buffer.clone() for name, buffer in teacher.named_buffers()}
+        return functional_call(teacher, buffers, (inputs,)).softmax(1)

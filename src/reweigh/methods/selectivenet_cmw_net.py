@@ -1,0 +1,73 @@
+"""SelectiveNet with learned weights: biased samples count less where the features are learned from all of them."""
+
+from typing import Any
+
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.core.learner import Step
+from reweigh.core.objective import Forward, MetaObjective, Objective, Terms
+from reweigh.errors import RecipeError
+from reweigh.methods.cmw_net import CMWNet
+from reweigh.methods.selectivenet import Alpha, Coverage, Penalty, Score, SelectiveNet, SelectiveRisk, with_heads
+from reweigh.methods.setup import Setup
+from reweigh.methods.variant import extends
+from reweigh.models.selective import SelectiveModel
+
+
+@extends(CMWNet)
+class SelectiveNetCMWNet(CMWNet):
+    """CMW-Net on SelectiveNet's auxiliary loss. Paper: supplement, selective classification.
+
+        alpha * risk of what is predicted  +  (1 - alpha) * sum of v_i L(h(x_i), y_i)
+
+    The weights are learned so that one step ahead the risk of f and g on trusted samples, with its penalty, is lower.
+    They reach f and g through the features that all heads share. The warm-up is that of ``selectivenet``. All
+    options of ``cmw-net`` and of ``selectivenet``.
+
+    Args:
+        coverage: the share of samples that should be predicted. Paper: c.
+        penalty: how much a lower coverage costs. Paper: lambda.
+        alpha: how much the selected samples count beside all of them. Paper: alpha.
+        score: what samples are ranked by: "selection", as the paper, or "softmax-response".
+    """
+
+    wraps = SelectiveModel
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        coverage: Coverage = 0.8,
+        penalty: Penalty = 32.0,
+        alpha: Alpha = 0.5,
+        score: Score = "selection",
+        **options: Any,
+    ):
+        if (scope := options.get("scope")) in ("last-layer", "last-block"):
+            raise RecipeError(
+                f"method.scope: got {scope!r}, but the weights act through the features below the heads; take 'all' or "
+                "a pattern over names, such as 'classifier.layer4.*'"
+            )
+        setup = with_heads(setup)
+        super().__init__(setup, **options)
+        self._plain = SelectiveNet(setup, coverage=coverage, penalty=penalty, alpha=alpha, score=score)
+        self._risk = SelectiveRisk(setup.loss, coverage, penalty)
+        self._alpha = alpha
+
+    def _train_on(self, batch: Batch, trusted: tuple[Tensor | None, Tensor | None]) -> Step:
+        inputs, labels = trusted
+        meta = None if labels is None else self._meta(inputs, labels)
+        return self._reweighter.step_on(self._objective(batch), batch.labels, meta=meta)
+
+    def _objective(self, batch: Batch) -> Objective:
+        def objective(forward: Forward) -> Terms:
+            heads = forward(batch.inputs, heads=True)
+            losses = self._setup.loss(heads.auxiliary, batch.labels)
+            rest = self._alpha * self._risk(heads, batch.labels, batch.scale)
+            return Terms((1 - self._alpha) * batch.weighted(losses), losses, rest, len(losses), heads.logits)
+
+        return objective
+
+    def _meta(self, inputs: Any, labels: Tensor) -> MetaObjective:
+        return lambda forward: self._risk(forward(inputs, heads=True), labels)

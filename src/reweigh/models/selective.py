@@ -1,0 +1,107 @@
+"""A classifier that also learns which samples to leave undecided: two more heads on the features of any model."""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from reweigh.core.scope import last_layer
+from reweigh.errors import ModelError
+from reweigh.selective import log_odds
+
+
+class Heads(NamedTuple):
+    """What the three heads say of n samples.
+
+    Attributes:
+        logits: shape (n, num_classes), of the prediction. Paper: f.
+        selection: shape (n,), the log-odds that the sample is predicted at all. Paper: g is its sigmoid.
+        auxiliary: shape (n, num_classes), logits that only training sees. Paper: h.
+    """
+
+    logits: Tensor
+    selection: Tensor
+    auxiliary: Tensor
+
+
+class SelectiveModel(nn.Module):
+    """SelectiveNet's three heads (Geifman and El-Yaniv, ICML 2019) on any classifier, which is used as it is.
+
+    The classifier's last layer is the prediction head; the features that enter it feed the other two. Called like the
+    classifier it returns what the classifier returns; ``heads=True`` gives all three heads.
+
+    Attributes:
+        ranks: bool, a buffer: the selection head ranks the predictions; otherwise their probability does.
+
+    Args:
+        classifier: its last layer is linear.
+
+    Raises:
+        ModelError: it is not.
+    """
+
+    ranks: Tensor
+
+    def __init__(self, classifier: nn.Module):
+        super().__init__()
+        named: dict[str, Tensor] = dict(classifier.named_parameters())
+        self._last = last_layer(classifier, named) if named else ""
+        layer = classifier.get_submodule(self._last)
+        if not isinstance(layer, nn.Linear):
+            raise ModelError(
+                f"SelectiveNet needs a model that ends in a linear layer, but its last layer is a "
+                f"{type(layer).__name__}; method 'softmax-response' abstains with any model"
+            )
+        width, place = layer.in_features, {"device": layer.weight.device, "dtype": layer.weight.dtype}
+        self.classifier = classifier
+        self.selection = nn.Sequential(
+            nn.Linear(width, width, **place), nn.ReLU(), nn.BatchNorm1d(width, **place), nn.Linear(width, 1, **place)
+        )
+        self.auxiliary = nn.Linear(width, layer.out_features, **place)
+        self.register_buffer("ranks", torch.tensor(True, device=layer.weight.device))
+
+    def forward(self, *inputs: Any, heads: bool = False, **named: Any) -> Any:
+        """Logits, or ``Heads``.
+
+        Raises:
+            ModelError: the last layer does not read one row of features a sample, once.
+        """
+        if not heads:
+            return self.classifier(*inputs, **named)
+        entered: list[Tensor] = []
+
+        def watch(_: nn.Module, arguments: tuple[Tensor, ...]) -> None:
+            entered.append(arguments[0])
+
+        hook = self.classifier.get_submodule(self._last).register_forward_pre_hook(watch)
+        try:
+            logits = self.classifier(*inputs, **named)
+        finally:
+            hook.remove()
+        if len(entered) != 1 or entered[0].dim() != 2:
+            raise ModelError(
+                "SelectiveNet needs a model whose last layer reads one row of features a sample, once; method "
+                "'softmax-response' abstains with any model"
+            )
+        return Heads(logits, self.selection(entered[0]).squeeze(1), self.auxiliary(entered[0]))
+
+
+class Ranked(nn.Module):
+    """A model with one more column beside its logits: the log-odds of the score that ranks its predictions.
+
+    The score of a ``SelectiveModel`` is that of its selection head, unless it says otherwise; any other model has its
+    largest probability.
+    """
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = model
+
+    def forward(self, inputs: Any) -> Tensor:
+        """Shape (n, num_classes + 1)."""
+        if isinstance(self.model, SelectiveModel) and self.model.ranks:
+            logits, selection, _ = self.model(inputs, heads=True)
+        else:
+            logits = self.model(inputs)
+            selection = log_odds(logits)
+        return torch.cat([logits, selection.unsqueeze(1)], 1)

@@ -1,0 +1,55 @@
+"""Predictions and how sure each is, of any model and dataset."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from reweigh.data import Dataset
+from reweigh.models.selective import Ranked
+from reweigh.training import evaluate, predict
+
+
+class Scored(NamedTuple):
+    """What a model says of n samples.
+
+    Attributes:
+        logits: shape (n, num_classes).
+        scores: shape (n,), float64 in [0, 1]: what the selection head says, if the model has one, or else the largest
+            probability. They rank samples for one model; they cannot be compared between models.
+    """
+
+    logits: Tensor
+    scores: Tensor
+
+
+def scored(model: nn.Module, dataset: Dataset, chunk: int = 1000, device: str | torch.device = "cpu") -> Scored:
+    """Logits and scores of every sample, on the CPU."""
+    return _parted(predict(Ranked(model), dataset, chunk, device))
+
+
+def judged_by(
+    scenario: Callable[..., dict[str, float]], dataset: Dataset, class_sizes: Tensor, device: torch.device
+) -> Callable[[nn.Module], dict[str, float]]:
+    """What a scenario says of a model on a dataset; one that asks for ``scores`` gets them.
+
+    Args:
+        class_sizes: of the training set, shape (num_classes,).
+    """
+    asks = "scores" in inspect.signature(scenario).parameters
+
+    def judge(both: Tensor, labels: Tensor, class_sizes: Tensor) -> dict[str, float]:
+        logits, scores = _parted(both)
+        return scenario(logits, labels, class_sizes, scores)
+
+    def judged(model: nn.Module) -> dict[str, float]:
+        how: tuple[nn.Module, Any] = (Ranked(model), judge) if asks else (model, scenario)
+        return evaluate(how[0], dataset, how[1], class_sizes, device=device)
+
+    return judged
+
+
+def _parted(both: Tensor) -> Scored:
+    return Scored(both[:, :-1], both[:, -1].double().sigmoid())

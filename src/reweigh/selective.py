@@ -1,0 +1,98 @@
+"""Abstaining from doubtful predictions: how sure a model must be for a wanted coverage, and how often it errs then."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from reweigh.errors import DataError, RecipeError
+
+LEVELS = (70, 75, 80, 85, 90, 95, 100)
+"""Coverages in percent that selective classifiers are usually compared at. Paper: SM, selective classification."""
+
+
+def check_coverage(coverage: float, what: str = "coverage") -> float:
+    """The coverage itself, if it is one.
+
+    Args:
+        what: how the message calls it.
+
+    Raises:
+        RecipeError: it is not above 0 and at most 1.
+    """
+    number = isinstance(coverage, int | float) and not isinstance(coverage, bool)
+    if not number or not 0 < coverage <= 1:
+        raise RecipeError(f"{what}: got {coverage!r}; should be above 0 and at most 1: the share of samples to predict")
+    return float(coverage)
+
+
+def log_odds(logits: Tensor) -> Tensor:
+    """The log-odds of the likeliest class, shape (n,): as its probability orders samples, without rounding to 1.
+
+    Args:
+        logits: shape (n, num_classes).
+    """
+    top = logits.argmax(1, keepdim=True)
+    others = logits.scatter(1, top, -math.inf).logsumexp(1)
+    return logits.gather(1, top).squeeze(1) - others
+
+
+def softmax_response(logits: Tensor) -> Tensor:
+    """The largest probability as the score of a prediction, shape (n,), float64 (Geifman and El-Yaniv, 2017)."""
+    return log_odds(logits.double()).sigmoid()
+
+
+def threshold(scores: Tensor, coverage: float) -> float:
+    """The score that a sample must reach to be predicted, so that this share of further samples is.
+
+    It is the k-th largest of n scores, k nearest to coverage (n + 1): of further samples that are drawn as these were,
+    the share k / (n + 1) is expected at or above it. The share in one sample of n spreads around it by about
+    sqrt(coverage (1 - coverage) / n).
+
+    Args:
+        scores: shape (n,), of samples that the model was not trained on. Their labels do not matter.
+        coverage: above 0, at most 1; 1 predicts everything.
+
+    Raises:
+        RecipeError: there is no such coverage.
+        DataError: there are no scores.
+    """
+    place = round(check_coverage(coverage) * (len(scores) + 1))
+    if len(scores) == 0:
+        raise DataError("no scores to set a threshold by; hold some samples out of training for it")
+    return -math.inf if place > len(scores) else float(scores.sort(descending=True).values[max(place, 1) - 1])
+
+
+def risk_coverage(scores: Tensor, wrong: Tensor) -> Tensor:
+    """The share of wrong predictions among the 1, 2, ..., n samples of highest score, shape (n,), float64.
+
+    Samples of equal score are taken in no order: each counts as the mean of them all.
+
+    Args:
+        scores: shape (n,).
+        wrong: shape (n,), bool; which predictions are wrong.
+
+    Raises:
+        DataError: there is no sample.
+    """
+    if len(scores) == 0:
+        raise DataError("the set to judge on is empty; give it at least one sample")
+    order = scores.argsort(descending=True)
+    _, group, sizes = scores[order].unique_consecutive(return_inverse=True, return_counts=True)
+    errors = torch.zeros(len(sizes), dtype=torch.float64).index_add_(0, group, wrong[order].double())
+    return (errors / sizes)[group].cumsum(0) / torch.arange(1, len(scores) + 1)
+
+
+def error_at(curve: Tensor, coverage: float) -> float:
+    """The selective risk at a coverage: the error of the surest samples, so many that they make up this share.
+
+    Args:
+        curve: of ``risk_coverage``.
+    """
+    place = math.ceil(check_coverage(coverage) * len(curve) - 1e-9)
+    return float(curve[place - 1])
+
+
+def area(curve: Tensor) -> float:
+    """The area under the risk-coverage curve: its mean over all coverages (Geifman et al., ICLR 2019)."""
+    return float(curve.mean())

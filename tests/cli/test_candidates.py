@@ -1,0 +1,50 @@
+"""``reweigh train --data TABLE --candidates``: cells with several labels."""
+
+import csv
+import tomllib
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table of three kinds, most of them with a false label beside the right one."""
+    generator = np.random.default_rng(0)
+    names = ["cat", "dog", "owl"]
+    path = tmp_path / "animals.csv"
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["a", "b", "c", "kind"])
+        for row in range(150):
+            kind = row % 3
+            features = generator.normal(size=3) + 4 * np.eye(3)[kind]
+            others = [name for name in names if name != names[kind] and generator.random() < 0.5]
+            writer.writerow([*features.round(3), "|".join(sorted([names[kind], *others]))])
+    return path
+
+
+def test_several_labels_in_a_cell(table, run, tmp_path):
+    out = tmp_path / "run"
+    result = run("train", "--data", table, "--label", "kind", "--candidates", "--out", out, "train.epochs=9")
+    assert result.exit_code == 0, result.output
+    assert "120 samples of 3 features to train on, 3 classes" in result.output
+    assert "any counts as right" in result.output
+    assert "method.name=proden+cmw-net" in result.output
+    recipe = tomllib.loads((out / "recipe.toml").read_text())
+    assert recipe["data"]["separator"] == "|"
+    with open(out / "samples.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert all(row["given_label"] in row["candidates"].split() for row in rows)
+    assert {len(row["candidates"].split()) for row in rows} == {1, 2, 3}
+    assert run("report", out, "--out", tmp_path / "page.html").exit_code == 0
+    assert "Candidate labels" in (tmp_path / "page.html").read_text()
+    again = run("issues", out)
+    assert again.exit_code == 0, again.output
+
+
+def test_what_has_one_label_a_sample_takes_no_such_option(run):
+    result = run("train", "--data", "digits", "--candidates")
+    assert result.exit_code == 2
+    assert "--candidates: digits has one label a sample; for some, use data.candidates" in result.output
+    assert "--candidates belong to --data" in run("train", "demo", "--candidates").output

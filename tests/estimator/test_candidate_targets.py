@@ -1,0 +1,70 @@
+"""RobustClassifier on sets of candidate labels."""
+
+import logging
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from reweigh import DataError, RobustClassifier
+from reweigh.bias.candidates import independent
+from reweigh.estimator.candidate_targets import read_candidates
+
+
+@pytest.fixture
+def mask(blobs):
+    """Candidates of the samples of three blobs, the true label among them."""
+    return independent(torch.from_numpy(blobs[1]), 3, 0, q=0.3).numpy()
+
+
+def test_the_right_candidate_is_found(blobs, mask, tmp_path):
+    X, truth, _ = blobs
+    classifier = RobustClassifier("proden+cmw-net", candidates=True, epochs=14, random_state=0).fit(X, mask)
+    assert classifier.score(X, truth) > 0.95
+    assert classifier.weighting_ is not None
+    issues = classifier.label_issues_.set_index("index").sort_index()
+    assert (issues["given_label"] == truth).mean() > 0.95
+    assert mask[np.arange(len(X)), issues["given_label"]].all()
+    outside = ~mask[np.arange(len(X)), classifier.pseudo_labels_]
+    assert (issues["is_label_issue"] == outside).all()
+    classifier.save(tmp_path / "saved")
+    again = RobustClassifier.load(tmp_path / "saved")
+    assert again.candidates is True
+    assert (again.predict(X) == classifier.predict(X)).all()
+
+
+def test_columns_name_the_classes_and_any_method_takes_candidates(blobs, mask):
+    X, truth, _ = blobs
+    y = pd.DataFrame(mask.astype(int), columns=["cat", "dog", "owl"])
+    classifier = RobustClassifier("erm", candidates=True, epochs=8, random_state=0).fit(X, y)
+    assert classifier.classes_.tolist() == ["cat", "dog", "owl"]
+    assert (classifier.predict(X) == np.array(["cat", "dog", "owl"])[truth]).mean() > 0.9
+
+
+def test_rows_that_say_nothing_are_counted(caplog):
+    mask = np.eye(3, dtype=bool)[[0, 1, 2, 0]]
+    mask[1] = True
+    with caplog.at_level(logging.INFO):
+        targets = read_candidates(mask, 4)
+    assert "y: 1 of 4 samples have every class as a candidate, which says nothing" in caplog.text
+    assert targets.candidates is not None
+    assert targets.candidates.tolist() == mask.tolist()
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([0, 1, 2], r"y: shape \(3,\); with candidates=True it should be a mask"),
+        ([[1, 0], [0, 0], [0, 0]], r"y: candidates: none in 2 of 3 samples: rows 1, 2; name at least one class"),
+        ([[1, 0], [0.5, 0.5], [0, 1]], r"should be true or false, 1 or 0; rows 1 are not"),
+        ([[1, 0], [np.nan, 1], [0, 1]], r"rows 1 are not"),
+        ([["a", "b"]] * 3, r"y: a mask of .*; give true and false, or 1 and 0"),
+        ([[1, 0], [0, 1]], r"y: 2 labels for 3 samples"),
+        ([[1, 0, 1], [1, 0, 0], [0, 0, 1]], r"y: class 1 is no candidate of any sample; drop it"),
+        ([[1, 1], [1, 1], [1, 1]], r"y: all 3 samples have every class as a candidate; there is nothing to learn"),
+    ],
+)
+def test_what_is_no_mask(y, words):
+    with pytest.raises(DataError, match=words):
+        read_candidates(np.array(y), 3)

@@ -1,0 +1,40 @@
+"""What the report says where most samples have no label."""
+
+import math
+
+import numpy as np
+import pytest
+
+from reweigh.report.headline import few_labels
+from reweigh.report.sections.history import pseudo_weights
+from reweigh.report.tables import Samples
+
+
+@pytest.fixture
+def samples():
+    """Two labels, one of them wrong; of four guesses three are right."""
+    return Samples(
+        index=np.arange(6),
+        given=np.array([0, 1, -1, -1, -1, -1]),
+        suggested=np.array([0, 0, 1, 1, 0, 0]),
+        true=np.array([0, 0, 1, 1, 0, 1]),
+    )
+
+
+def test_a_missing_label_is_not_wrong_but_a_guess_may_be(samples):
+    assert samples.wrong.tolist() == [False, True, False, False, False, False]
+    assert samples.mistaken.tolist() == [False, True, False, False, False, True]
+
+
+def test_how_many_are_labeled_and_how_many_guesses_are_right(samples):
+    words = few_labels(samples).replace("\u00a0", " ")
+    assert words.startswith("Only 2 of the 6 training samples have a label")
+    assert words.endswith("which is right for 75.0 % of them.")
+
+
+def test_weights_of_right_and_wrong_pseudo_labels():
+    line = {"train_weight": 0.5, "train_pseudo_right": 0.75, "train_pseudo_right_weight": 0.45}
+    found = pseudo_weights(line)
+    assert found == {"right_weight": pytest.approx(0.6), "wrong_weight": pytest.approx(0.2)}
+    assert math.isnan(pseudo_weights({**line, "train_pseudo_right": 1.0})["wrong_weight"])
+    assert pseudo_weights({"train_weight": 0.5}) == {}
