@@ -4,9 +4,9 @@ FOLDER holds fashion-mnist (``reweigh data get fashion-mnist --root FOLDER``). S
 recipe ``fashion-mnist-selective``. One model a run; its scores rank the test samples, and that gives the error at every
 coverage. Prints the errors of the last epoch, ranked by the largest probability, as the recipe does, and once more by
 the selection head of SelectiveNet; and whether the bar is reached: ``selectivenet+cmw-net`` at or below
-``selectivenet`` at five of the seven coverages, mean over seeds. The exit code is 1 if it is missed with the recipe's ranking. Finished
-runs are kept (``--out``), so an interrupted call goes on where it was. ``--quick`` trains for 2 epochs, to see that all
-works.
+``selectivenet`` at five of the seven coverages, mean over seeds. The exit code is 1 if it is missed with the recipe's
+ranking. Finished runs are kept (``--out``), so an interrupted call goes on where it was. ``--quick`` trains for 2
+epochs, to see that all works.
 """
 
 import csv
