@@ -117,7 +117,7 @@ def test_a_long_tail_is_judged_as_one():
         (["--data", "{own}/table.csv"], "which column is the label? There are: id, age, town, note, kind. Give --lab"),
         (["--data", "{own}/nothing"], "is neither a path that exists nor the name of a dataset"),
         (["--data", "{own}/photos", "--label", "kind"], "--label: got 'kind'; a folder has no columns"),
-        (["--label", "kind"], "--label and --labels belong to --data"),
+        (["--label", "kind"], "--label, --labels and --candidates belong to --data"),
         (["--data", "{own}/table.csv", "--label", "kind", "train.epoch=3", "method.name=cmw"], "2 mistakes"),
         (
             ["--data", "{own}/table.csv", "--label", "kind", "data.test_fraction=2"],

@@ -45,4 +45,4 @@ def test_a_clean_set_is_what_is_trusted():
     assert setups[0].clean_set is clean
     assert len(setups[0].meta_set.choose(clean.labels, None, G)) == 4
     assert setups[1].clean_set is None
-    assert setups[1].meta_set.judge == "model"
+    assert setups[1].meta_set.judge == "training"

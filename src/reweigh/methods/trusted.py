@@ -39,8 +39,8 @@ class Trusted:
             latest = torch.where(self._seen.isnan(), self._losses, self._seen)
             self._seen = None
             return latest
-        averaged = self._setup.meta_set.judge == "average" and self._average is not None
-        return self._setup.losses(self._average.model if averaged else self._setup.model)
+        average = self._average if self._setup.meta_set.judge == "average" else None
+        return self._setup.losses(average.model if average else self._setup.model)
 
     def observe(self, index: Tensor, losses: Tensor) -> None:
         """Training saw these losses, shape (n,), of samples with their given labels; a judge may be content with them.

@@ -10,8 +10,8 @@ from reweigh.report.figures import plot_weights
 from reweigh.report.words import percent, several
 
 LEAD = (
-    "The weight of each training sample, the mean along training. Training hardly listened to a sample of weight near zero. "
-    "Where the true labels are known, two hills far apart mean that wrong labels were told from right ones."
+    "The weight of each training sample, the mean along training. Training hardly listened to a sample of weight near "
+    "zero. Where the true labels are known, two hills far apart mean that wrong labels were told from right ones."
 )
 
 
