@@ -42,22 +42,26 @@ def sgd(param: Tensor, grad: Tensor, state: Mapping[str, Any], group: Mapping[st
 
 
 def adam(param: Tensor, grad: Tensor, state: Mapping[str, Any], group: Mapping[str, Any]) -> Tensor:
-    """Adam with weight decay added to the gradient, or decoupled as in AdamW."""
+    """Adam with weight decay added to the gradient, or decoupled as in AdamW; fused, as ``sgd`` is."""
     grad = _descending(grad, group)
-    if group["weight_decay"]:
+    lr, decay = float(group["lr"]), group["weight_decay"]
+    if decay:
         if group.get("decoupled_weight_decay", False):
-            param = param * (1 - group["lr"] * group["weight_decay"])
+            param = param * (1 - lr * decay)
         else:
-            grad = grad + group["weight_decay"] * param
+            grad = grad.add(param, alpha=decay)
     beta1, beta2 = group["betas"]
     step = float(state.get("step", 0)) + 1
-    first = (1 - beta1) * grad + beta1 * state.get("exp_avg", 0)
-    second = (1 - beta2) * grad * grad + beta2 * state.get("exp_avg_sq", 0)
+    unbiased = 1 - beta2**step
+    nothing = torch.zeros_like(grad) if "exp_avg" not in state else None
+    first = torch.lerp(state.get("exp_avg", nothing), grad, 1 - beta1)
+    before = state.get("exp_avg_sq", nothing) * (beta2 / unbiased)
+    second = torch.addcmul(before, grad, grad, value=(1 - beta2) / unbiased)
     if group["amsgrad"] and "max_exp_avg_sq" in state:
-        second = torch.maximum(second, state["max_exp_avg_sq"].clone())
+        second = torch.maximum(second, state["max_exp_avg_sq"] / unbiased)
     # where a gradient was never anything but zero, the root has no slope; the floor gives it the slope zero
-    second = (second / (1 - beta2**step)).clamp_min(torch.finfo(second.dtype).tiny)
-    return param - group["lr"] / (1 - beta1**step) * first / (second.sqrt() + group["eps"])
+    second = second.clamp_min(torch.finfo(second.dtype).tiny)
+    return torch.addcdiv(param, first, second.sqrt() + group["eps"], value=-lr / (1 - beta1**step))
 
 
 def _descending(grad: Tensor, group: Mapping[str, Any]) -> Tensor:

@@ -84,8 +84,14 @@ class CMWNet:
             self._trusted.refresh()
 
     def step(self, batch: Batch) -> dict[str, float]:
-        numbers = self._plain.step(batch) if self._warm_up else self._reweighted_step(batch)
+        numbers = self._plain_step(batch) if self._warm_up else self._reweighted_step(batch)
         self._trusted.follow()
+        return numbers
+
+    def _plain_step(self, batch: Batch) -> dict[str, float]:
+        numbers = self._plain.step(batch)
+        if self._plain.losses is not None:
+            self._trusted.observe(batch.index, self._plain.losses)
         return numbers
 
     def _reweighted_step(self, batch: Batch) -> dict[str, float]:

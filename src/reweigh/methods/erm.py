@@ -9,11 +9,16 @@ from reweigh.methods.setup import Setup
 
 
 class ERM:
-    """Empirical risk minimization: the mean loss, no weights. What everything else is compared with."""
+    """Empirical risk minimization: the mean loss, no weights. What everything else is compared with.
+
+    Attributes:
+        losses: shape (n,), of the samples of the last step; None where the loss of a rival is no sum over samples.
+    """
 
     def __init__(self, setup: Setup):
         self._setup = setup
         self._model = setup.model
+        self.losses: Tensor | None = None
 
     @property
     def model(self) -> nn.Module:
@@ -32,7 +37,9 @@ class ERM:
 
     def _loss(self, batch: Batch) -> Tensor:
         """What a step descends, a scalar; a rival that trains plainly but for its loss has its own."""
-        return batch.weighted(self._setup.loss(self._model(batch.inputs), batch.labels)).mean()
+        losses = self._setup.loss(self._model(batch.inputs), batch.labels)
+        self.losses = losses.detach()
+        return batch.weighted(losses).mean()
 
     def sample_weights(self) -> Tensor | None:
         return None

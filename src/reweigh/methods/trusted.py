@@ -35,10 +35,11 @@ class Trusted:
 
     def _judged(self) -> Tensor:
         """The losses of the training samples, shape (N,), as the judge sees them."""
-        if self._losses is not None and self._seen is not None:
-            latest = torch.where(self._seen.isnan(), self._losses, self._seen)
-            self._seen = None
-            return latest
+        seen, self._seen = self._seen, None
+        if seen is not None and self._losses is not None:
+            return torch.where(seen.isnan(), self._losses, seen)
+        if seen is not None and not seen.isnan().any():
+            return seen
         average = self._average if self._setup.meta_set.judge == "average" else None
         return self._setup.losses(average.model if average else self._setup.model)
 
