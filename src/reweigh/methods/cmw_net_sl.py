@@ -48,7 +48,7 @@ class CMWNetSL(CMWNet):
         average_schedule: tuple[tuple[Annotated[int, Ge(0)], Annotated[float, Ge(0), Le(1)]], ...] = (),
         ensembling: Annotated[float, Ge(0), Le(1)] = 0.9,
         mixup: Annotated[float, Ge(0)] = 1.0,
-        settled: Annotated[float, Ge(0), Le(1)] = 0.975,
+        settled: Annotated[float, Ge(0), Le(1)] = 0.95,
         judged: Literal["average", "model"] = "average",
         **options: Any,
     ):
