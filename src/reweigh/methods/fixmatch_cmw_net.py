@@ -1,7 +1,7 @@
 """FixMatch with CMW-Net: how far to trust a pseudo-label is learned, in place of a threshold."""
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from annotated_types import Ge, Gt, Lt
 from torch import Tensor
@@ -10,16 +10,16 @@ from reweigh.core.batch import Batch
 from reweigh.core.objective import Forward, Loss, Objective, Terms
 from reweigh.families import Families
 from reweigh.meta_sets.labeled import Labeled
+from reweigh.methods.learned import Normalize, reweighter
 from reweigh.methods.semi_supervised import LabeledOnly, together
 from reweigh.methods.setup import Setup
 from reweigh.methods.strong_view import StrongView
 from reweigh.methods.trusted import Trusted
 from reweigh.methods.variant import extends
-from reweigh.reweighter import Reweighter
 from reweigh.weighting import ClassAwareNet
 
 
-@extends(LabeledOnly)
+@extends(reweighter)
 class FixMatchCMWNet(LabeledOnly):
     """FixMatch whose threshold is replaced by a learned weight. Paper: Sec. 7.2.
 
@@ -30,58 +30,33 @@ class FixMatchCMWNet(LabeledOnly):
     is, only its pseudo-label tells: class sizes are the counts of the latest pseudo-labels, and families are found from
     them anew in each epoch, the first ones from the labels that there are.
 
+    All options of ``reweighter`` (methods/learned.py), and:
+
     Args:
+        labeled_batch: size of the labeled batch.
+        average: decay of the averaged model, which is judged and saved, as in ``labeled-only``.
         factor: how much unlabeled samples count. Paper: alpha, FixMatch's lambda_u.
         magnitude: of the strong view's distortions, between 0 and 30.
-        families: curves to learn, for classes of small to large size. Paper: K.
-        every: learn in each ``every``-th step. Paper: T_meta.
-        engine: the meta-gradient.
-        lookahead: "virtual" is the paper's; "real" is cheaper, and weights lag one step.
-        scope: the part of the model that the look-ahead moves: all, last-block, last-layer, or a pattern.
         normalize: how weights are scaled in a batch; with "mean", as FixMatch's threshold, a batch in which nothing can
             be trusted counts little.
-        meta_lr: learning rate of the weight net. Paper: beta, 1e-3.
-        meta_weight_decay: of the weight net. Paper: 1e-4, which pulls all weights to one half.
-        hidden: width of the weight net.
     """
 
     def __init__(
         self,
         setup: Setup,
         *,
+        labeled_batch: Annotated[int, Ge(1)] = 64,
+        average: Annotated[float, Ge(0), Lt(1)] = 0.999,
         factor: Annotated[float, Ge(0)] = 1.0,
         magnitude: Annotated[int, Gt(0), Lt(30)] = 10,
-        families: Annotated[int, Ge(1)] = 3,
-        every: Annotated[int, Ge(1)] = 10,
-        engine: str = "auto",
-        lookahead: Literal["virtual", "real"] = "virtual",
-        scope: str = "all",
-        normalize: Literal["mean", "weight-sum", "weight-sum-differentiated"] = "mean",
-        meta_lr: Annotated[float, Gt(0)] = 1e-3,
-        meta_weight_decay: Annotated[float, Ge(0)] = 0.0,
-        hidden: Annotated[int, Ge(1)] = 100,
+        normalize: Normalize = "mean",
         **options: Any,
     ):
-        super().__init__(setup, **options)
+        super().__init__(setup, labeled_batch=labeled_batch, average=average)
         self._strong = StrongView(setup, "fixmatch+cmw-net", magnitude)
         self._factor = factor
-        self._reweighter = Reweighter(
-            setup.model,
-            setup.optimizer,
-            setup.train_set.labels[setup.train_set.labeled],
-            num_classes=setup.train_set.num_classes,
-            families=families,
-            curves=families,
-            loss=setup.loss,
-            engine=engine,
-            lookahead=lookahead,
-            scope=scope,
-            every=every,
-            normalize=normalize,
-            meta_lr=meta_lr,
-            meta_weight_decay=meta_weight_decay,
-            hidden=hidden,
-        )
+        labels = setup.train_set.labels[setup.train_set.labeled]
+        self._reweighter = reweighter(setup, labels, refreshed=True, normalize=normalize, **options)
         fits = setup.clean_set is not None or isinstance(setup.meta_set, Labeled)
         self._trusted = Trusted(setup if fits else replace(setup, meta_set=Labeled()))
 

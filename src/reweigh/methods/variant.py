@@ -24,14 +24,19 @@ def variant(method: Callable[..., Method], meaning: str, **settled: Any) -> Call
     return made
 
 
-def extends(base: type) -> Callable[[type[T]], type[T]]:
-    """A class decorator: the options of ``base`` are options too, and reach ``__init__`` as ``**options``."""
+def extends(base: Callable[..., Any]) -> Callable[[type[T]], type[T]]:
+    """A class decorator: the options of ``base``, a method or a function, reach ``__init__`` as ``**options``.
+
+    Those that ``__init__`` names itself are its own.
+    """
 
     def extended(method: type[T]) -> type[T]:
         # of __init__: asked for the signature of the class, inspect would find the one that a base was given here
         _, *written = inspect.signature(method.__init__, eval_str=True).parameters.values()
         own = [p for p in written if p.kind is not p.VAR_KEYWORD]
-        more = [p for p in inspect.signature(base, eval_str=True).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        names = {p.name for p in own}
+        others = inspect.signature(base, eval_str=True).parameters.values()
+        more = [p for p in others if p.kind is p.KEYWORD_ONLY and p.name not in names]
         signature = inspect.Signature([*own, *more])
         method.__signature__ = signature  # pyright: ignore[reportAttributeAccessIssue]
         return method
