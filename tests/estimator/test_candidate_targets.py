@@ -68,3 +68,8 @@ def test_rows_that_say_nothing_are_counted(caplog):
 def test_what_is_no_mask(y, words):
     with pytest.raises(DataError, match=words):
         read_candidates(np.array(y), 3)
+
+
+def test_a_mask_that_is_not_announced_is_recognized(blobs, mask):
+    with pytest.raises(DataError, match="a mask of candidate labels needs candidates=True"):
+        RobustClassifier(epochs=1).fit(blobs[0], mask)

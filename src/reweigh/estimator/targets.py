@@ -127,9 +127,10 @@ def soft(array: np.ndarray, columns: Any, what: str) -> Targets:
         raise DataError(f"{what}: shape {array.shape} of {array.dtype}; give one label a sample, shape (N,)") from None
     wrong = (~((rows.sum(1) - 1).abs() <= SLACK) | (rows < 0).any(1)).nonzero().flatten().tolist()  # NaN is wrong too
     if wrong:
+        mask = "; a mask of candidate labels needs candidates=True" if bool(((rows == 0) | (rows == 1)).all()) else ""
         raise DataError(
             f"{what}: shape {array.shape}, so each row should be the probabilities of the classes, at least 0 and with "
-            f"sum 1; rows {listed(wrong)} are not"
+            f"sum 1; rows {listed(wrong)} are not{mask}"
         )
     return Targets(rows.argmax(1), np.arange(array.shape[1]) if columns is None else np.asarray(columns), rows)
 
