@@ -1,6 +1,7 @@
 """Abstaining from doubtful predictions: how sure a model must be for a wanted coverage, and how often it errs then."""
 
 import math
+from numbers import Real
 
 import torch
 from torch import Tensor
@@ -20,7 +21,7 @@ def check_coverage(coverage: float, what: str = "coverage") -> float:
     Raises:
         RecipeError: it is not above 0 and at most 1.
     """
-    number = isinstance(coverage, int | float) and not isinstance(coverage, bool)
+    number = isinstance(coverage, Real) and not isinstance(coverage, bool)
     if not number or not 0 < coverage <= 1:
         raise RecipeError(f"{what}: got {coverage!r}; should be above 0 and at most 1: the share of samples to predict")
     return float(coverage)

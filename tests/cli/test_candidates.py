@@ -48,3 +48,10 @@ def test_what_has_one_label_a_sample_takes_no_such_option(run):
     assert result.exit_code == 2
     assert "--candidates: digits has one label a sample; for some, use data.candidates" in result.output
     assert "--candidates belong to --data" in run("train", "demo", "--candidates").output
+
+
+def test_cells_with_several_labels_are_recognized(table, run, tmp_path):
+    words = "seems to name several candidates"
+    assert words in run("inspect", table, "--label", "kind").output
+    trained = run("train", "--data", table, "--label", "kind", "--out", tmp_path / "run", "train.epochs=1")
+    assert f"{words}; if so, say --candidates" in trained.output

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from reweigh.data import Dataset, one_of_each, with_candidates
-from reweigh.data.candidates import split_names
+from reweigh.data.candidates import several_in_one, split_names
 from reweigh.errors import DataError
 
 MASK = torch.tensor([[1, 1, 0], [1, 0, 1], [1, 1, 1], [0, 1, 0], [1, 1, 1]]).bool()
@@ -45,3 +45,16 @@ def test_names_with_a_separator_are_split():
     assert data.labels.tolist() == [2, 1, 1, 1]
     with pytest.raises(DataError, match=r"^labels: 'cat\|' names nothing at one side of '\|'"):
         split_names(Dataset(torch.zeros(1, 2), torch.tensor([0]), ("cat|",)), "|")
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (["cat", "cat|lynx", "dog"], "cat|lynx"),
+        (["cat|lynx", "dog|lynx"], "cat|lynx"),
+        (["cat", "a|b"], None),  # nothing that occurs elsewhere: a name as any other
+        (["cat", "dog"], None),
+    ],
+)
+def test_names_that_look_like_sets_of_candidates(names, found):
+    assert several_in_one(names) == found

@@ -24,6 +24,7 @@ class Facts(NamedTuple):
         sizes: how many different sizes the images have.
         size: what they are resized to; None leaves them.
         candidates: samples have sets of labels.
+        several_in_one: a class that seems to be such a set, though nobody said so.
     """
 
     samples: int
@@ -34,6 +35,7 @@ class Facts(NamedTuple):
     sizes: int = 1
     size: int | None = None
     candidates: bool = False
+    several_in_one: str | None = None
 
 
 UNKNOWN = Facts(2, None, (1,), False, (1, 1))
@@ -57,12 +59,16 @@ def look(section: Mapping[str, Any]) -> Facts | None:
         return facts
     import torch
 
+    from reweigh.data.candidates import several_in_one
+
     train, test = parts[0].bind()(data_root(parts[0].added["root"]))
     raw = train.inputs[torch.empty(0, dtype=torch.int64)].dtype
     photos = raw == torch.uint8 and len(train.shape) == 3 and train.shape[0] == 3
     held_out = None if parts[0].name != "files" or train.origin is None else len(test)
-    several = train.candidates is not None
-    return Facts(len(train), held_out, train.shape, photos, tuple(train.class_sizes.tolist()), candidates=several)
+    sizes = tuple(train.class_sizes.tolist())
+    if train.candidates is not None:
+        return Facts(len(train), held_out, train.shape, photos, sizes, candidates=True)
+    return Facts(len(train), held_out, train.shape, photos, sizes, several_in_one=several_in_one(train.class_names))
 
 
 def look_at_images(part: "Part", root: Path) -> Facts | None:

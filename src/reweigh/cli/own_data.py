@@ -16,8 +16,6 @@ from reweigh.errors import RecipeError
 if TYPE_CHECKING:
     from reweigh.recipes.read import Contents
 
-SEPARATOR = "|"  # between candidate labels
-
 
 class OwnData(NamedTuple):
     """Data as named on the command line: a path or the name of a dataset, the label column, a label file.
@@ -99,6 +97,8 @@ def data_section(own: OwnData, before: Any) -> dict[str, Any]:
     if own.candidates:
         if source.part is not None:
             raise RecipeError(f"--candidates: {own.data} has one label a sample; for some, use data.candidates")
+        from reweigh.data.candidates import SEPARATOR
+
         section["separator"] = SEPARATOR
     before = before if isinstance(before, Mapping) else {}
     kept = ("augment", *(("size", "test_fraction", "split_seed") if before.get("name") == "files" else ()))
@@ -127,6 +127,8 @@ def show_choices(
         typer.echo("with trusted labels, where there is one, judges better (data.test=PATH).")
     if facts.candidates and facts.held_out is not None:
         typer.echo("Of those with several candidates any counts as right, since nobody knows which one is.")
+    if facts.several_in_one is not None:
+        typer.echo(f"Class {facts.several_in_one!r} seems to name several candidates; if so, say --candidates.")
     if recipe is not None:
         typer.echo(f"Everything but the data is as in {recipe}.")
     given = [change.partition("=")[0] for change in changes]

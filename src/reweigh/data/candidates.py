@@ -1,5 +1,7 @@
 """Samples with several labels, one of which is right: partial labels."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -7,6 +9,8 @@ from torch import Tensor
 
 from reweigh.data.dataset import Dataset
 from reweigh.errors import DataError
+
+SEPARATOR = "|"  # between candidate labels, unless the user says otherwise
 
 
 def with_candidates(dataset: Dataset, candidates: Tensor) -> Dataset:
@@ -30,6 +34,14 @@ def one_of_each(candidates: Tensor) -> Tensor:
     turn = torch.arange(len(candidates)) % candidates.sum(1).clamp_min(1)
     # the place where the running count of candidates first exceeds the turn
     return (candidates.cumsum(1) > turn[:, None]).int().argmax(1)
+
+
+def several_in_one(class_names: Sequence[str]) -> str | None:
+    """A class name that looks like a set of candidates, such as ``cat|lynx`` beside ``cat``; None if there is none."""
+    parts = Counter(part for name in class_names for part in set(name.split(SEPARATOR)))
+    return next(
+        (name for name in class_names if SEPARATOR in name and any(parts[p] > 1 for p in name.split(SEPARATOR))), None
+    )
 
 
 def split_names(dataset: Dataset, separator: str) -> Dataset:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from reweigh.data.candidates import several_in_one
 from reweigh.data.checks import listed
 
 FEW = 10  # samples of a class; a meta set takes about so many of each
@@ -72,6 +73,8 @@ class Findings:
             found.append(f"No samples of {listed(empty)}: a classifier cannot learn what it never sees.")
         if few:
             found.append(f"Fewer than {FEW} samples of {listed(few)}: too few to tell right labels from wrong ones.")
+        if name := several_in_one(self.class_names):
+            found.append(f"Class {name!r} seems to name several candidates, one of which is right: --candidates.")
         return found
 
     def _inputs(self) -> list[str]:
