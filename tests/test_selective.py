@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -76,6 +77,10 @@ def test_no_coverage(coverage):
         check_coverage(coverage)
     with pytest.raises(RecipeError):
         threshold(torch.rand(5), coverage)
+
+
+def test_a_coverage_may_be_a_number_of_numpy():
+    assert check_coverage(np.float32(0.5)) == 0.5  # pyright: ignore[reportArgumentType]
 
 
 def test_nothing_to_judge_by():
