@@ -86,6 +86,8 @@ def test_learned_weights_on_images(quick):
     assert classifier.weighting_.net.num_families == 3
     assert np.isfinite(classifier.sample_weight_).all()
     assert (classifier.label_issues_.family >= 0).all()
+    drawn = classifier.plot_weighting().get_lines()
+    assert all(np.isfinite(line.get_xdata()).all() for line in drawn)
 
 
 def test_strong_distortion_of_a_table_is_refused_and_an_alternative_named(few, quick):

@@ -208,7 +208,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if self.weighting_ is None:
             raise RecipeError(f"method {self.method!r} learns no weighting function; 'cmw-net' does")
-        highest = max(float(np.quantile(self._fitted.losses, 0.99)), math.log(len(self.classes_)))
+        highest = max(float(np.nanquantile(self._fitted.losses, 0.99)), math.log(len(self.classes_)))
         return self.weighting_.plot(highest, self.classes_.tolist(), ax)
 
     def save(self, path: str | Path) -> None:

@@ -54,6 +54,12 @@ def test_a_run_without_a_column(column, account):
         SECTIONS[name]([replace(account, samples=replace(account.samples, **{column: None}))])
 
 
+def test_curves_are_drawn_to_the_loss_of_a_guess_at_least(account):
+    easy = replace(account, samples=replace(account.samples, loss=np.full(len(account.samples), 1e-3)))
+    (panel,) = SECTIONS["weighting"]([easy]).panels
+    assert f"at loss {math.log(len(account.classes.names)):.1f}" in panel.plots[0].alternative
+
+
 def test_lower_share_against_a_loop():
     wrong, right = DRAW.integers(0, 9, 30), DRAW.integers(0, 9, 40)
     slow = np.mean([(w < r) + 0.5 * (w == r) for w in wrong for r in right])

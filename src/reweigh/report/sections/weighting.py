@@ -1,5 +1,6 @@
 """Section: the learned weighting function of each family."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,7 +23,8 @@ CLEAR = 0.1  # share by which a weight must change along the losses to be called
 
 def weighting(accounts: Sequence[Account]) -> Section:
     """How much a sample counts, given its loss and its class."""
-    end = loss_limit(np.concatenate([account.losses for account in accounts]))
+    guess = max(math.log(max(len(account.classes.names), 2)) for account in accounts)  # beyond it labels are doubtful
+    end = max(loss_limit(np.concatenate([account.losses for account in accounts])), guess)
     return Section("How much a sample counts", LEAD, [panel(account, end) for account in accounts])
 
 
