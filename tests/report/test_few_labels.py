@@ -1,11 +1,13 @@
 """What the report says where most samples have no label."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from reweigh.report.headline import few_labels
+from reweigh.report.sections import SECTIONS
 from reweigh.report.sections.history import pseudo_weights
 from reweigh.report.tables import Samples
 
@@ -30,6 +32,13 @@ def test_how_many_are_labeled_and_how_many_guesses_are_right(samples):
     words = few_labels(samples).replace("\u00a0", " ")
     assert words.startswith("Only 2 of the 6 training samples have a label")
     assert words.endswith("which is right for 75.0 % of them.")
+
+
+@pytest.mark.parametrize(("issue", "words"), [(0, "None of the 2 training labels"), (1, "1 of 2 training labels")])
+def test_labels_that_are_missing_do_not_look_wrong(account, samples, issue, words):
+    looked = replace(samples, issue=np.array([False, bool(issue), *[False] * 4]), quality=np.arange(6.0))
+    (panel,) = SECTIONS["issues"]([replace(account, samples=looked)]).panels
+    assert panel.words[0].startswith(words)
 
 
 def test_weights_of_right_and_wrong_pseudo_labels():

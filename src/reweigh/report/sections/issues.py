@@ -36,10 +36,10 @@ def panel(account: Account, most: int) -> Panel:
     samples = account.samples
     if samples is None or samples.issue is None:
         return Panel(["The run does not say which labels look wrong."])
-    rows = suspects(samples)
+    rows, labels = suspects(samples), int(samples.labeled.sum())
     if not len(rows):
-        return Panel([f"None of the {several(len(samples), 'training label')} looks wrong."])
-    words = [f"{len(rows):,} of {len(samples):,} training labels look wrong ({percent(len(rows) / len(samples))})."]
+        return Panel([f"None of the {several(labels, 'training label')} looks wrong."])
+    words = [f"{len(rows):,} of {labels:,} training labels look wrong ({percent(len(rows) / labels)})."]
     if samples.wrong is not None:
         hits = int(samples.wrong[rows].sum())
         words.append(
