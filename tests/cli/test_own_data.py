@@ -53,6 +53,16 @@ def test_the_stored_recipe_reproduces_the_run(own, run, tmp_path):
         assert (tmp_path / "again" / name).read_text() == (own / "table-run" / name).read_text()
 
 
+def test_other_paths_start_at_the_current_folder_too(own, run, monkeypatch, tmp_path):
+    monkeypatch.chdir(own)
+    others = ("data.test=table.csv", "meta_set.name=clean", "meta_set.path=table.csv", "meta_set.label=kind")
+    result = run(
+        "train", "--data", "table.csv", "--label", "kind", *others, "train.epochs=1", "--out", tmp_path / "run"
+    )
+    assert result.exit_code == 0, result.output
+    assert "held out" not in result.output
+
+
 def test_a_recipe_gives_everything_but_the_data(own, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("train", "demo", "--data", own / "arrays.npz", "train.epochs=2", "method.name=erm")

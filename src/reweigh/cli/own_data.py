@@ -85,7 +85,7 @@ def data_section(own: OwnData, before: Any) -> dict[str, Any]:
     raise_all(mistakes, "reweigh train --data")
     section: dict[str, Any] = {"name": "files" if source.part is None else own.data}
     if source.part is None:
-        section["path"] = str(Path(own.data).resolve())
+        section |= {"root": str(Path.cwd()), "path": str(Path(own.data).resolve())}  # root: of data.test and the like
     if own.label is not None:
         if Path(own.data).is_dir():
             raise RecipeError(

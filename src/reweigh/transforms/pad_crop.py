@@ -16,7 +16,7 @@ class PadCrop:
 
     Args:
         padding: pixels added on each side, so that an image moves by at most as many.
-        mode: "reflect" mirrors the border (CMW-Net's class imbalance runs); "zero" adds black (its noise runs).
+        mode: "reflect" mirrors the border, as in most runs of CMW-Net; "zero" adds black (its feature-dependent noise).
     """
 
     def __init__(self, *, padding: Annotated[int, Ge(0)] = 4, mode: Literal["reflect", "zero"] = "reflect") -> None:
