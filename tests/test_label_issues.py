@@ -60,6 +60,8 @@ def test_samples_without_a_label_are_no_issue_and_come_last() -> None:
     named = label_issues(given, ROWS, None, None, ["a", "b", "c"])["given_label"]
     assert named.tolist()[:3] == ["a", "c", "a"]
     assert named.isna().tolist() == [False, False, False, True]
+    truths = label_issues(given.clamp_max(1), ROWS[:, :2], None, None, [False, True])["given_label"]
+    assert sorted(truths.isna().tolist()) == [False, False, False, True]
 
 
 def test_the_likeliest_candidate_against_a_loop() -> None:

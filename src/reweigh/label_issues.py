@@ -100,9 +100,11 @@ def label_issues(
 
     suggested, quality, wrong = judgment or judge(given, predictions, weights)
     names = pd.Series(list(class_names))
-    none = -1 if pd.api.types.is_numeric_dtype(names) else None
     given_names = names.take(given.clamp_min(0).numpy()).to_numpy(copy=True)
-    given_names[(given < 0).numpy()] = none
+    if bool((given < 0).any()):
+        numbers = pd.api.types.is_numeric_dtype(names) and not pd.api.types.is_bool_dtype(names)
+        given_names = given_names if numbers else given_names.astype(object)
+        given_names[(given < 0).numpy()] = -1 if numbers else None
     table = pd.DataFrame(
         {
             "index": np.arange(len(given)),

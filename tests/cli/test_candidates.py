@@ -1,6 +1,7 @@
 """``reweigh train --data TABLE --candidates``: cells with several labels."""
 
 import csv
+import json
 import tomllib
 
 import numpy as np
@@ -41,6 +42,51 @@ def test_several_labels_in_a_cell(table, run, tmp_path):
     assert "Candidate labels" in (tmp_path / "page.html").read_text()
     again = run("issues", out)
     assert again.exit_code == 0, again.output
+
+
+@pytest.fixture
+def trained(table, run, tmp_path):
+    """A run on the table, in which five labels are said to look wrong."""
+    out = tmp_path / "run"
+    run("train", "--data", table, "--label", "kind", "--candidates", "--out", out, "train.epochs=9")
+    with open(out / "samples.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row["is_label_issue"] = str(int(row["index"]) < 5)
+        row["suggested_label"] = "1" if int(row["index"]) < 5 else row["suggested_label"]
+    with open(out / "samples.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return out
+
+
+def test_a_corrected_copy_names_the_suggested_class_and_leaves_other_sets(trained, table, run, tmp_path):
+    result = run("issues", trained, "--apply", tmp_path / "new.csv")
+    assert result.exit_code == 0, result.output
+    assert f"--data {tmp_path / 'new.csv'} --label kind --candidates" in result.output
+    before, after = (path.read_text().splitlines() for path in (table, tmp_path / "new.csv"))
+    assert len(before) == len(after)
+    changed = [new for old, new in zip(before, after, strict=True) if old != new]
+    assert {line.rpartition(",")[2] for line in changed} == {"dog"}
+    assert 1 <= len(changed) <= 5
+
+
+def test_held_out_sets_are_told_as_they_are_judged(trained):
+    accuracy = json.loads((trained / "metrics.jsonl").read_text().splitlines()[-1])["test_accuracy"]
+    with open(trained / "test.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert sum(row["label"] == row["predicted"] for row in rows) / len(rows) == pytest.approx(accuracy)
+
+
+def test_what_goes_with_sets(table, run, tmp_path):
+    words = ["train", "--data", table, "--label", "kind", "--candidates", "train.epochs=1"]
+    result = run(*words, "scenario=selective", f"data.test={table}", "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.output
+    for change in ("data.labeled=9", "data.bias=[{name='symmetric', rate=0.2}]"):
+        result = run(*words, change, "--out", tmp_path / "other")
+        assert result.exit_code == 2
+        assert "need one label a sample; these data have sets of them" in result.output
 
 
 def test_what_has_one_label_a_sample_takes_no_such_option(run):

@@ -137,7 +137,7 @@ def outcome_with(weights, labels, true_labels):
     return SimpleNamespace(
         assembly=SimpleNamespace(
             method=SimpleNamespace(sample_weights=lambda: weights),
-            splits=SimpleNamespace(train=SimpleNamespace(labels=labels, true_labels=true_labels)),
+            splits=SimpleNamespace(train=SimpleNamespace(labels=labels, true_labels=true_labels, candidates=None)),
         )
     )
 
@@ -148,6 +148,13 @@ def test_trust_sets_right_labels_against_wrong_ones():
     assert words == "25% of the training labels are wrong; mean weight of right labels 0.70, of wrong ones 0.10"
     for other in [(None, labels, true), (torch.ones(4), labels, None), (torch.ones(4), labels, labels)]:
         assert trust(outcome_with(*other)) is None  # pyright: ignore
+
+
+def test_of_sets_of_candidates_nothing_is_told():
+    labels, true = torch.tensor([0, 1, 1, 0]), torch.tensor([0, 1, 0, 0])
+    outcome = outcome_with(torch.ones(4), labels, true)
+    outcome.assembly.splits.train.candidates = torch.ones(4, 2, dtype=torch.bool)
+    assert trust(outcome) is None  # pyright: ignore
 
 
 def test_trust_sets_right_pseudo_labels_against_wrong_ones():

@@ -34,6 +34,25 @@ def test_a_method_for_few_labels_takes_them_as_unlabeled(table, run, tmp_path):
     assert run("issues", tmp_path / "run").exit_code == 0
 
 
+def test_a_corrected_label_file_leaves_gaps_and_the_calibration_part(run, tmp_path):
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 120)
+    names = np.where(np.arange(120) < 60, np.array(["a", "b"])[kind], "")
+    np.savez(tmp_path / "arrays.npz", inputs=rng.normal(kind[:, None], 0.2, (120, 2)).astype(np.float32), labels=names)
+    words = ["method.name=pseudo-label", "data.calibration=0.2", "train.epochs=3"]
+    result = run("train", "--data", tmp_path / "arrays.npz", *words, "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.output
+    assert "of 38 labels" in run("issues", tmp_path / "run").output.replace("\n", " ")
+    result = run("issues", tmp_path / "run", "--apply", tmp_path / "new.csv")
+    assert result.exit_code == 0, result.output
+    assert "data.unlabeled=true" in result.output
+    with open(tmp_path / "new.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["index"]) for row in rows] == list(range(120))
+    assert [row["label"] for row in rows[60:]] == [""] * 60
+    assert sum(row["label"] == name for row, name in zip(rows[:60], names[:60], strict=True)) > 45
+
+
 def test_any_other_method_says_what_to_do(table, run, tmp_path):
     result = run("train", "--data", table, "--label", "kind", "--out", tmp_path / "run")
     assert result.exit_code == 2

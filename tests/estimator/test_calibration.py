@@ -66,6 +66,7 @@ def test_it_is_saved_with_what_it_needs(fitted, data, tmp_path):
         (np.array([1.0, 2.0, 3.0]), -1, np.float64),
         (np.array([-1, 0, 1]), None, object),
         (np.array([False, True, True]), None, object),
+        (np.array([3, 5, 2**63], np.uint64), None, object),
     ],
 )
 def test_what_stands_for_nothing(data, quick, classes, nothing, kind):

@@ -10,6 +10,7 @@ import torch
 from reweigh import DataError, RobustClassifier
 from reweigh.bias.candidates import independent
 from reweigh.estimator.candidate_targets import read_candidates
+from reweigh.estimator.sample_weights import read_weights
 
 
 @pytest.fixture
@@ -50,6 +51,19 @@ def test_rows_that_say_nothing_are_counted(caplog):
     assert "y: 1 of 4 samples have every class as a candidate, which says nothing" in caplog.text
     assert targets.candidates is not None
     assert targets.candidates.tolist() == mask.tolist()
+
+
+def test_class_weights_are_the_mean_over_candidates():
+    mask = np.array([[1, 1, 0], [1, 1, 0], [0, 1, 1], [1, 0, 0]])
+    targets = read_candidates(mask, 4)
+    weights = read_weights(None, {0: 1, 1: 10, 2: 100}, targets)
+    assert weights is not None
+    assert weights.tolist() == pytest.approx([5.5, 5.5, 55, 1])
+    share = mask / mask.sum(1, keepdims=True)
+    slow = [sum(row[c] * 4 / (3 * sum(other[c] for other in share)) for c in range(3)) for row in share]
+    balanced = read_weights(None, "balanced", targets)
+    assert balanced is not None
+    assert balanced.tolist() == pytest.approx(slow)
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,13 @@ def test_class_weights_are_sample_weights(blobs, quick):
     assert same(quick(class_weight="balanced").fit(X, given), quick().fit(X, given, sample_weight=balanced), X)
 
 
+def test_the_user_s_weights_stay_as_they_are(blobs, quick):
+    X, _, given = blobs
+    own = np.ones(240)
+    quick(class_weight={0: 1, 1: 2, 2: 3}).fit(X, given, sample_weight=own)
+    assert (own == 1).all()
+
+
 def test_soft_labels_that_are_sure_are_labels(blobs, quick):
     X, _, given = blobs
     hard, soft = quick().fit(X, given), quick().fit(X, np.eye(3)[given])

@@ -12,6 +12,7 @@ from torch import nn
 from reweigh.bias.candidates import independent
 from reweigh.core.objective import reweighted
 from reweigh.data import Dataset, with_candidates
+from reweigh.errors import ReweighError
 from reweigh.losses import LOSSES
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS
@@ -111,6 +112,12 @@ def test_resumes_in_either_stage(saved_after: int, tmp_path: Path):
     assert weights is not None
     assert expected is not None
     assert torch.equal(weights, expected)
+
+
+@pytest.mark.parametrize("options", [{"engine": "nonsense"}, {"scope": "nope.*"}, {"weighting": "/nowhere"}])
+def test_wrong_options_are_told_before_the_first_stage(options):
+    with pytest.raises(ReweighError):
+        PRODENCMWNet(_setup(), identify_epochs=3, **options)
 
 
 def test_the_warm_up_belongs_to_the_first_stage():

@@ -43,6 +43,20 @@ def test_half_the_side_is_cut_out(few):
     assert int((covered > 0).sum()) == 30
 
 
+@pytest.mark.parametrize(("low", "span"), [(0, 255), (-2, 5)])
+def test_floats_of_any_range_are_distorted_as_images_in_0_to_1(few, low, span):
+    setup = few("labeled-only").setup
+    images = torch.rand(30, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+    images[0, 0, 0, :2] = torch.tensor([0.0, 1.0])
+    labels = setup.train_set.labels
+    unit, other = (Dataset(each, labels, ("a", "b", "c")) for each in (images, low + span * images))
+    index = torch.arange(30)
+    expected = StrongView(replace(setup, train_set=unit), "x", 10)(_reseeded(setup, 1, index))
+    found = StrongView(replace(setup, train_set=other), "x", 10)(_reseeded(setup, 1, index))
+    close = ((found - low) / span - expected).abs() < 0.02  # some distortions round to 256 levels
+    assert float(close.float().mean()) > 0.97
+
+
 def _reseeded(setup, seed, index):
     setup.generator.manual_seed(seed)
     return index

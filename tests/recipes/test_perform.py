@@ -88,6 +88,13 @@ def test_a_plain_run_has_no_weights(recipe, tmp_path):
         assert {(row["weight"], row["family"]) for row in csv.DictReader(file)} == {("", "")}
 
 
+def test_where_nobody_looks_nothing_is_suggested(recipe, tmp_path):
+    run = begin(recipe("train.looks=0"), tmp_path / "run").run
+    with open(run.samples) as file:
+        rows = list(csv.DictReader(file))
+    assert {(row["suggested_label"], row["label_quality"], row["is_label_issue"]) for row in rows} == {("", "", "")}
+
+
 class Stop:
     """Interrupts in the middle of the second epoch."""
 

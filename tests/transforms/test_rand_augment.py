@@ -51,6 +51,11 @@ class TestWithKornia:
         with pytest.raises(DataError, match="1 or 3 channels, but these have 4"):
             RandAugment()(torch.rand(2, 4, 8, 8), seeded())
 
+    @pytest.mark.parametrize("images", [torch.full((2, 3, 8, 8), 255.0), torch.full((2, 3, 8, 8), -1.0)])
+    def test_other_ranges(self, images, seeded):
+        with pytest.raises(DataError, match=r"needs images in \[0, 1\], but these are in"):
+            RandAugment()(images, seeded())
+
     def test_the_global_generator_does_not_matter(self, images, seeded):
         transform = RandAugment()
         torch.manual_seed(1)

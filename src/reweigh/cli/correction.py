@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
+    from reweigh.data import Dataset
     from reweigh.report.account import Account
 
 
@@ -38,8 +39,11 @@ def corrected_copy(account: "Account", out: Path) -> Corrected:
     data, dataset = account.recipe.data, account.dataset
     if data.name != "files":
         raise DataError(f"--apply: {data.name} is a dataset known by name, not a file of yours; use --out")
-    if data.parts["bias"]:
-        raise DataError("--apply: the recipe itself made the labels worse (data.bias), your files are not to blame")
+    if data.parts["bias"] or data.parts["candidates"] or data.added["labeled"] is not None:
+        raise DataError(
+            "--apply: the recipe itself made the labels worse (data.bias, data.candidates or data.labeled), your files "
+            "are not to blame"
+        )
     if dataset is None:
         raise DataError(f"--apply: the data cannot be copied: {account.no_data}")
     from reweigh.data.frames import SUFFIXES
@@ -50,8 +54,15 @@ def corrected_copy(account: "Account", out: Path) -> Corrected:
         return _table(account, path, out)
     check_ending("--apply", out, (".csv",), "a label file")
     label = ["--label", data.options["label"]] if data.options["label"] else []
-    usage = shlex.join(["reweigh", "train", "--data", str(path), *label, "--labels", str(out)])
-    return Corrected(_label_file(account), usage)
+    usage = ["reweigh", "train", "--data", str(path), *label, "--labels", str(out), *_kind(account)]
+    return Corrected(_label_file(account), shlex.join(usage))
+
+
+def _kind(account: "Account") -> list[str]:
+    """What a command must say of the labels, if they are no plain ones."""
+    options = account.recipe.data.options
+    several = ["--candidates"] if options["separator"] else []
+    return [*several, *(["data.unlabeled=true"] if options["unlabeled"] else [])]
 
 
 def changes(account: "Account") -> "tuple[Tensor, Tensor]":
@@ -70,24 +81,32 @@ def changes(account: "Account") -> "tuple[Tensor, Tensor]":
 
 def _label_file(account: "Account") -> str:
     """Place, name and label of every sample of the source, the held-out ones too."""
-    import torch
+    from reweigh.recipes.biased_data import read_calibrated
 
-    from reweigh.recipes.biased_data import read_data
-
-    train, test = read_data(account.recipe.data, account.recipe.train["seed"])
-    labels = train.labels
-    if train.origin is not None and test.origin is not None:  # both are parts of one source
-        labels = torch.empty(len(train) + len(test), dtype=torch.int64)
-        labels[train.origin], labels[test.origin] = train.labels, test.labels
-    places, suggested = changes(account)
-    labels = labels.index_copy(0, places, suggested)
+    (train, test), calibration = read_calibrated(account.recipe.data, account.recipe.train["seed"])
+    between = account.recipe.data.options["separator"]
+    labels = dict(enumerate(_texts(train, between))) if train.origin is None else {}
+    for part in (train, test, calibration):
+        if part is not None and part.origin is not None:  # a part of the source
+            labels |= zip(part.origin.tolist(), _texts(part, between), strict=True)
+    for place, label in zip(*(each.tolist() for each in changes(account)), strict=True):
+        labels[place] = train.class_names[label]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = train.reading.names
     writer.writerow(("index", "name", "label") if names else ("index", "label"))
-    for place, label in enumerate(labels.tolist()):
-        writer.writerow((place, *names[place : place + 1], train.class_names[label]))
+    for place, label in sorted(labels.items()):
+        writer.writerow((place, *names[place : place + 1], label))
     return text.getvalue()
+
+
+def _texts(part: "Dataset", separator: str | None) -> list[str]:
+    """The label of each sample as a file has it; empty where there is none."""
+    if part.candidates is None:
+        return [part.class_names[label] if label >= 0 else "" for label in part.labels.tolist()]
+    assert separator is not None
+    rows = part.candidates.tolist()
+    return [separator.join(name for name, there in zip(part.class_names, row, strict=True) if there) for row in rows]
 
 
 def _table(account: "Account", path: Path, out: Path) -> Corrected:
@@ -98,7 +117,7 @@ def _table(account: "Account", path: Path, out: Path) -> Corrected:
     from reweigh.data.table import label_column
 
     label = label_column(read_frame(path), account.recipe.data.options["label"], str(path))
-    usage = shlex.join(["reweigh", "train", "--data", str(out), "--label", label])
+    usage = shlex.join(["reweigh", "train", "--data", str(out), "--label", label, *_kind(account)])
     if path.suffix == ".parquet":
         check_ending("--apply", out, (".parquet",), "a copy of this table")
         frame = pd.read_parquet(path)
@@ -130,7 +149,9 @@ def _replace(account: "Account", frame: "pd.DataFrame", column: int, first: int)
     assert dataset is not None
     origin = dataset.origin.tolist() if dataset.origin is not None else range(len(dataset))
     cells = frame.iloc[:, column]
-    written = dict(zip(dataset.labels.tolist(), (cells.iloc[first + place] for place in origin), strict=True))
+    written = dict(enumerate(dataset.class_names))
+    if dataset.candidates is None:
+        written |= zip(dataset.labels.tolist(), (cells.iloc[first + place] for place in origin), strict=True)
     places, suggested = changes(account)
     for place, label in zip(places.tolist(), suggested.tolist(), strict=True):
         frame.iloc[first + place, column] = written[label]

@@ -106,8 +106,8 @@ def show(account: "Account", table: Sequence[Sequence[str]], top: int) -> None:
     from reweigh.cli.printing import show_table
 
     assert account.samples is not None
-    many, total = len(table), len(account.samples)
-    title = f"{account.path}: {many:,} of {total:,} labels ({many / total:.1%}) look wrong"
+    many, total = len(table), int(account.samples.labeled.sum())
+    title = f"{account.path}: {many:,} of {total:,} labels ({many / max(total, 1):.1%}) look wrong"
     named = account.dataset is not None and bool(account.dataset.reading.names)
     head = "file" if named else "row of the data" if account.dataset is not None else "training sample"
     cells = [

@@ -71,7 +71,7 @@ def learned_curves(run: "Run") -> "Text | None":
 def trust(outcome: "Outcome") -> str | None:
     """How the weights of right and wrong labels differ, where it is known which are wrong."""
     weights, train_set = outcome.assembly.method.sample_weights(), outcome.assembly.splits.train
-    if weights is None or train_set.true_labels is None:
+    if weights is None or train_set.true_labels is None or train_set.candidates is not None:
         return None
     labels, seen, word = train_set.labels, train_set.labels >= 0, "label"
     if not bool(seen.all()):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from reweigh.data.checks import listed
 from reweigh.data.dataset import Dataset
 from reweigh.errors import DataError
 
@@ -44,20 +45,29 @@ def several_in_one(class_names: Sequence[str]) -> str | None:
     )
 
 
-def split_names(dataset: Dataset, separator: str) -> Dataset:
+def split_names(dataset: Dataset, separator: str, classes: Sequence[str] | None = None) -> Dataset:
     """Labels that were read as one, such as ``cat|dog``, become the candidates that they name.
 
     Args:
         dataset: with a class for each set of labels that occurs.
         separator: what stands between two labels.
+        classes: that labels may name; all that occur, sorted, by default.
 
     Raises:
-        DataError: nothing stands at one side of a separator.
+        DataError: nothing stands at one side of a separator, a sample has no label, or one is no class.
     """
+    if len(missing := (dataset.labels < 0).nonzero().flatten()):
+        raise DataError(
+            f"labels: {len(missing)} samples have none: rows {listed(missing.tolist())}; where others have candidates, "
+            f"name all classes that are possible (A{separator}B{separator}C) or drop the rows"
+        )
     sets = [[name.strip() for name in names.split(separator)] for names in dataset.class_names]
     if broken := [names for names, found in zip(dataset.class_names, sets, strict=True) if not all(found)]:
         raise DataError(f"labels: {broken[0]!r} names nothing at one side of {separator!r}; write A{separator}B")
-    classes = tuple(sorted({name for names in sets for name in names}))
+    there = {name for names in sets for name in names}
+    classes = tuple(sorted(there) if classes is None else classes)
+    if strange := sorted(there - {*classes}):
+        raise DataError(f"labels: no class named {listed(map(repr, strange))}; there are: {listed(classes)}")
     allowed = torch.tensor([[name in names for name in classes] for names in sets])
     mask = allowed[dataset.labels]
     return replace(dataset, labels=one_of_each(mask), class_names=classes, true_labels=None, candidates=mask)

@@ -15,6 +15,7 @@ from reweigh.data.frames import SUFFIXES, read_frame
 from reweigh.data.normalize import Standardize, standardize_like
 from reweigh.data.read import has_test_part, read
 from reweigh.data.subsets import stratified
+from reweigh.errors import DataError
 
 
 def files(
@@ -54,8 +55,12 @@ def files(
     """
     source = Path(root, path)
     label_file = None if labels is None else Path(root, labels)
-    train = read(source, label=label, labels=label_file, true_label=true_label, size=size, unlabeled=unlabeled)
-    if separator is not None:
+    several = separator is not None
+    if several and true_label is not None:
+        raise DataError("true_label and separator: true labels of sets are not read; drop the column from the table")
+    how = {"label": label, "true_label": true_label, "size": size}
+    train = read(source, labels=label_file, unlabeled=unlabeled, new_classes=several, **how)
+    if several:
         train = split_names(train, separator)
     if test is None and not has_test_part(source):
         if source.name.endswith(SUFFIXES):
@@ -64,12 +69,12 @@ def files(
     judged = read(
         source if test is None else Path(root, test),
         split="train" if test is not None else "test",
-        label=label,
-        true_label=true_label,
-        size=size,
-        class_names=train.class_names,
+        class_names=None if several else train.class_names,
         encoding=train.reading.encoding,
+        **how,
     )
+    if several:
+        judged = split_names(judged, separator, train.class_names)
     return Splits(train, replace(judged, normalize=train.normalize))
 
 

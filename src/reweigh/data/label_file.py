@@ -42,6 +42,18 @@ def read_labels(
     Raises:
         DataError: another number of labels than samples, an unknown class, a sample twice or not at all.
     """
+    values = label_values(path, num_samples, column)
+    labels, _ = (encode_known if unlabeled else encode)(values, class_names, str(path))
+    raise_all(range_mistakes(labels, len(class_names), "labels", -1 if unlabeled else 0), str(path))
+    return labels
+
+
+def label_values(path: str | Path, num_samples: int | None = None, column: str | None = None) -> np.ndarray:
+    """The labels of a file as they are, numbers or names; see ``read_labels``.
+
+    Args:
+        num_samples: how many there should be; None takes as many as there are.
+    """
     path = Path(path)
     if path.suffix == ".npy":
         values = load(path)
@@ -49,13 +61,12 @@ def read_labels(
         values = csv_column(path, num_samples, column)
     else:
         raise DataError(f"{path}: a label file ends in .npy or .csv; got {path.suffix or 'no ending'!r}")
-    if len(values) != num_samples:
+    assert isinstance(values, np.ndarray)
+    if num_samples is not None and len(values) != num_samples:
         raise DataError(
             f"{path}: {len(values)} labels for {num_samples} samples; give one a sample, in the order of the data"
         )
-    labels, _ = (encode_known if unlabeled else encode)(values, class_names, str(path))
-    raise_all(range_mistakes(labels, len(class_names), "labels", -1 if unlabeled else 0), str(path))
-    return labels
+    return values
 
 
 def csv_column(path: Path, num_samples: int | None, column: str | None) -> np.ndarray:
@@ -118,10 +129,24 @@ def write_labels(path: str | Path, labels: Tensor, class_names: Sequence[str], i
         raise DataError(f"{path}: {path.suffix or 'no ending'!r} {what}; write a .csv")
 
 
-def override(dataset: Dataset, path: str | Path, *, column: str | None = None, unlabeled: bool = False) -> Dataset:
+def override(
+    dataset: Dataset,
+    path: str | Path,
+    *,
+    column: str | None = None,
+    unlabeled: bool = False,
+    new_classes: bool = False,
+) -> Dataset:
     """The dataset with the labels of a file; its own are forgotten, and true labels stay if they were known.
 
     For official labels that shall stay as the true ones, use ``dataset.with_labels(read_labels(...))``.
+
+    Args:
+        new_classes: the classes are those that the file names, not those of the dataset.
     """
+    if new_classes:
+        values = label_values(path, len(dataset), column)
+        labels, names = (encode_known if unlabeled else encode)(values, None, str(path))
+        return replace(dataset, labels=labels, class_names=names, true_labels=None)
     labels = read_labels(path, len(dataset), dataset.class_names, column=column, unlabeled=unlabeled)
     return replace(dataset, labels=labels)

@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from reweigh.data.arrays import load, read_arrays
+from reweigh.data.arrays import read_arrays
 from reweigh.data.cifar import find_layout, read_cifar
 from reweigh.data.dataset import Dataset
 from reweigh.data.encoding import Encoding
 from reweigh.data.frames import SUFFIXES
 from reweigh.data.idx import companion, find_idx_pair, read_idx_pair
 from reweigh.data.image_folder import read_image_folder
-from reweigh.data.label_file import csv_column, override
+from reweigh.data.label_file import label_values, override
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.table import has_label_column, read_table
 from reweigh.errors import DataError
@@ -37,6 +35,7 @@ def read(
     encoding: Encoding | None = None,
     memory_gb: float = DEFAULT_MEMORY_GB,
     unlabeled: bool = False,
+    new_classes: bool = False,
 ) -> Dataset:
     """Recognize what lies at ``path`` and read it.
 
@@ -50,6 +49,7 @@ def read(
         encoding: how to encode a table, as fitted to another.
         memory_gb: images that take more are read when needed.
         unlabeled: a label in a table, an array or a label file may be empty, or -1: the sample has none.
+        new_classes: the classes are those that the label file names, not those that the data have.
 
     Raises:
         DataError: there is nothing, nothing known, or something broken at the path; the message says which.
@@ -63,7 +63,7 @@ def read(
         raise DataError(f"{path}: there is nothing at this path")
     elif path.name.endswith(SUFFIXES) and labels is not None and label is None and not has_label_column(path):
         return read_table(
-            path, labels=label_values(Path(labels)), class_names=class_names, encoding=encoding, unlabeled=unlabeled
+            path, labels=label_values(labels), class_names=class_names, encoding=encoding, unlabeled=unlabeled
         )
     elif path.name.endswith(SUFFIXES):
         dataset = read_table(
@@ -77,14 +77,14 @@ def read(
     elif path.suffix == ".npz":
         dataset = read_arrays(path, label=label, class_names=class_names, unlabeled=unlabeled and labels is None)
     elif path.suffix == ".npy" and labels is not None:
-        return read_arrays(path, label_values(Path(labels)), class_names=class_names, unlabeled=unlabeled)
+        return read_arrays(path, label_values(labels), class_names=class_names, unlabeled=unlabeled)
     elif path.suffix == ".npy":
         raise DataError(f"{path}: inputs without labels; give a label file too (labels=...), or store both in one .npz")
     elif (labels_beside := companion(path)) is not None:
         dataset = read_idx_pair(path, labels_beside, class_names=class_names)
     else:
         raise DataError(f"{path}: not known by its name; known are {KNOWN}")
-    return dataset if labels is None else override(dataset, labels, unlabeled=unlabeled)
+    return dataset if labels is None else override(dataset, labels, unlabeled=unlabeled, new_classes=new_classes)
 
 
 def read_folder(
@@ -119,10 +119,3 @@ def has_test_part(path: Path) -> bool:
     if find_idx_pair(path, "train") or find_layout(path):
         return find_layout(path) is not None or find_idx_pair(path, "test") is not None
     return split_folder(path, "train") != path and any((path / name).is_dir() for name in SPLIT_FOLDERS["test"])
-
-
-def label_values(path: Path) -> np.ndarray:
-    """The labels of a file as they are, for inputs that have none of their own."""
-    values = load(path) if path.suffix == ".npy" else csv_column(path, None, None)
-    assert isinstance(values, np.ndarray)
-    return values

@@ -92,8 +92,9 @@ def predict_or_abstain(found: Fitted, inputs: Inputs, coverage: float) -> np.nda
     logits, scores = scored(found.module, samples, at_once(samples), device)
     labels = found.classes[logits.argmax(1).numpy()]
     doubtful = (scores < threshold(found.scores, coverage)).numpy()
-    if np.issubdtype(labels.dtype, np.number) and not (found.classes == -1).any():
-        labels = labels.astype(np.result_type(labels.dtype, np.int8))  # one that has negative numbers
+    signed = np.result_type(labels.dtype, np.int8) if np.issubdtype(labels.dtype, np.number) else None
+    if signed is not None and signed.kind in (labels.dtype.kind, "i") and not (found.classes == -1).any():
+        labels = labels.astype(signed)  # a type that has negative numbers; of the largest ones there is none
         labels[doubtful] = -1
         return labels
     labels = labels.astype(object)

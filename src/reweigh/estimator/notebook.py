@@ -19,7 +19,7 @@ def trained_html(method: str, epochs: int, issues: "pd.DataFrame", scoring: str)
     """
     columns = ["index", "given_label", "suggested_label", "label_quality"]
     wrong = issues.loc[issues["is_label_issue"], columns]
-    share = f"{len(wrong):,} of {len(issues):,} labels look wrong"
+    share = f"{len(wrong):,} of {issues['label_quality'].count():,} labels look wrong"
     title = f"{method}, {epochs} epochs on {len(issues):,} samples; {share} (judged {scoring})"
     heads = ["row of X", "given label", "suggested label", "label quality"]
     rows = list(wrong.head(WORST).itertuples(index=False))

@@ -18,7 +18,7 @@ def read_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Ten
     Args:
         sample_weight: N numbers of at least zero, or None.
         class_weight: a dict from class to weight, or "balanced": N / (num_classes * N_class). Samples without a label
-            have none of it.
+            have none of it; of several candidates it is the mean.
 
     Raises:
         DataError: weights are negative, not finite, not one a sample, or leave fewer than two classes.
@@ -27,12 +27,14 @@ def read_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Ten
     samples = len(targets.labels)
     weights = np.ones(samples) if sample_weight is None else checked(sample_weight, samples)
     if class_weight is not None:
-        labeled = targets.labels.numpy()[targets.labels.numpy() >= 0]
-        of_class = by_class(class_weight, targets, targets.classes[labeled])
-        weights[targets.labels.numpy() >= 0] *= of_class[labeled]
+        weights *= by_sample(class_weight, targets)
     if (weights == 1).all():
         return None
-    counted = targets.labels[torch.from_numpy(weights > 0) & (targets.labels >= 0)].unique()
+    counts = torch.from_numpy(weights > 0)
+    if targets.candidates is None:
+        counted = targets.labels[counts & (targets.labels >= 0)].unique()
+    else:
+        counted = targets.candidates[counts].any(0).nonzero().flatten()
     if len(counted) == 0:
         raise DataError("sample_weight: all weights are zero; give at least two classes a weight above zero")
     if len(counted) == 1:
@@ -44,7 +46,7 @@ def read_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Ten
 def checked(sample_weight: Any, samples: int) -> np.ndarray:
     """The weights as numbers, shape (N,)."""
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = np.array(sample_weight, dtype=np.float64)  # a copy
     except (TypeError, ValueError):
         raise DataError("sample_weight: no numbers; give one number of at least 0 a sample") from None
     if weights.shape != (samples,):
@@ -57,9 +59,23 @@ def checked(sample_weight: Any, samples: int) -> np.ndarray:
     return weights
 
 
+def by_sample(class_weight: Any, targets: Targets) -> np.ndarray:
+    """The weight of each sample's class, shape (N,)."""
+    if targets.candidates is None:
+        labels = targets.labels.numpy()
+        labeled = labels[labels >= 0]
+        weights = np.ones(len(labels))
+        weights[labels >= 0] = by_class(class_weight, targets, targets.classes[labeled])[labeled]
+        return weights
+    share = targets.candidates.numpy() / targets.candidates.numpy().sum(1, keepdims=True)
+    if class_weight == "balanced":
+        return share @ (len(share) / (share.shape[1] * share.sum(0)))
+    return share @ by_class(class_weight, targets, targets.classes)
+
+
 def by_class(class_weight: Any, targets: Targets, given: np.ndarray) -> np.ndarray:
-    """The weight of each class, shape (num_classes,); a class without samples has one."""
-    present = np.unique(targets.labels[targets.labels >= 0].numpy())
+    """The weight of each class, shape (num_classes,); a class that is not among those given has one."""
+    present = np.isin(targets.classes, given)
     weights = np.ones(len(targets.classes))
     weights[present] = compute_class_weight(class_weight, classes=targets.classes[present], y=given)
     if not np.isfinite(weights).all() or (weights < 0).any():

@@ -48,6 +48,8 @@ class PRODENCMWNet:
         self._options = options
         self._identify_epochs = identify_epochs
         self._start = deepcopy(setup.model.state_dict()) if network == "fresh" else None
+        with torch.random.fork_rng(devices=[]):  # wrong options should be told now, not when the second stage begins
+            self._identified(setup.train_set.labels, torch.Generator())
         self._first = PRODEN(setup)
         self._second: CMWNet | None = None
         self._labels = torch.empty(0, dtype=torch.int64)
@@ -62,16 +64,17 @@ class PRODENCMWNet:
         elif warm_up or epoch < self._identify_epochs:
             self._first.start_epoch(epoch, warm_up)
         else:
-            self._second = self._identified(self._setup.judged(self.model, likeliest))
+            self._labels = self._setup.judged(self.model, likeliest)
+            self._second = self._identified(self._labels, self._setup.generator)
             self._second.start_epoch(epoch, warm_up)
             if self._start is not None:
                 self.model.load_state_dict(self._start)
             self._setup.optimizer.state.clear()
 
-    def _identified(self, labels: Tensor) -> CMWNet:
+    def _identified(self, labels: Tensor, generator: torch.Generator) -> CMWNet:
         """The second stage on these labels, shape (N,)."""
-        self._labels = labels
-        return CMWNet(replace(self._setup, train_set=self._setup.train_set.with_labels(labels)), **self._options)
+        train_set = self._setup.train_set.with_labels(labels)
+        return CMWNet(replace(self._setup, train_set=train_set, generator=generator), **self._options)
 
     def step(self, batch: Batch) -> dict[str, float]:
         if self._second is None:
@@ -95,7 +98,8 @@ class PRODENCMWNet:
             self._start = state["start"]
             self._first.load_state_dict(state["first"])
             return
-        self._second = self._identified(state["labels"])
+        self._labels = state["labels"]
+        self._second = self._identified(self._labels, self._setup.generator)
         self._second.load_state_dict(state["second"])
 
 

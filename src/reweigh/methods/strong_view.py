@@ -2,9 +2,10 @@
 
 from torch import Tensor
 
+from reweigh.data import Inputs
 from reweigh.errors import DataError
 from reweigh.methods.setup import Setup
-from reweigh.transforms import Compose, Cutout, RandAugment
+from reweigh.transforms import Compose, Cutout, RandAugment, Transform
 
 
 class StrongView:
@@ -36,7 +37,8 @@ class StrongView:
                 f"{shape}; {instead}"
             )
         own = [setup.augment] if setup.augment else []
-        self._transform = Compose([*own, RandAugment(magnitude=magnitude), Cutout(size=max(min(shape[1:]) // 2, 1))])
+        distortions = Compose([RandAugment(magnitude=magnitude), Cutout(size=max(min(shape[1:]) // 2, 1))])
+        self._transform = Compose([*own, in_range(distortions, setup.train_set.inputs)])
         self._setup = setup
 
     def __call__(self, index: Tensor) -> Tensor:
@@ -47,3 +49,14 @@ class StrongView:
         """
         setup = self._setup
         return setup.train_set.batch(index.cpu(), self._transform, setup.generator, setup.device).inputs
+
+
+def in_range(distortions: Transform, inputs: Inputs) -> Transform:
+    """Distortions of images in [0, 1], for images of the range of ``inputs``: bytes come so, floats as they are."""
+    if not isinstance(inputs, Tensor) or not inputs.is_floating_point():
+        return distortions
+    low, high = float(inputs.min()), float(inputs.max())
+    if low >= 0 and high <= 1:
+        return distortions
+    span = max(high - low, 1e-12)
+    return lambda batch, generator: distortions((batch - low) / span, generator) * span + low

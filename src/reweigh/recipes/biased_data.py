@@ -35,11 +35,17 @@ def read_calibrated(data: Part, seed: int) -> tuple[Splits, Dataset | None]:
 
     Raises:
         DataError: the data cannot be read or used.
-        RecipeError: labels are to be taken away where there are sets of them.
+        RecipeError: labels are to be changed where there are sets of them, or none.
     """
     if data.parts["candidates"] and data.added["labeled"] is not None:
         raise RecipeError("data.labeled and data.candidates: no method learns from both; leave one away")
     splits = data.bind()(data_root(data.added["root"]))
+    changed = data.parts["bias"] or data.parts["candidates"] or data.added["labeled"] is not None
+    if changed and (splits.train.candidates is not None or not splits.train.labeled.all()):
+        raise RecipeError(
+            "data.bias, data.candidates and data.labeled need one label a sample; these data have sets of them "
+            "(data.separator) or gaps (data.unlabeled) already"
+        )
     train = biased(splits.train, data, seed) if data.parts["bias"] else splits.train
     if data.parts["candidates"]:
         train = partially_labeled(train, data.parts["candidates"][0], seed)

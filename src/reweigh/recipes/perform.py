@@ -20,7 +20,7 @@ from reweigh.recipes.recipe import Part, Recipe
 from reweigh.recipes.schema import TrainOptions
 from reweigh.recipes.scored import scored
 from reweigh.recipes.write import to_toml
-from reweigh.training import Observer, Recall, Result, Run, train
+from reweigh.training import Observer, Recall, Result, Run, labels_of, train
 from reweigh.weighting import ClassAwareNet, Origin, curve_of_family, load_weighting, save_weighting
 
 
@@ -75,9 +75,10 @@ def _train(recipe: Recipe, run: Run, assembly: Assembly, observer: Observer | No
     )
     write_whole(run.inputs, InputForm.of(splits.train).to_json())
     run.write_model(method.model)
-    run.write_test(splits.test.labels, *scored(method.model, splits.test, device=device))
-    if calibration is not None:
-        run.write_calibration(calibration.labels, *scored(method.model, calibration, device=device))
+    for part, write in ((splits.test, run.write_test), (calibration, run.write_calibration)):
+        if part is not None:
+            logits, scores = scored(method.model, part, device=device)
+            write(labels_of(part, logits), logits, scores)
     weighting = method.weighting()
     families = None
     sizes = splits.train.with_labels(counted_labels(splits.train, recall)).class_sizes
@@ -105,9 +106,9 @@ def samples(train_set: Dataset, recall: Recall, families: Tensor | None) -> dict
     columns = {
         "index": list(range(len(given))),
         "given_label": given.tolist(),
-        "suggested_label": suggested.tolist(),
-        "label_quality": quality.tolist(),
-        "is_label_issue": wrong.tolist(),
+        "suggested_label": suggested.tolist() if recall.looks else unknown,
+        "label_quality": quality.tolist() if recall.looks else unknown,
+        "is_label_issue": wrong.tolist() if recall.looks else unknown,
         "weight": unknown if recall.weights is None else recall.weights.tolist(),
         "family": unknown
         if families is None
@@ -130,7 +131,9 @@ def given_labels(train_set: Dataset, recall: Recall) -> Tensor:
 def counted_labels(train_set: Dataset, recall: Recall) -> Tensor:
     """The labels that class sizes count, shape (N,): the given ones, and for samples without one what is predicted."""
     given = given_labels(train_set, recall)
-    return given if bool(train_set.labeled.all()) else torch.where(given >= 0, given, recall.predictions.labels())
+    if recall.looks == 0 or bool(train_set.labeled.all()):
+        return given
+    return torch.where(given >= 0, given, recall.predictions.labels())
 
 
 def origin_of(weighting: ClassAwareNet, recipe: Recipe, class_sizes: Tensor) -> Origin:

@@ -2,14 +2,14 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
 from reweigh.models.selective import Ranked
-from reweigh.training import evaluate, predict
+from reweigh.training import evaluate, labels_of, predict
 
 
 class Scored(NamedTuple):
@@ -27,7 +27,8 @@ class Scored(NamedTuple):
 
 def scored(model: nn.Module, dataset: Dataset, chunk: int = 1000, device: str | torch.device = "cpu") -> Scored:
     """Logits and scores of every sample, on the CPU."""
-    return _parted(predict(Ranked(model), dataset, chunk, device))
+    both = predict(Ranked(model), dataset, chunk, device)
+    return Scored(both[:, :-1], both[:, -1].double().sigmoid())
 
 
 def judged_by(
@@ -40,16 +41,10 @@ def judged_by(
     """
     asks = "scores" in inspect.signature(scenario).parameters
 
-    def judge(both: Tensor, labels: Tensor, class_sizes: Tensor) -> dict[str, float]:
-        logits, scores = _parted(both)
-        return scenario(logits, labels, class_sizes, scores)
-
     def judged(model: nn.Module) -> dict[str, float]:
-        how: tuple[nn.Module, Any] = (Ranked(model), judge) if asks else (model, scenario)
-        return evaluate(how[0], dataset, how[1], class_sizes, device=device)
+        if not asks:
+            return evaluate(model, dataset, scenario, class_sizes, device=device)
+        logits, scores = scored(model, dataset, device=device)
+        return scenario(logits, labels_of(dataset, logits), class_sizes, scores)
 
     return judged
-
-
-def _parted(both: Tensor) -> Scored:
-    return Scored(both[:, :-1], both[:, -1].double().sigmoid())

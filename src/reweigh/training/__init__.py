@@ -1,6 +1,6 @@
 """Train any method: the loop, its optimizers and schedules, and runs that survive being killed."""
 
-from reweigh.training.evaluation import evaluate, predict
+from reweigh.training.evaluation import evaluate, labels_of, predict
 from reweigh.training.interrupts import Interrupted
 from reweigh.training.loop import train
 from reweigh.training.optimizers import adam, adamw, sgd
@@ -35,6 +35,7 @@ __all__ = [
     "Run",
     "Silent",
     "evaluate",
+    "labels_of",
     "predict",
     "progress",
     "seed_all",

@@ -24,6 +24,7 @@ class Recall:
     Early looks know little, late ones may have memorized wrong labels; their mean is better than either.
 
     Attributes:
+        looks: how many there were so far.
         predictions: the mean of what was predicted, by index; the given label where nobody has looked.
         losses: shape (N,), the cross-entropy of the given label, or of the likeliest candidate, as of the last look;
             NaN where nobody has looked or there is no label.
@@ -42,7 +43,7 @@ class Recall:
         self._epochs = {epochs * (place + 1) // looks - 1 for place in range(looks)}
         self._device = device
         self._chunk = chunk
-        self._looks = 0
+        self.looks = 0
         self.predictions: Predictions = predictions(train_set.labels, train_set.num_classes, 0.0)
         self.losses = torch.full((len(train_set),), float("nan"))
         self._weight = torch.zeros(len(train_set))
@@ -56,8 +57,8 @@ class Recall:
         """
         if epoch not in self._epochs:
             return
-        self.predictions.momentum = self._looks / (self._looks + 1)
-        self._looks += 1
+        self.predictions.momentum = self.looks / (self.looks + 1)
+        self.looks += 1
         for index, outputs in logits(method.model, self._train_set, self._chunk, self._device):
             self.predictions.update(index, outputs.softmax(1))
             self.losses[index] = self._losses(index, outputs.float())
@@ -79,7 +80,7 @@ class Recall:
 
     def state_dict(self) -> dict[str, Any]:
         return {
-            "looks": self._looks,
+            "looks": self.looks,
             "predictions": self.predictions.state_dict(),
             "losses": self.losses,
             "weight": self._weight,
@@ -87,6 +88,6 @@ class Recall:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._looks, self._weight, self._weighed = state["looks"], state["weight"].clone(), state["weighed"].clone()
+        self.looks, self._weight, self._weighed = state["looks"], state["weight"].clone(), state["weighed"].clone()
         self.predictions.load_state_dict(state["predictions"])
         self.losses = state["losses"].clone()

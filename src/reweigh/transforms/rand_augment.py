@@ -9,6 +9,8 @@ from torch import Tensor
 from reweigh.errors import DataError, RecipeError
 from reweigh.transforms.images import check_images
 
+SLACK = 1e-3  # of rounding
+
 
 class RandAugment:
     """Each image passes through some operations of kornia's list, drawn for it alone, all of the same magnitude.
@@ -41,12 +43,17 @@ class RandAugment:
         """The distorted images, for images in [0, 1]. Draws the operations of all images, then a seed for kornia.
 
         Raises:
-            DataError: the batch is none of images, or the images are neither gray nor in three colors.
+            DataError: the batch is none of images, or these are neither gray nor in three colors, or beyond [0, 1].
         """
         check_images("rand-augment", batch)
         channels = batch.shape[1]
         if channels not in (1, 3):
             raise DataError(f"transform 'rand-augment' needs images of 1 or 3 channels, but these have {channels}.")
+        if len(batch) and not (batch.min() > -SLACK and batch.max() < 1 + SLACK):
+            raise DataError(
+                f"transform 'rand-augment' needs images in [0, 1], but these are in [{batch.min():.3g}, "
+                f"{batch.max():.3g}]; store them as bytes, or divide them before."
+            )
         shape = (self.operations, len(batch))
         chosen = torch.randint(0, len(self._table), shape, generator=generator, device=generator.device).cpu()
         seed = int(torch.randint(0, 2**62, (), generator=generator, device=generator.device))
