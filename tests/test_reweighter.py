@@ -1,6 +1,7 @@
 """The drop-in, in loops of other people's shapes."""
 
 import copy
+from collections import UserDict
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,6 +144,89 @@ def test_bfloat16_autocast(lookahead: str) -> None:
     assert F.cosine_similarity(gradients[0], gradients[1], dim=0) > 0.98
 
 
+@pytest.mark.parametrize("every", [1, 100])
+def test_a_loop_inside_one_autocast_sees_its_own_steps(every: int) -> None:
+    losses = []
+    for whole in (True, False):
+        reweighter = _reweighter(_model(), every=every)
+        with torch.autocast("cpu", torch.bfloat16, enabled=whole):
+            for _ in range(6):
+                with torch.autocast("cpu", torch.bfloat16):
+                    step = reweighter.step(INPUTS, LABELS, *META)
+        losses.append(step.losses)
+    torch.testing.assert_close(losses[0], losses[1])
+
+
+def test_under_autocast_the_difference_takes_a_step_that_shows() -> None:
+    gradients = []
+    for engine in ("forward", "difference"):
+        reweighter = _reweighter(_model(), engine=engine)
+        with torch.autocast("cpu", torch.bfloat16):
+            reweighter.step(INPUTS, LABELS, *META)
+        gradients.append(_gradient(reweighter))
+    exact, near = gradients
+    assert F.cosine_similarity(exact, near, dim=0) > 0.97
+    assert 0.8 < float(near.norm() / exact.norm()) < 1.2
+
+
+@pytest.mark.parametrize("lookahead", ["virtual", "real"])
+@pytest.mark.parametrize("engine", ["difference", "forward"])
+def test_random_numbers_that_fill_images_come_again(engine: str, lookahead: str) -> None:
+    """Dropout behind a convolution: a repetition in another memory layout would drop other units."""
+    images = torch.randn(24, 1, 6, 6, generator=torch.Generator().manual_seed(5))
+    gradients = []
+    for name in ("unrolled", engine):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Conv2d(1, 8, 3), nn.Dropout(0.5), nn.Flatten(), nn.Linear(128, 3))
+        reweighter = _reweighter(model, engine=name, lookahead=lookahead)
+        reweighter.step(images, LABELS, images[6:], LABELS[6:])
+        gradients.append(_gradient(reweighter))
+    torch.testing.assert_close(gradients[1], gradients[0], rtol=2e-2, atol=2e-3 * float(gradients[0].abs().max()))
+
+
+def test_the_look_ahead_follows_what_is_frozen_and_thawed() -> None:
+    gradients = []
+    for late in (False, True):
+        model = _model()
+        if not late:
+            model[0].requires_grad_(False)
+        reweighter = _reweighter(model)
+        model[0].requires_grad_(False)
+        reweighter.step(INPUTS, LABELS, *META)
+        model[0].requires_grad_(True)
+        reweighter.learn((INPUTS, LABELS), META)
+        gradients.append(_gradient(reweighter))
+    torch.testing.assert_close(gradients[0], gradients[1])
+
+
+def test_a_step_that_learns_needs_trusted_data() -> None:
+    reweighter = _reweighter(_model(), every=2)
+    with pytest.raises(DataError, match=r"pass meta_inputs and meta_labels wherever reweighter\.due is true"):
+        reweighter.step(INPUTS, LABELS)
+    reweighter.step(INPUTS, LABELS, *META)
+    reweighter.step(INPUTS, LABELS)
+
+
+def test_labels_may_be_small_integers_and_inputs_any_mapping() -> None:
+    class Named(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = _model()
+
+        def forward(self, x: Tensor) -> dict[str, Tensor]:
+            return {"logits": self.inner(x), "other": self.inner[0](x)}
+
+    def loss(outputs: dict[str, Tensor], labels: Tensor) -> Tensor:
+        return F.cross_entropy(outputs["logits"], labels.long(), reduction="none")
+
+    steps = []
+    for kind, inputs in ((torch.int64, {"x": INPUTS}), (torch.uint8, UserDict(x=INPUTS))):
+        step = _reweighter(Named(), loss=loss).step(inputs, LABELS.to(kind), UserDict(x=META[0]), META[1])
+        steps.append(step)
+        assert not any(output.requires_grad for output in step.outputs.values())
+    torch.testing.assert_close(steps[0].weights, steps[1].weights)
+
+
 def test_soft_labels() -> None:
     rows = F.one_hot(LABELS, 3).float()
     hard, soft = _reweighter(_model()), _reweighter(_model())
@@ -183,6 +267,20 @@ def test_a_function_learned_elsewhere_needs_no_trusted_data() -> None:
     step = reweighter.step(INPUTS, LABELS)
     torch.testing.assert_close(step.weights, learned(step.losses, 2 - LABELS))
     assert step.meta_loss is None
+
+
+def test_a_function_learned_elsewhere_meets_families_as_they_come() -> None:
+    torch.manual_seed(3)
+    learned = ClassAwareNet(3)
+    reweighter = _reweighter(_model(), weighting=learned)
+    losses = torch.ones(3)
+    reweighter.refresh(torch.tensor([0, 1, 1, 2, 2]))  # two families: the first and the last curve
+    expected = learned(losses, torch.tensor([0, 2, 2]))
+    torch.testing.assert_close(reweighter.weigh(losses, torch.tensor([0, 1, 2])), expected)
+    other = _reweighter(_model(), weighting=learned)
+    other.load_state_dict(reweighter.state_dict())
+    torch.testing.assert_close(other.weigh(losses, torch.tensor([0, 1, 2])), expected)
+    assert all(parameter.requires_grad for parameter in learned.parameters())  # it may go on learning where it was
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """The drop-in for a training loop of one's own: learns the weight of each sample while the model trains."""
 
+from copy import deepcopy
 from typing import Any, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
+from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Adam, Optimizer
 
 from reweigh.core.learner import MetaLearner, Reduce, Step
@@ -46,7 +48,7 @@ class Reweighter:
             are learned.
         hidden: width of the weight net.
         weighting: a function learned elsewhere (``load_weighting``), used as it is: no trusted data are needed then.
-        reduce: averages tensors over processes, in place.
+        reduce: averages tensors over processes, in place; by default those of a ``DistributedDataParallel`` model.
     """
 
     def __init__(
@@ -68,12 +70,13 @@ class Reweighter:
         meta_weight_decay: float = 0.0,
         hidden: int = 100,
         weighting: ClassAwareNet | None = None,
-        reduce: Reduce = lambda tensors: None,
+        reduce: Reduce | None = None,
     ):
         if every < 1 or families < 1:
             raise RecipeError(f"every = {every} and families = {families}: both are at least 1")
         self.model = model
         self.loss = loss
+        parallel = parallel_in(model)
         plain = next(model.parameters(), torch.empty(0))
         self._device = plain.device
         self._num_classes = num_classes or int(labels.max()) + 1
@@ -86,7 +89,7 @@ class Reweighter:
             net = ClassAwareNet(curves or self.families.num_families, hidden).to(self._device)
             self.weights = LearnedWeights(net, Adam(net.parameters(), meta_lr, weight_decay=meta_weight_decay))
         else:
-            self.weights = FrozenWeights(weighting.to(self._device), self.families.num_families)
+            self.weights = FrozenWeights(deepcopy(weighting).to(self._device), self.families.num_families)
         self._learner = MetaLearner(
             model,
             optimizer,
@@ -96,8 +99,11 @@ class Reweighter:
             scope=scope,
             every=every,
             normalize=lookup(NORMALIZERS, normalize, "normalizer"),
-            reduce=reduce,
+            reduce=reduce or (averaged if parallel else lambda tensors: None),
         )
+        if parallel:  # the weight net starts alike everywhere, as the model does
+            for parameter in self.weight_net.parameters():
+                distributed.broadcast(parameter.data, 0, group=parallel.process_group)
 
     @property
     def weight_net(self) -> ClassAwareNet:
@@ -143,7 +149,12 @@ class Reweighter:
             meta: what the weights should lower one step ahead, in place of the mean loss on trusted inputs.
         """
         self._check(labels, "labels")
-        if meta is None and self.due and meta_labels is not None:
+        if meta is None and self.due:
+            if meta_labels is None:
+                raise DataError(
+                    "this step learns the weights, and needs trusted data: pass meta_inputs and meta_labels wherever "
+                    "reweighter.due is true"
+                )
             meta = self._trusted(meta_inputs, meta_labels)
         return self._learner.step(objective, self._family(labels), meta if self.due else None)
 
@@ -178,7 +189,12 @@ class Reweighter:
 
     def refresh(self, labels: Tensor) -> None:
         """Find the families anew, because the labels of the training set have changed."""
-        self.families = by_size(self._sizes(labels), self.weight_net.num_families)
+        self._meet(by_size(self._sizes(labels), self.weight_net.num_families))
+
+    def _meet(self, families: Families) -> None:
+        self.families = families
+        if isinstance(self.weights, FrozenWeights):
+            self.weights.meet(families.num_families)
 
     def state_dict(self) -> dict[str, Any]:
         """Weight net, its optimizer, families and the count of steps; model and optimizer are the user's own."""
@@ -192,7 +208,7 @@ class Reweighter:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.weights.load_state_dict(state["weights"])
         self._learner.steps = state["steps"]
-        self.families = Families(state["family_of_class"], state["centers"])
+        self._meet(Families(state["family_of_class"].cpu(), state["centers"].cpu()))
 
     def _batch(self, inputs: Any, labels: Tensor) -> Objective:
         return reweighted(self.loss, inputs, labels)
@@ -202,7 +218,7 @@ class Reweighter:
         return mean_loss(self.loss, inputs, labels)
 
     def _family(self, labels: Tensor) -> Tensor:
-        classes = labels.argmax(1) if labels.dim() == 2 else labels
+        classes = labels.argmax(1) if labels.dim() == 2 else labels.long()
         family = self.families.of_class
         if isinstance(self.weights, LearnedWeights):  # a frozen function knows by itself
             family = curve_of_family(self.families.num_families, self.weight_net.num_families)[family]
@@ -228,3 +244,16 @@ class Reweighter:
                 f"{what}: from {low} to {high}, but the labels of the training set have {self._num_classes} classes "
                 f"(0 to {self._num_classes - 1}); pass num_classes=... if there are more"
             )
+
+
+def parallel_in(model: nn.Module) -> DistributedDataParallel | None:
+    """The wrapper that trains a model in several processes; None if there is none."""
+    inner = getattr(model, "_orig_mod", model)  # compiled
+    return inner if isinstance(inner, DistributedDataParallel) else None
+
+
+def averaged(tensors: list[Tensor]) -> None:
+    """Average tensors over all processes, in place."""
+    for tensor in tensors:
+        distributed.all_reduce(tensor)
+        tensor.div_(distributed.get_world_size())

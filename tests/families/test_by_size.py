@@ -41,6 +41,15 @@ def test_the_order_of_classes_does_not_matter() -> None:
     assert by_size(sizes, 3).centers.tolist() == sorted(by_size(sizes, 3).centers.tolist())
 
 
+def test_classes_without_samples_have_no_say() -> None:
+    families = by_size(torch.tensor([0, 500, 500, 0, 500]), 3)
+    assert families.of_class.tolist() == [0] * 5
+    assert families.centers.tolist() == [500]
+    families = by_size(torch.tensor([0, 100, 1000, 5000]), 3)
+    assert families.of_class.tolist() == [0, 0, 1, 2]
+    assert families.centers.tolist() == [100, 1000, 5000]
+
+
 def test_fewer_sizes_than_families(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         families = by_size(torch.tensor([50, 50, 20, 20]), 3)

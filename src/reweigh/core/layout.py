@@ -21,7 +21,7 @@ class ChannelsLast(TorchFunctionMode):
         kwargs = kwargs or {}
         if func is torch.conv2d and args and _is_batch_on_cpu(args[0]):
             return func(args[0].contiguous(memory_format=torch.channels_last), *args[1:], **kwargs)
-        if func is Tensor.view and not isinstance(args[1], torch.dtype) and _is_batch_on_cpu(args[0]):
+        if func is Tensor.view and len(args) > 1 and not isinstance(args[1], torch.dtype) and _is_batch_on_cpu(args[0]):
             return args[0].reshape(*args[1:])
         return func(*args, **kwargs)
 

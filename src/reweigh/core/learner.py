@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
+from torch.utils._pytree import tree_map_only
 
 from reweigh.core.features import Features
 from reweigh.core.normalize import Normalizer, mean
@@ -113,11 +114,22 @@ class MetaLearner:
         self.reduce = reduce
         self.steps = 0
         self._plain = unwrapped(model)
-        self._scope = scoped(self._plain, optimizer, scope)
-        self._update = Update(optimizer, self._scope)
-        self._features = Features(self._plain, self._scope) if scope != "all" and self._plain is model else None
+        self._wanted = scope
+        self._move(scoped(self._plain, optimizer, scope))
         self._device = next(iter(self._scope.values())).device
         self._warned = False
+
+    def _move(self, scope: Params) -> None:
+        """Let the look-ahead move these parameters."""
+        self._scope = scope
+        self._update = Update(self.optimizer, scope)
+        self._features = Features(self._plain, scope) if self._wanted != "all" and self._plain is self.model else None
+
+    def _follow(self) -> None:
+        """The user may have frozen parameters since, or given the optimizer more of them."""
+        now = scoped(self._plain, self.optimizer, self._wanted)
+        if now.keys() != self._scope.keys():
+            self._move(now)
 
     @property
     def due(self) -> bool:
@@ -137,6 +149,7 @@ class MetaLearner:
         if not learns or meta is None:
             terms = objective(self.model)
             return self._train(terms, self.weigher(terms.losses.detach(), family))
+        self._follow()
         again = Rerun(self._plain, Randomness.now(self._device))
         return self._take(objective, family, meta, again)
 
@@ -146,6 +159,7 @@ class MetaLearner:
         Returns:
             The loss on trusted data one step ahead.
         """
+        self._follow()
         again = Rerun(self._plain, Randomness.drawn(self._device))
         params = {name: param.detach().requires_grad_() for name, param in self._scope.items()}
         fixed = self._fixed()
@@ -155,6 +169,7 @@ class MetaLearner:
         problem = self._problem(weights, params, lambda at: self._repeat(again, objective, {**fixed, **at}), meta)
         problem.here = here
         problem.products = recording.kept
+        problem.rearranged = not again.drew
         self._improve(weights, problem)
         return problem.seen
 
@@ -163,9 +178,11 @@ class MetaLearner:
         whole = self._plain is self.model  # a compiled or wrapped model gives up its graph after one backward
         with self._watching() if whole else nullcontext(Recording()) as recording:
             terms = objective(self.model)
+        drew = again.randomness.moved()
         weights = self._propose(terms, family)
         fixed = self._fixed()
         problem = self._problem(weights, self._scope, lambda at: self._repeat(again, objective, {**fixed, **at}), meta)
+        problem.rearranged = not drew
         if whole:
             problem.here = terms
             problem.products = recording.kept
@@ -179,12 +196,14 @@ class MetaLearner:
         """The real step doubles as the look-ahead; what is learned from it serves the steps that follow."""
         with self._features.record() if self._features else nullcontext():
             terms = objective(self.model)
+        drew = again.randomness.moved()
         with torch.enable_grad():
             raw = self.weigher.propose(terms.losses.detach(), family)
             weights = self.normalize(raw, terms.size)
         before = {name: param.detach().clone() for name, param in self._plain.named_parameters()}
         params = {name: before[name] for name in self._scope}
         problem = self._problem(weights, params, lambda at: self._repeat(again, objective, {**before, **at}), meta)
+        problem.rearranged = not drew
         if self._plain is self.model:
             problem.coefficients = terms.coefficients.detach()
         self.optimizer.zero_grad()
@@ -193,8 +212,7 @@ class MetaLearner:
         grads = {name: param.grad for name, param in self._scope.items() if param.grad is not None}
         problem.ahead = LookAhead(self._update, params, grads)
         problem.landed = self._scope
-        self.optimizer.step()
-        torch.clear_autocast_cache()  # it would hand the parameters of before the step to the forwards after it
+        self._descend()
         norms = self._gradient_norm(), self._improve(weights, problem)
         losses, outputs = terms.losses.detach(), detached(terms.outputs)
         step = Step(loss.detach(), raw.detach(), losses, problem.seen, outputs, norms)
@@ -205,11 +223,15 @@ class MetaLearner:
         self.optimizer.zero_grad()
         loss = self._loss(terms, self.normalize(weights, terms.size))
         loss.backward()
-        self.optimizer.step()
+        self._descend()
         return Step(loss.detach(), weights, terms.losses.detach(), None, detached(terms.outputs))
 
+    def _descend(self) -> None:
+        self.optimizer.step()
+        torch.clear_autocast_cache()  # it would hand the parameters of before the step to the forwards after it
+
     def _loss(self, terms: Terms, weights: Tensor) -> Tensor:
-        return weights.to(terms.coefficients.dtype) @ terms.coefficients + terms.rest
+        return torch.dot(weights.to(terms.coefficients.dtype), terms.coefficients) + terms.rest
 
     def _propose(self, terms: Terms, family: Tensor) -> Tensor:
         with torch.enable_grad():
@@ -265,5 +287,5 @@ class MetaLearner:
 
 
 def detached(outputs: Any) -> Any:
-    """A tensor without its graph; anything else as it is."""
-    return outputs.detach() if isinstance(outputs, Tensor) else outputs
+    """What a model returned, without its graph: a tensor, or tensors in tuples, lists and dicts; else as it is."""
+    return tree_map_only(Tensor, torch.detach, outputs)

@@ -1,10 +1,11 @@
 """Training objectives that are linear in the weights of the samples."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence
 
 Forward = Callable[..., Any]
 """The model at some parameters: called like the model, returns what the model returns."""
@@ -38,10 +39,10 @@ MetaObjective = Callable[[Forward], Tensor]
 
 
 def call(forward: Forward, inputs: Any) -> Any:
-    """Call a model with a tensor, with a tuple or list of arguments, or with a dict of named ones."""
-    if isinstance(inputs, dict):
+    """Call a model with a tensor, with a tuple or list of arguments, or with a mapping of named ones."""
+    if isinstance(inputs, Mapping):
         return forward(**inputs)
-    if isinstance(inputs, tuple | list):
+    if isinstance(inputs, tuple | list) and not isinstance(inputs, PackedSequence):
         return forward(*inputs)
     return forward(inputs)
 

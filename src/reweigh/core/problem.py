@@ -1,7 +1,9 @@
 """One look-ahead step: how the loss on trusted data depends on the weights of a training batch."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,6 +30,8 @@ class MetaProblem:
         products: the products of the forward at ``params``, in order, as far as they are known.
         ahead: the step already taken; None if it is still to be computed. Paper: w-hat.
         landed: where the model is after the step, if it was really taken; else ``ahead.params``.
+        rearranged: repetitions may lay tensors out in memory as they like; not where the forward drew random numbers:
+            these fill tensors in the order of memory, and a repetition must drop the same units.
         seen: the meta loss where it was last evaluated.
         reduce: averages tensors over processes, in place.
     """
@@ -42,8 +46,13 @@ class MetaProblem:
     products: list[Product] = field(default_factory=list)
     ahead: LookAhead | None = None
     landed: Params | None = None
+    rearranged: bool = True
     seen: Tensor | None = None
     reduce: Callable[[list[Tensor]], None] = lambda tensors: None
+
+    def layout(self) -> AbstractContextManager[Any]:
+        """Inside, the forward of the training batch is repeated."""
+        return ChannelsLast() if self.rearranged else nullcontext()
 
     def meta_loss(self, params: Params) -> Tensor:
         """The loss on trusted data at ``params``, remembered in ``seen``."""
@@ -69,7 +78,7 @@ class MetaProblem:
             if here is None:
                 params = {name: param.detach().requires_grad_() for name, param in params.items()}
                 here = self.terms(params)
-            loss = self.weights.to(here.coefficients.dtype) @ here.coefficients + here.rest
+            loss = torch.dot(self.weights.to(here.coefficients.dtype), here.coefficients) + here.rest
             grads = torch.autograd.grad(loss, list(params.values()), retain_graph=True, allow_unused=True)
         found = {name: grad for name, grad in zip(params, grads, strict=True) if grad is not None}
         self.reduce(list(found.values()))

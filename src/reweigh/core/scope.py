@@ -32,8 +32,8 @@ def scoped(model: nn.Module, optimizer: Optimizer, scope: str) -> Params:
     if scope == "all":
         return names
     if scope == "last-layer":
-        last = last_layer(model, names)
-        return {name: p for name, p in names.items() if name.rpartition(".")[0] == last}
+        own = {id(p) for p in model.get_submodule(last_layer(model, names)).parameters(recurse=False)}
+        return {name: p for name, p in names.items() if id(p) in own}  # a tied one goes by its first name
     if scope == "last-block":
         first = list(names).index(_first_of_last_block(model, names))
         return dict(list(names.items())[first:])

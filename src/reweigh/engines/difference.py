@@ -5,7 +5,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from reweigh.core.layout import ChannelsLast
 from reweigh.core.problem import MetaProblem
 from reweigh.core.rerun import Params
 
@@ -35,14 +34,18 @@ def _along(
     if not length:
         return torch.zeros_like(problem.weights)
     # the step that balances rounding against curvature, relative to the size of the parameters
-    precision = max(torch.finfo(param.dtype).eps for param in params.values())
+    device = problem.weights.device.type
+    kinds = {param.dtype for param in params.values()}
+    if torch.is_autocast_enabled(device):  # a step that is rounded away would tell nothing
+        kinds.add(torch.get_autocast_dtype(device))
+    precision = max(torch.finfo(kind).eps for kind in kinds)
     h = precision**power * max(_norm(params), 1.0) / length
 
     def coefficients(step: float) -> Tensor:
         moved = {name: param.add(direction[name], alpha=step) for name, param in params.items()}
         return problem.terms(moved).coefficients
 
-    with torch.no_grad(), ChannelsLast():
+    with torch.no_grad(), problem.layout():
         return quotient(coefficients, h).to(problem.weights.dtype)
 
 

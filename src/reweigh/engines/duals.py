@@ -18,11 +18,13 @@ class FastDuals(TorchFunctionMode):
 
     Args:
         kept: the products of the same forward at the same parameters, in order; these are not computed again.
+        rearranged: they may be laid out anew in memory.
     """
 
-    def __init__(self, kept: list[Product]):
+    def __init__(self, kept: list[Product], rearranged: bool = True):
         super().__init__()
         self._kept = iter(kept)
+        self._rearranged = rearranged
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -41,7 +43,7 @@ class FastDuals(TorchFunctionMode):
         (x, dx), (w, dw), (b, db) = unpack_dual(inputs), unpack_dual(weight), _unpack(bias)
         kept = next(self._kept, None)
         if kept is not None and kept.belongs_to(w):
-            y = in_layout_of(x, kept.output)
+            y = in_layout_of(x, kept.output) if self._rearranged else kept.output
         else:  # the two forwards went different ways: trust nothing that follows
             y = product(x, w, b, *options, **named)
             self._kept = iter(())

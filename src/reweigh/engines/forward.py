@@ -7,7 +7,6 @@ from torch import Tensor
 from torch.autograd import forward_ad
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from reweigh.core.layout import ChannelsLast
 from reweigh.core.problem import MetaProblem
 from reweigh.engines.duals import FastDuals
 from reweigh.errors import ModelError
@@ -29,8 +28,8 @@ def forward(problem: MetaProblem) -> Tensor:
         torch.no_grad(),
         forward_ad.dual_level(),
         sdpa_kernel(SDPBackend.MATH),
-        FastDuals(problem.products),
-        ChannelsLast(),
+        FastDuals(problem.products, problem.rearranged),
+        problem.layout(),
     ):
         duals = {
             name: forward_ad.make_dual(param.detach(), direction[name])

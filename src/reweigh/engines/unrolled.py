@@ -18,7 +18,7 @@ def unrolled(problem: MetaProblem) -> Tensor:
     # of the attention kernels only the one in plain arithmetic can be differentiated twice
     with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
         terms = problem.terms(params)
-        loss = weights.to(terms.coefficients.dtype) @ terms.coefficients + terms.rest
+        loss = torch.dot(weights.to(terms.coefficients.dtype), terms.coefficients) + terms.rest
         grads = torch.autograd.grad(loss, list(params.values()), create_graph=True, allow_unused=True)
         found = {name: grad for name, grad in zip(params, grads, strict=True) if grad is not None}
         if problem.ahead is None:

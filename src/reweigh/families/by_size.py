@@ -32,11 +32,18 @@ def by_size(class_sizes: Tensor, num_families: int) -> Families:
     the wrong classes in the next.
 
     Args:
-        class_sizes: samples of each class by given label, shape (num_classes,). Paper: N_i.
+        class_sizes: samples of each class by given label, shape (num_classes,). Paper: N_i. Classes without any have no
+            say, and join the rarest.
         num_families: Paper: K. Fewer distinct sizes than this give fewer families, not an error.
     """
     from sklearn.cluster import KMeans
 
+    there = class_sizes.cpu() > 0
+    if bool(there.any()) and not bool(there.all()):
+        found = by_size(class_sizes.cpu()[there], num_families)
+        of_class = torch.zeros(len(there), dtype=torch.int64)
+        of_class[there] = found.of_class
+        return Families(of_class, found.centers)
     distinct = len(class_sizes.unique())
     if distinct < num_families:
         logger.info("%d families wanted, but the classes have only %d distinct sizes", num_families, distinct)

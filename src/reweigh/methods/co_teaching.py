@@ -100,6 +100,7 @@ class CoTeaching(ERM):
         super().load_state_dict(state)
         self._peer.load_state_dict(state["peer"])
         self._peer_optimizer.load_state_dict(state["peer_optimizer"])
+        self._peer.train()
         self._forgotten, self._weights = state["forgotten"], state["weights"]
 
 

@@ -53,3 +53,4 @@ class ERM:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._model.load_state_dict(state["model"])
         self._setup.optimizer.load_state_dict(state["optimizer"])
+        self._model.train()  # an epoch that goes on does not start

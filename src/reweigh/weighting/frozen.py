@@ -22,7 +22,11 @@ class FrozenWeights:
 
     def __init__(self, net: ClassAwareNet, num_families: int):
         self.net = net.requires_grad_(False)
-        self._head = curve_of_family(num_families, net.num_families)
+        self.meet(num_families)
+
+    def meet(self, num_families: int) -> None:
+        """From now on the data have this number of families."""
+        self._head = curve_of_family(num_families, self.net.num_families)
 
     def propose(self, losses: Tensor, family: Tensor) -> Tensor:
         raise RuntimeError("a frozen weighting function does not learn")
