@@ -28,11 +28,13 @@ def expected(own, name, **options):
 def test_all_issues_of_a_table_by_row_and_class_name(own, run, tmp_path):
     result = run("issues", own / "table-run", "--out", tmp_path / "issues.csv", "--top", 2)
     assert result.exit_code == 0, result.output
-    wanted, train = expected(own, "table-run", **TABLE)
+    wanted, _ = expected(own, "table-run", **TABLE)
     found = rows_of(tmp_path / "issues.csv")
     assert list(found[0]) == ["index", "name", "given_label", "suggested_label", "label_quality", "weight"]
-    assert {int(row["name"]): row["suggested_label"] for row in found} == wanted
-    assert all(row["given_label"] == train.class_names[train.labels[int(row["index"])]] for row in found)
+    assert {int(row["index"]): row["suggested_label"] for row in found} == wanted
+    assert all(row["name"] == row["index"] for row in found)
+    table = rows_of(own / "table.csv")
+    assert all(row["given_label"] == table[int(row["index"])]["kind"] for row in found)
     qualities = [float(row["label_quality"]) for row in found]
     assert qualities == sorted(qualities)
     assert f"{len(found)} of 96 labels" in result.stdout

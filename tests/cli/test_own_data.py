@@ -53,6 +53,20 @@ def test_the_stored_recipe_reproduces_the_run(own, run, tmp_path):
         assert (tmp_path / "again" / name).read_text() == (own / "table-run" / name).read_text()
 
 
+def test_a_run_is_not_written_into_the_data(own, run):
+    result = run("train", "--data", own / "photos", "train.epochs=1", "--out", own / "photos" / "runs")
+    assert result.exit_code == 2
+    assert "would write into the data" in result.output
+    assert not (own / "photos" / "runs").exists()
+
+
+def test_data_that_are_changed_to_no_section(own, run):
+    result = run("train", "--data", own / "table.csv", "--label", "kind", "data=other.csv")
+    assert result.exit_code == 2
+    assert isinstance(result.exception, SystemExit)
+    assert "data" in result.output
+
+
 def test_other_paths_start_at_the_current_folder_too(own, run, monkeypatch, tmp_path):
     monkeypatch.chdir(own)
     others = ("data.test=table.csv", "meta_set.name=clean", "meta_set.path=table.csv", "meta_set.label=kind")

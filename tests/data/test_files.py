@@ -4,6 +4,7 @@ import torch
 from PIL import Image
 
 from reweigh.data import DATASETS
+from reweigh.data.files import files as read_files
 from reweigh.errors import DataError
 
 files = DATASETS["files"]
@@ -72,3 +73,14 @@ def test_parts_that_are_there_already(tmp_path, mnist_root, cifar_root):
 def test_nothing_there(tmp_path):
     with pytest.raises(DataError, match="there is nothing at this path"):
         files(tmp_path, path="none")
+
+
+def test_a_test_set_of_another_kind(tmp_path):
+    inputs, labels = np.random.default_rng(0).integers(0, 255, (8, 3)), np.arange(8) % 2
+    np.savez(tmp_path / "train.npz", inputs=inputs.astype(np.float32), labels=labels)
+    for name, other in {"bytes": inputs.astype(np.uint8), "wide": np.zeros((8, 4), np.float32)}.items():
+        np.savez(tmp_path / f"{name}.npz", inputs=other, labels=labels)
+        with pytest.raises(
+            DataError, match=r"test: samples are .*, but the training samples are floats of shape \(3,\)"
+        ):
+            read_files(tmp_path, path="train.npz", test=f"{name}.npz")

@@ -6,6 +6,7 @@ import pytest
 import torch
 from PIL import Image
 
+from reweigh.data.image_files import decode, header
 from reweigh.data.image_folder import read_image_folder
 from reweigh.data.on_demand import OnDemand
 from reweigh.errors import DataError
@@ -182,3 +183,24 @@ def test_chosen_classes_in_a_chosen_order(pets):
     assert read_image_folder(pets, class_names=["elk", "cat"]).labels.tolist() == [0, 1, 1]
     with pytest.raises(DataError, match="no sub-folder 'cow'"):
         read_image_folder(pets, class_names=["cow", "cat"])
+
+
+def test_photos_that_lie_on_their_side_are_put_upright(tmp_path):
+    image = Image.new("RGB", (40, 20), "black")
+    image.paste("white", (0, 0, 20, 20))
+    exif = image.getexif()
+    exif[0x0112] = 6  # to be turned clockwise
+    image.save(tmp_path / "photo.jpg", exif=exif)
+    assert header(tmp_path / "photo.jpg")[:2] == (40, 20)
+    pixels = decode(tmp_path / "photo.jpg", (40, 20), 3)
+    assert pixels[:, :15].float().mean() > 240
+    assert pixels[:, 25:].float().mean() < 15
+
+
+def test_hidden_colors_do_not_show_and_gray_values_of_any_range_are_seen(tmp_path):
+    Image.new("RGBA", (4, 4), (255, 0, 0, 0)).save(tmp_path / "hidden.png")
+    assert (decode(tmp_path / "hidden.png", (4, 4), 3) == 255).all()
+    for name, values in {"unit": np.full((4, 4), 0.5, np.float32), "bytes": np.full((4, 4), 128, np.int32)}.items():
+        Image.fromarray(values).save(tmp_path / f"{name}.tiff")
+        assert header(tmp_path / f"{name}.tiff").gray
+        assert set(decode(tmp_path / f"{name}.tiff", (4, 4), 1).unique().tolist()) <= {127, 128}

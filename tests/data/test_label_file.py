@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from reweigh.data import Dataset
+from reweigh.data.dataset import Reading
 from reweigh.data.label_file import override, read_labels, write_labels
 from reweigh.errors import DataError
 
@@ -89,3 +92,12 @@ def test_a_part_of_the_samples_goes_to_a_csv(tmp_path):
         write_labels(tmp_path / "l.npy", torch.tensor([1, 0]), NAMES, index=torch.tensor([7, 3]))
     with pytest.raises(DataError, match=r"'\.txt' is no label file; write a \.csv"):
         write_labels(tmp_path / "l.txt", torch.tensor([1, 0]), NAMES)
+
+
+def test_labels_of_files_that_were_moved_since(tmp_path):
+    data = Dataset(torch.zeros(3, 1), torch.tensor([0, 1, 0]), ("a", "b"), reading=Reading(names=("x", "y", "z")))
+    (tmp_path / "labels.csv").write_text("index,name,label\n1,y,a\n0,x,b\n2,z,b\n")
+    assert override(data, tmp_path / "labels.csv").labels.tolist() == [1, 0, 1]
+    moved = replace(data, reading=Reading(names=("x", "z", "zz")))
+    with pytest.raises(DataError, match="row 1 is 'y', but the data have 'z' there: files were moved"):
+        override(moved, tmp_path / "labels.csv")

@@ -8,6 +8,7 @@ from reweigh.data import from_frame
 from reweigh.data.encoding import Encoding
 from reweigh.data.frames import read_frame
 from reweigh.data.table import read_table
+from reweigh.data.unlabeled import read_unlabeled
 from reweigh.errors import DataError
 
 TABLE = """age,city,species,truth
@@ -133,3 +134,43 @@ def test_a_frame_in_memory_is_not_changed():
     assert data.class_names == ("4", "9")
     assert from_frame(frame[["x"]], labels=["u", "v", "u"]).class_names == ("u", "v")
     pd.testing.assert_frame_equal(frame, before)
+
+
+def test_texts_that_look_like_numbers_in_another_file(tmp_path):
+    first = write(tmp_path / "first.csv", "floor,label\n" + "1,a\n2,b\nB,a\n" * 4)
+    encoding = read_table(first).reading.encoding
+    other = write(tmp_path / "other.csv", "floor,label\n1,a\n2,b\n,a\n")
+    again = read_table(other, encoding=encoding, class_names=("a", "b"))
+    assert again.inputs[:2].tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert read_unlabeled(other, (3,), encoding=encoding, raw_bytes=False).inputs[:2].tolist() == [[1, 0, 0], [0, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "label,x,y\na,1,2,\nb,3,4,\n",  # rows end in a comma
+        "label,x,y\n1,a,1,2\n2,b,3,4\n",  # rows begin with a name, as R writes them
+    ],
+)
+def test_rows_longer_than_the_header(tmp_path, text):
+    data = read_table(write(tmp_path / "t.csv", text))
+    assert data.class_names == ("a", "b")
+    assert data.reading.encoding.feature_names == ("x", "y")
+    assert data.inputs.sign().tolist() == [[-1, -1], [1, 1]]
+
+
+def test_a_second_label_column_is_no_feature(tmp_path):
+    text = "x,target,class\n" + "1,0,ben\n2,1,mal\n" * 3
+    with pytest.raises(DataError, match="columns 'target' and 'class' say the same; drop one"):
+        read_table(write(tmp_path / "t.csv", text))
+
+
+def test_numbers_with_a_point_are_the_same_classes(tmp_path):
+    train = read_table(write(tmp_path / "t.csv", "x,label\n1,1.0\n2,2.0\n3,3.0\n"))
+    assert train.class_names == ("1", "2", "3")
+    encoding = train.reading.encoding
+    test = write(tmp_path / "test.csv", "x,label\n1,1\n2,2\n")
+    assert read_table(test, class_names=train.class_names, encoding=encoding).labels.tolist() == [0, 1]
+    strange = write(tmp_path / "strange.csv", "x,label\n1,0\n2,1\n")
+    with pytest.raises(DataError, match="no class named '0'"):
+        read_table(strange, class_names=train.class_names, encoding=encoding)

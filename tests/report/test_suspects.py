@@ -35,5 +35,5 @@ def test_a_sample_is_called_by_its_file_through_subsets(account):
     place = int(account.samples.index[row])
     origin = int(dataset.origin[place])
     assert origin != place
-    assert title(replace(account, dataset=named), row) == f"{place} ({origin}.png)"
+    assert title(replace(account, dataset=named), row) == f"{origin} ({origin}.png)"
     assert title(replace(account, dataset=None), row) == str(place)

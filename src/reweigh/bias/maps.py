@@ -1,10 +1,12 @@
 """Which class is mistaken for which: the maps of asymmetric noise, known by name or given by the user."""
 
+import logging
 from collections.abc import Mapping, Sequence
 
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
+logger = logging.getLogger(__name__)
 ClassMap = Mapping[int, tuple[int, ...]]  # class -> the classes it is mistaken for, each as likely as the other
 Target = str | int | list[str | int]
 GivenMap = Mapping[str, Target] | Mapping[int, Target]
@@ -55,8 +57,13 @@ MAPS: dict[str, tuple[int, ClassMap]] = {
     "cifar100-next": (100, next_in_group(CIFAR100_SUPERCLASS)),  # as in Patrini et al. 2017
 }
 
-# Class 0 and the number of classes of well-known data -> their usual map.
-USUAL = {("0", 10): "mnist", ("T-shirt", 10): "fashion-mnist", ("airplane", 10): "cifar10", ("apple", 100): "cifar100"}
+# The first three classes and the number of classes of well-known data -> their usual map.
+USUAL: dict[tuple[str | int, ...], str] = {
+    ("0", "1", "2", 10): "mnist",
+    ("T-shirt", "trouser", "pullover", 10): "fashion-mnist",
+    ("airplane", "automobile", "bird", 10): "cifar10",
+    ("apple", "aquarium_fish", "baby", 100): "cifar100",
+}
 
 
 def usual(num_classes: int, class_names: Sequence[str] | None) -> ClassMap:
@@ -65,11 +72,12 @@ def usual(num_classes: int, class_names: Sequence[str] | None) -> ClassMap:
     Raises:
         DataError: the data are not known here.
     """
-    name = USUAL.get((class_names[0], num_classes)) if class_names else None
+    name = USUAL.get((*class_names[:3], num_classes)) if class_names else None
     if name is None:
         raise DataError(
             f"map: which class is mistaken for which? Give {{'cat': 'dog', ...}} or one of: {', '.join(sorted(MAPS))}"
         )
+    logger.info("asymmetric: classes are mistaken by the map %r", name)
     return named(name, num_classes)
 
 

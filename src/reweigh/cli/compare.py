@@ -48,6 +48,8 @@ def compare(
         raise RecipeError("--resume keeps the runs that are there, --overwrite replaces them; give one of the two")
     if json and not json.absolute().parent.is_dir():
         raise RecipeError(f"--json {json}: there is no folder {json.parent}; make it first, or choose another")
+    if json and json.is_dir():
+        raise RecipeError(f"--json {json}: is a folder; give the name of a file")
 
     from reweigh.cli.comparison import failures, show_comparison
     from reweigh.files import write_whole
@@ -67,9 +69,9 @@ def compare(
         rows = carry_out(planned, folder, workers, resume, overwrite, series())
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(f"{stop}; continue with:\n{command} --resume") from stop
+    show_comparison(rows, folder)
     if json:
         write_whole(json, to_json(rows, command=command))
-    show_comparison(rows, folder)
     if failed := failures(rows):
         raise ReweighError(f"{failed}\ntry them again with:\n{command} --resume")
 

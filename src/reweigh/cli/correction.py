@@ -113,7 +113,7 @@ def _table(account: "Account", path: Path, out: Path) -> Corrected:
     """The table cell for cell, but for the labels that look wrong."""
     import pandas as pd
 
-    from reweigh.data.frames import read_frame, separator
+    from reweigh.data.frames import read_frame, separator, told
     from reweigh.data.table import label_column
 
     label = label_column(read_frame(path), account.recipe.data.options["label"], str(path))
@@ -127,7 +127,8 @@ def _table(account: "Account", path: Path, out: Path) -> Corrected:
         return Corrected(buffer.getvalue(), usage)
     between = separator(path)
     check_ending("--apply", out, (".tsv" if between == "\t" else ".csv",), "a copy of this table")
-    frame = pd.read_csv(path, sep=between, header=None, dtype=str, keep_default_na=False)  # the header is row 0
+    with told(path):
+        frame = pd.read_csv(path, sep=between, header=None, dtype=str, keep_default_na=False)  # the header is row 0
     _replace(account, frame, frame.iloc[0].tolist().index(label), 1)
     text = frame.to_csv(sep=between, header=False, index=False, lineterminator=_line_end(path))
     return Corrected(text, usage)

@@ -81,15 +81,16 @@ def originals_of(options: Mapping[str, Any], root: str | None) -> list[Path]:
 
 def called(account: "Account", place: int) -> str:
     """What a training sample is called in the user's data: file name or row number; empty if the data are gone."""
-    from reweigh.report.suspects import file_name
+    from reweigh.report.suspects import file_name, place_in_data
 
-    dataset = account.dataset
-    if dataset is None:
+    if account.dataset is None:
         return ""
-    return file_name(account, place) or str(place if dataset.origin is None else int(dataset.origin[place]))
+    return file_name(account, place) or str(place_in_data(account, place))
 
 
 def _row(account: "Account", row: int) -> tuple[str, ...]:
+    from reweigh.report.suspects import place_in_data
+
     samples = account.samples
     assert samples is not None
     assert samples.suggested is not None
@@ -98,7 +99,14 @@ def _row(account: "Account", row: int) -> tuple[str, ...]:
     given, suggested = (int(labels[row]) for labels in (samples.given, samples.suggested))
     weight = "" if samples.weight is None else f"{samples.weight[row]:.6g}".replace("nan", "")
     place = int(samples.index[row])
-    return (str(place), called(account, place), names[given], names[suggested], f"{samples.quality[row]:.6g}", weight)
+    return (
+        str(place_in_data(account, place)),
+        called(account, place),
+        names[given],
+        names[suggested],
+        f"{samples.quality[row]:.6g}",
+        weight,
+    )
 
 
 def show(account: "Account", table: Sequence[Sequence[str]], top: int) -> None:

@@ -54,6 +54,8 @@ def recipe_for(own: OwnData, recipe: str | None, changes: Sequence[str]) -> "Con
     values["data"] = data_section(own, values.get("data"))
     given = deepcopy(values)
     apply(changes, given)
+    if not isinstance(given["data"], dict):
+        check(Contents(f"for {own.data}", values, apply(changes, values)))  # tells what is wrong with it
     if given["data"].get("name") == "files" and takes_unlabeled(given):
         values["data"].setdefault("unlabeled", True)
         given["data"].setdefault("unlabeled", True)

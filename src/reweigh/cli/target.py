@@ -20,15 +20,24 @@ def check_target(option: str, out: Path, targets: Sequence[Path], used: Sequence
     """
     if not out.absolute().parent.is_dir():
         raise DataError(f"{option} {out}: there is no folder {out.parent}; make it first, or choose another")
-    for path in used:
-        for target in targets:
-            if path.exists() and target.resolve().is_relative_to(path.resolve()):
-                raise DataError(f"{option} {out}: would write into the data, {path}; choose a place outside")
+    for target in targets:
+        check_outside(option, target, used)
     if folders := [str(target) for target in targets if target.is_dir()]:
         raise DataError(f"{option} {', '.join(folders)}: is a folder; give the name of a file")
     taken = [str(target) for target in targets if target.exists()]
     if taken and not overwrite:
         raise DataError(f"{', '.join(taken)}: there already; replace with --overwrite, or choose another {option}")
+
+
+def check_outside(option: str, target: Path, used: Sequence[Path]) -> None:
+    """Refuse to write into the data.
+
+    Raises:
+        DataError: it would.
+    """
+    for path in used:
+        if path.exists() and target.resolve().is_relative_to(path.resolve()):
+            raise DataError(f"{option} {target}: would write into the data, {path}; choose a place outside")
 
 
 def check_ending(option: str, out: Path, endings: Sequence[str], what: str) -> None:

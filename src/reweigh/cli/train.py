@@ -99,11 +99,14 @@ def contents_of(
 
 def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool) -> None:
     """Check the recipe, train in a new run folder, and show what came of it."""
+    from reweigh.cli.issues import originals_of
     from reweigh.cli.outcome import show_outcome
+    from reweigh.cli.target import check_outside
     from reweigh.recipes.check import check
     from reweigh.recipes.perform import begin
     from reweigh.training import progress
 
     checked = check(contents)
     folder = out or Path("runs", f"{name}-{checked.method.name}-seed{checked.train['seed']}")
+    check_outside("--out", folder, originals_of(checked.data.options, checked.data.added["root"]))
     show_outcome(begin(checked, folder, progress(), overwrite))

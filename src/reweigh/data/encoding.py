@@ -38,6 +38,11 @@ class Encoding:
         """What each feature is: the column, and the category or the word where there is one."""
         return tuple(name for column in self.columns for name in column.feature_names)
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of categories and words; another file may have only numbers in them, and they are texts still."""
+        return tuple(column.name for column in self.columns if column.kind != "numeric")
+
     def apply(self, frame: "pd.DataFrame", what: str = "table") -> Tensor:
         """The features of a table with the same columns, shape (N, D) float32.
 

@@ -58,8 +58,15 @@ def files(
     several = separator is not None
     if several and true_label is not None:
         raise DataError("true_label and separator: true labels of sets are not read; drop the column from the table")
-    how = {"label": label, "true_label": true_label, "size": size}
-    train = read(source, labels=label_file, unlabeled=unlabeled, new_classes=several, **how)
+    train = read(
+        source,
+        label=label,
+        labels=label_file,
+        true_label=true_label,
+        size=size,
+        unlabeled=unlabeled,
+        new_classes=several,
+    )
     if several:
         train = split_names(train, separator)
     if test is None and not has_test_part(source):
@@ -71,11 +78,24 @@ def files(
         split="train" if test is not None else "test",
         class_names=None if several else train.class_names,
         encoding=train.reading.encoding,
-        **how,
+        label=label,
+        true_label=true_label,
+        size=(train.shape[1], train.shape[2]) if len(train.shape) == 3 else None,
     )
+    check_alike(train, judged)
     if several:
         judged = split_names(judged, separator, train.class_names)
     return Splits(train, replace(judged, normalize=train.normalize))
+
+
+def check_alike(train: Dataset, test: Dataset) -> None:
+    """Raise a DataError unless the test samples are of the kind of the training samples."""
+    kinds = []
+    for part in (train, test):
+        raw = part.inputs[torch.empty(0, dtype=torch.int64)].dtype
+        kinds.append(f"{'bytes' if raw == torch.uint8 else 'floats'} of shape {part.shape}")
+    if kinds[0] != kinds[1]:
+        raise DataError(f"test: samples are {kinds[1]}, but the training samples are {kinds[0]}; store them alike")
 
 
 def split(dataset: Dataset, test_fraction: float, seed: int) -> Splits:

@@ -4,14 +4,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 
 from reweigh.errors import DataError
 
-GRAY = ("1", "L", "LA", "I", "I;16", "I;16B", "I;16L")  # Pillow's names for images without color
+if TYPE_CHECKING:
+    import numpy as np
+
+GRAY = ("1", "L", "LA", "I", "I;16", "I;16B", "I;16L", "F")  # Pillow's names for images without color
+ORIENTATION = 0x0112  # the EXIF tag
 
 
 class Header(NamedTuple):
@@ -34,7 +38,9 @@ def header(path: Path) -> Header:
         if path.suffix.lower() not in suffixes():
             raise ValueError("not an image by its ending")
         with Image.open(path) as image:
-            return Header(image.height, image.width, image.mode in GRAY)
+            turned = image.getexif().get(ORIENTATION, 1) >= 5  # lies on its side
+            size = (image.width, image.height) if turned else (image.height, image.width)
+            return Header(*size, image.mode in GRAY)
 
 
 def decode(path: Path, size: tuple[int, int], channels: int) -> Tensor:
@@ -48,18 +54,31 @@ def decode(path: Path, size: tuple[int, int], channels: int) -> Tensor:
         DataError: the file cannot be decoded.
     """
     import numpy as np
-    from PIL import Image
+    from PIL import Image, ImageOps
 
     with told(path), Image.open(path) as image:
-        image.draft(None, (4 * size[1], 4 * size[0]))  # a JPEG that is much larger is not decoded in full
+        image.draft(None, (4 * max(size), 4 * max(size)))  # a JPEG that is much larger is not decoded in full
         image.load()
-        if image.mode.startswith("I"):  # 16 bits a pixel: Pillow would clip at 255, so scale
-            image = Image.fromarray((np.asarray(image) // 256).clip(0, 255).astype(np.uint8))
+        image = ImageOps.exif_transpose(image)
+        if image.mode.startswith("I") or image.mode == "F":  # more than 8 bits a pixel: Pillow would clip at 255
+            image = Image.fromarray(as_bytes(np.asarray(image, dtype=np.float64)))
+        if image.has_transparency_data:  # what is hidden should not show
+            white = Image.new("RGBA", image.size, "white")
+            image = Image.alpha_composite(white, image.convert("RGBA"))
         mode = "L" if channels == 1 else "RGB"
         image = image if image.mode == mode else image.convert(mode)
         if (image.height, image.width) != size:
             image = image.resize((size[1], size[0]), Image.Resampling.BILINEAR)
         return torch.from_numpy(np.array(image)).reshape(*size, channels).permute(2, 0, 1)
+
+
+def as_bytes(values: "np.ndarray") -> "np.ndarray":
+    """Gray values of any range, by what their largest says of it: up to 1, up to 255, or 16 bits."""
+    import numpy as np
+
+    top = values.max(initial=0)
+    scale = 255.0 if 0 < top <= 1 else 1.0 if top <= 255 else 1 / 256
+    return (values * scale).clip(0, 255).astype(np.uint8)
 
 
 @contextmanager

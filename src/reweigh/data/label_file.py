@@ -28,6 +28,7 @@ def read_labels(
     *,
     column: str | None = None,
     unlabeled: bool = False,
+    names: Sequence[str] = (),
 ) -> Tensor:
     """One label for each of ``num_samples``.
 
@@ -38,27 +39,32 @@ def read_labels(
         class_names: of the data that the labels are for.
         column: of the ``.csv``; otherwise its only one, or one of ``LABEL_COLUMNS``.
         unlabeled: a label may be empty, or -1: the sample has none.
+        names: of the samples; a ``.csv`` with a column ``name`` must have the same.
 
     Raises:
         DataError: another number of labels than samples, an unknown class, a sample twice or not at all.
     """
-    values = label_values(path, num_samples, column)
+    values = label_values(path, num_samples, column, names)
     labels, _ = (encode_known if unlabeled else encode)(values, class_names, str(path))
     raise_all(range_mistakes(labels, len(class_names), "labels", -1 if unlabeled else 0), str(path))
     return labels
 
 
-def label_values(path: str | Path, num_samples: int | None = None, column: str | None = None) -> np.ndarray:
+def label_values(
+    path: str | Path, num_samples: int | None = None, column: str | None = None, names: Sequence[str] = ()
+) -> np.ndarray:
     """The labels of a file as they are, numbers or names; see ``read_labels``.
 
     Args:
         num_samples: how many there should be; None takes as many as there are.
+        names: of the samples; a ``.csv`` with a column ``name`` must have the same.
     """
     path = Path(path)
     if path.suffix == ".npy":
         values = load(path)
     elif path.suffix == ".csv":
         values = csv_column(path, num_samples, column)
+        check_names(path, names)
     else:
         raise DataError(f"{path}: a label file ends in .npy or .csv; got {path.suffix or 'no ending'!r}")
     assert isinstance(values, np.ndarray)
@@ -67,6 +73,24 @@ def label_values(path: str | Path, num_samples: int | None = None, column: str |
             f"{path}: {len(values)} labels for {num_samples} samples; give one a sample, in the order of the data"
         )
     return values
+
+
+def check_names(path: Path, names: Sequence[str]) -> None:
+    """Raise a DataError unless the names that a label file has are those of the samples.
+
+    Labels go by the order of the samples; where photos were moved or renamed since, they would all be shifted.
+    """
+    frame = read_texts(path)
+    if not names or "name" not in frame.columns or len(frame) != len(names):
+        return
+    order = np.argsort(frame["index"].astype(np.int64)) if "index" in frame.columns else np.arange(len(names))
+    written = frame["name"].to_numpy(dtype=str)[order].tolist()
+    moved = [row for row, (old, new) in enumerate(zip(written, names, strict=True)) if old != new]
+    if moved:
+        raise DataError(
+            f"{path}: row {moved[0]} is {written[moved[0]]!r}, but the data have {names[moved[0]]!r} there: files were "
+            "moved, renamed or added since; write the labels anew, or drop the column 'name' if the order is right"
+        )
 
 
 def csv_column(path: Path, num_samples: int | None, column: str | None) -> np.ndarray:
@@ -145,8 +169,9 @@ def override(
         new_classes: the classes are those that the file names, not those of the dataset.
     """
     if new_classes:
-        values = label_values(path, len(dataset), column)
+        values = label_values(path, len(dataset), column, dataset.reading.names)
         labels, names = (encode_known if unlabeled else encode)(values, None, str(path))
         return replace(dataset, labels=labels, class_names=names, true_labels=None)
-    labels = read_labels(path, len(dataset), dataset.class_names, column=column, unlabeled=unlabeled)
+    names = dataset.reading.names
+    labels = read_labels(path, len(dataset), dataset.class_names, column=column, unlabeled=unlabeled, names=names)
     return replace(dataset, labels=labels)

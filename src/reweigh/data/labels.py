@@ -1,5 +1,6 @@
 """Labels as users have them (numbers, names, with gaps) to class numbers 0, 1, ... and class names."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from reweigh.data.checks import listed
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
+WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.0+)?")
+
 
 def encode(
     values: Any, class_names: Sequence[str] | None = None, what: str = "labels"
@@ -19,7 +22,8 @@ def encode(
 
     Without ``class_names`` the distinct values are the classes, in their order; numbers with gaps are closed up, so
     that no class is empty. With ``class_names`` a value is the name of a class or, if the values are not all names, its
-    number; whether such a number is in range is for the check of the whole dataset to say.
+    number; whether such a number is in range is for the check of the whole dataset to say. A text is no such number
+    where classes are themselves called by numbers.
 
     Args:
         values: N numbers, texts or truth values; array, tensor, list or column of a table.
@@ -31,6 +35,7 @@ def encode(
     Raises:
         DataError: values are missing, not whole, or no class at all; with their rows.
     """
+    numbers = as_array(values).dtype.kind in "biuf"  # not texts
     values = plain(values, what)
     distinct, inverse = np.unique(values, return_inverse=True)
     texts = [str(value) for value in distinct]
@@ -43,7 +48,7 @@ def encode(
     unknown = [text for text in texts if text not in names]
     if not unknown:
         return torch.tensor([names.index(text) for text in texts], dtype=torch.int64)[torch.from_numpy(inverse)], names
-    if np.issubdtype(values.dtype, np.integer):
+    if np.issubdtype(values.dtype, np.integer) and (numbers or not any(WHOLE.fullmatch(name) for name in names)):
         return torch.from_numpy(values.astype(np.int64)), names
     rows = [row for row, place in enumerate(inverse.tolist()) if texts[place] in unknown]
     raise DataError(
@@ -98,9 +103,10 @@ def whole(numbers: np.ndarray, what: str) -> np.ndarray:
 
 
 def numbers_if_all_are(texts: np.ndarray) -> np.ndarray:
-    """Texts that are all whole numbers as such, so that 10 comes after 9; 007 is a text."""
-    try:
-        numbers = texts.astype(np.int64)
-    except (ValueError, OverflowError):
+    """Texts that are all whole numbers as such, so that 10 comes after 9; 3.0 is 3, but 007 is a text."""
+    if not all(WHOLE.fullmatch(text) for text in texts.tolist()):
         return texts
-    return numbers if np.array_equal(numbers.astype(str), texts) else texts
+    try:
+        return np.array([int(text.partition(".")[0]) for text in texts.tolist()], dtype=np.int64)
+    except OverflowError:
+        return texts

@@ -22,16 +22,22 @@ USUAL_LABELS = ("label", "labels", "target", "class", "y")
 
 
 def read_table(
-    path: str | Path, *, label: str | None = None, true_label: str | None = None, labels: Any = None, **options: Any
+    path: str | Path,
+    *,
+    label: str | None = None,
+    true_label: str | None = None,
+    labels: Any = None,
+    encoding: Encoding | None = None,
+    **options: Any,
 ) -> Dataset:
     """A dataset from a CSV or Parquet file; options as for ``from_frame``."""
     path, what = Path(path), str(path)
-    frame = read_frame(path)
+    frame = read_frame(path, () if encoding is None else encoding.texts)
     wanted = [] if labels is not None and label is None else [label_column(frame, label, what)]
     wanted += [] if true_label is None else [label_column(frame, true_label, what)]
     if path.suffix != ".parquet" and wanted:  # labels as the texts that they are: a class may be called NA
         frame[wanted] = read_texts(path)[wanted]
-    return from_frame(frame, label=label, true_label=true_label, labels=labels, what=what, **options)
+    return from_frame(frame, label=label, true_label=true_label, labels=labels, encoding=encoding, what=what, **options)
 
 
 def from_frame(
@@ -98,6 +104,12 @@ def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
         usual = [name for name in USUAL_LABELS if name in columns]
         if not usual:
             raise DataError(f"{what}: which column is the label? There are: {listed(columns)}. Give label=...")
+        for other in usual[1:]:
+            pairs = set(zip(frame[usual[0]].tolist(), frame[other].tolist(), strict=True))
+            if len(pairs) < len(frame) and all(len(set(side)) == len(pairs) for side in zip(*pairs, strict=True)):
+                raise DataError(
+                    f"{what}: columns {usual[0]!r} and {other!r} say the same; drop one, which a model would only copy"
+                )
         return usual[0]
     if wanted not in columns:
         raise DataError(

@@ -48,7 +48,7 @@ def read_unlabeled(
         trained, got = ("rows of a table", "no table") if encoding else (_shown(shape), "a table")
         raise DataError(f"{path}: {got}, but the model was trained on {trained}; give data of that kind")
     if table and encoding is not None:
-        inputs = encoding.apply(read_frame(path), str(path))
+        inputs = encoding.apply(read_frame(path, encoding.texts), str(path))
     elif arrays:
         found = load(path)
         inputs = found if not isinstance(found, dict) else pick(found, None, INPUT_KEYS, "inputs", path)

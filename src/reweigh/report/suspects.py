@@ -19,16 +19,21 @@ def suspects(samples: Samples) -> np.ndarray:
 
 
 def title(account: Account, row: int) -> str:
-    """What a sample is called: its place in the training set, and its file where the data are still there."""
+    """What a sample is called: its place in the data, and its file where the data are still there."""
     assert account.samples is not None
     place = int(account.samples.index[row])
-    file = file_name(account, place)
-    return f"{place} ({file})" if file else str(place)
+    file, there = file_name(account, place), place_in_data(account, place)
+    return f"{there} ({file})" if file else str(there)
+
+
+def place_in_data(account: Account, place: int) -> int:
+    """The row of a training sample in what was read; its place in the training set if the data are gone."""
+    origin = None if account.dataset is None else account.dataset.origin
+    return place if origin is None else int(origin[place])
 
 
 def file_name(account: Account, place: int) -> str:
     """The name of a training sample in its source; empty if it has none."""
     if account.dataset is None or not account.dataset.reading.names:
         return ""
-    origin = account.dataset.origin
-    return account.dataset.reading.names[place if origin is None else int(origin[place])]
+    return account.dataset.reading.names[place_in_data(account, place)]
