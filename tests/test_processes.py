@@ -1,10 +1,12 @@
 """The drop-in in several processes, each with a part of the batch, against one process with all of it."""
 
 import os
+import subprocess
+import sys
 import tempfile
 
 import torch
-from torch import distributed, multiprocessing, nn
+from torch import distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from reweigh import Reweighter
@@ -45,7 +47,8 @@ def work(rank: int, folder: str) -> None:
 
 def test_two_processes_learn_what_one_would() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        multiprocessing.spawn(work, (folder,), nprocs=2)
+        processes = [subprocess.Popen([sys.executable, __file__, str(rank), folder]) for rank in range(2)]
+        assert [process.wait(timeout=120) for process in processes] == [0, 0]
         first, second = (torch.load(os.path.join(folder, f"{rank}.pt")) for rank in range(2))
     torch.testing.assert_close(first, second, rtol=0, atol=0)
     model = network()
@@ -53,3 +56,7 @@ def test_two_processes_learn_what_one_would() -> None:
     torch.testing.assert_close(first[0], weights(alone), rtol=1e-3, atol=1e-4)
     for name, parameter in model.state_dict().items():
         torch.testing.assert_close(first[1][name], parameter, rtol=1e-3, atol=1e-4)
+
+
+if __name__ == "__main__":
+    work(int(sys.argv[1]), sys.argv[2])
