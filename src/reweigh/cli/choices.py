@@ -41,7 +41,7 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
             {"model.name": model, **{f"model.{key}": value for key, value in options.items()}},
             "a small network for images" if images else "a small network for tables",
         ),
-        method(facts, images, epochs),
+        method(facts, images),
         Choice(
             {"meta_set.name": "lowest-loss", "meta_set.per_class": trusted},
             "it learns from the easiest of each class",
@@ -63,12 +63,10 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     return [*found, *augment(facts)]
 
 
-def method(facts: Facts, images: bool, epochs: int) -> Choice:
+def method(facts: Facts, images: bool) -> Choice:
     """How to train."""
     if facts.candidates:
-        most = max(1, 3 * epochs // 4)  # as in the recipe fashion-mnist-partial
-        values = {"method.name": "proden+cmw-net", "method.identify_epochs": most}
-        return Choice(values, "finds the right one of the candidates, then learns how far to trust it")
+        return Choice({"method.name": "proden"}, "finds the right one of the candidates")
     if images:
         return Choice({"method.name": "cmw-net-sl"}, "learns whom to trust, corrects doubtful labels")
     return Choice({"method.name": "cmw-net"}, "learns how far to trust each row")
