@@ -21,7 +21,7 @@ WORDS = ["train", "demo", "train.epochs=2", "train.warmup_epochs=1", "--out", "r
 
 def test_a_class_of_the_current_folder(tmp_path, monkeypatch):
     (tmp_path / "my_net.py").write_text(MODEL)
-    command = [sys.executable, "-P", "-c", RUN, *WORDS, "model.name=my_net:Net", "model.width=6"]
+    command = [sys.executable, "-P", "-c", RUN, *WORDS, "model.name=my_net:Net", "model.width=6", "--trust-code"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=os.environ)
     assert done.returncode == 0, done.stderr
     recipe = (tmp_path / "run" / "recipe.toml").read_text()
@@ -29,13 +29,14 @@ def test_a_class_of_the_current_folder(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    assert CliRunner().invoke(app, ["train", "--resume", "run"]).exit_code == 0
+    assert CliRunner().invoke(app, ["train", "--resume", "run"]).exit_code == 2  # not even its own run
+    assert CliRunner().invoke(app, ["train", "--resume", "run", "--trust-code"]).exit_code == 0
     for changes, message in [
-        (["model.name=my_net:Nett"], "has no class or function 'Nett'; it has: Net"),
+        (["model.name=my_net:Nett"], "has no torch.nn.Module class and no function 'Nett'; it has: Net"),
         (["model.name=my_net:Net", "model.depth=6"], "unexpected keyword argument 'depth'"),
         (["model.name=my_nett:Net"], "cannot import 'my_nett'"),
     ]:
-        wrong = CliRunner().invoke(app, [*WORDS, "--overwrite", *changes])
+        wrong = CliRunner().invoke(app, [*WORDS, "--overwrite", "--trust-code", *changes])
         assert wrong.exit_code == 2
         assert message in wrong.stderr
     assert (tmp_path / "run" / "recipe.toml").read_text() == recipe

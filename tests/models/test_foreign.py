@@ -1,4 +1,5 @@
 import sys
+from functools import partial
 from textwrap import dedent
 
 import pytest
@@ -6,7 +7,9 @@ import torch
 from torch import nn
 
 from reweigh.errors import ModelError
-from reweigh.models import build
+from reweigh.models import build as build_model
+
+build = partial(build_model, trust_code=True)
 
 
 @pytest.fixture
@@ -94,8 +97,8 @@ def test_building_draws_as_the_class_itself(module):
 @pytest.mark.parametrize(
     ("member", "options", "message"),
     [
-        ("Nett", {}, r"module 'mine4' has no class or function 'Nett'; it has: Net, fixed, no_module, of_anything"),
-        ("number", {}, "has no class or function 'number'"),
+        ("Nett", {}, r"module 'mine4' has no torch.nn.Module class and no function 'Nett'; it has: Net, fixed, no_module, of_anything"),
+        ("number", {}, "has no torch.nn.Module class and no function 'number'"),
         ("Net", {"widht": 3}, "'mine4:Net' cannot be built for .*TypeError.*widht"),
         ("no_module", {}, "gives a function; a torch.nn.Module is needed"),
         ("fixed", {}, r"gives \(2, 1000\) for two samples; logits of shape \(2, 3\) are needed"),
@@ -169,3 +172,23 @@ def test_a_broken_torchvision(module):
     module("torchvision.__init__", "raise RuntimeError('operator torchvision::nms does not exist')")
     with pytest.raises(ModelError, match=r"nms does not exist.*the torchvision that belongs to your torch"):
         build("torchvision:resnet18", (3, 32, 32), 3)
+
+
+@pytest.mark.parametrize("name", ["mine6:Net", "timm:resnet18", "torchvision:resnet18", "os:system"])
+def test_code_outside_the_package_is_not_run_unless_trusted(module, tmp_path, name):
+    module("mine6", f"open({str(tmp_path / 'ran')!r}, 'w').close()")
+    with pytest.raises(ModelError, match=f"model '{name}' is code outside reweigh.*--trust-code.*trust_code=True"):
+        build_model(name, (6,), 3)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_standard_library_is_refused(tmp_path):
+    with pytest.raises(ModelError, match="'os' belongs to Python's standard library"):
+        build("os:system", (6,), 3, command=f"touch {tmp_path / 'ran'}")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_only_modules_and_functions_are_called(module, tmp_path):
+    module("mine7", "from pathlib import Path\nclass Other:\n    def __init__(self, **options): Path('ran').touch()")
+    with pytest.raises(ModelError, match="no torch.nn.Module class and no function 'Other'"):
+        build("mine7:Other", (6,), 3)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from reweigh.cli.complete import recipe_names
+from reweigh.cli.train import TrustCode
 from reweigh.errors import RecipeError, ReweighError
 
 
@@ -33,6 +34,7 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="Folder of the runs; runs/RECIPE if not given.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Make only what an earlier call left to do.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the runs that are there.")] = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Train several methods under several biases and set them side by side.
 
@@ -61,12 +63,13 @@ def compare(
 
     options = {"methods": methods, "biases": biases, "seeds": seeds, "json": json, "out": out}
     options |= {"workers": workers} if workers > 1 else {}
+    flags = ["--trust-code"] if trust_code else []
     given = [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
-    command = shlex.join(["reweigh", "compare", recipe, *(overrides or []), *given])
+    command = shlex.join(["reweigh", "compare", recipe, *(overrides or []), *given, *flags])
     planned = plan(recipe, overrides or [], names(methods), names(biases), seeds)
     folder = out or Path("runs", title(recipe))
     try:
-        rows = carry_out(planned, folder, workers, resume, overwrite, series())
+        rows = carry_out(planned, folder, workers, resume, overwrite, series(), trust_code)
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(f"{stop}; continue with:\n{command} --resume") from stop
     show_comparison(rows, folder)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from reweigh.cli.target import check_ending, check_target
+from reweigh.cli.train import TrustCode
 
 
 class Format(StrEnum):
@@ -21,6 +22,7 @@ def export(
     to: Annotated[Format, typer.Option(help="The form of the file.")],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="RUN's name with the ending, if not given.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Write the trained model for other programs.
 
@@ -35,7 +37,7 @@ def export(
     from reweigh.recipes.exported import about, to_onnx, to_safetensors
     from reweigh.recipes.reload import reload
 
-    trained = reload(run)
+    trained = reload(run, trust_code)
     write_whole(file, to_onnx(trained) if to is Format.onnx else to_safetensors(trained))
     shape = ", ".join(map(str, trained.form.shape))
     typer.echo(f"Model: {file} ({file.stat().st_size / 1e6:.1f} MB), {len(trained.class_names)} classes")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reweigh.cli.target import check_ending, check_target
+from reweigh.cli.train import TrustCode
 
 if TYPE_CHECKING:
     from reweigh.recipes.reload import Trained
@@ -29,6 +30,7 @@ def predict(
         typer.Option(metavar="SHARE", help="Predict about this share, the surest ones, and abstain from the others."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Predict the classes of further data.
 
@@ -45,7 +47,7 @@ def predict(
     from reweigh.files import write_whole
     from reweigh.recipes.reload import reload
 
-    trained = reload(run)
+    trained = reload(run, trust_code)
     least = None if coverage is None else calibrated_threshold(trained.run, coverage)
     names, predicted, probability, scores = predictions(trained, data)
     if least is not None:

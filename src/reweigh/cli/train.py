@@ -19,6 +19,9 @@ Labels = Annotated[Path | None, typer.Option(metavar="FILE", help="A label file 
 Candidates = Annotated[
     bool, typer.Option("--candidates", help="A label may name several, one of them right, as cat|dog.")
 ]
+TrustCode = Annotated[
+    bool, typer.Option("--trust-code", help="Allow a model that the recipe names outside reweigh: this runs its code.")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run that is in the folder.")]
 
 
@@ -39,6 +42,7 @@ def train(
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/NAME-METHOD-seedSEED if not given.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Continue the run in this folder.")] = None,
     overwrite: Overwrite = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Train by a recipe, or on data of your own.
 
@@ -53,13 +57,13 @@ def train(
         from reweigh.recipes.perform import resume as continue_run
         from reweigh.training import progress
 
-        show_outcome(continue_run(resume, progress()))
+        show_outcome(continue_run(resume, progress(), trust_code=trust_code))
         return
     recipe, changes = separated(recipe, overrides or [])
     if recipe is None and data is None:
         recipe = "demo"
     name, contents = contents_of(recipe, changes, data, label, labels, candidates)
-    carry_out(contents, name, out, overwrite)
+    carry_out(contents, name, out, overwrite, trust_code)
 
 
 def separated(recipe: str | None, changes: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -97,7 +101,7 @@ def contents_of(
     return title(recipe), read(recipe, changes)
 
 
-def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool) -> None:
+def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool, trust_code: bool = False) -> None:
     """Check the recipe, train in a new run folder, and show what came of it."""
     from reweigh.cli.issues import originals_of
     from reweigh.cli.outcome import show_outcome
@@ -109,4 +113,4 @@ def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool
     checked = check(contents)
     folder = out or Path("runs", f"{name}-{checked.method.name}-seed{checked.train['seed']}")
     check_outside("--out", folder, originals_of(checked.data.options, checked.data.added["root"]))
-    show_outcome(begin(checked, folder, progress(), overwrite))
+    show_outcome(begin(checked, folder, progress(), overwrite, trust_code))

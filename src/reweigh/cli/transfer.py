@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from reweigh.cli.train import Changes, Data, Label, Labels, Overwrite, carry_out, contents_of, separated
+from reweigh.cli.train import Changes, Data, Label, Labels, Overwrite, TrustCode, carry_out, contents_of, separated
 from reweigh.errors import DataError, RecipeError
 
 
@@ -22,6 +22,7 @@ def transfer(
         Path | None, typer.Option(help="The run folder; runs/NAME-from-RUN-METHOD-seedSEED if not given.")
     ] = None,
     overwrite: Overwrite = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Train with the weighting function of another run.
 
@@ -49,4 +50,4 @@ def transfer(
     mistakes = put(values, ["method", "weighting"], str(there.weighting.resolve()))
     typer.echo(f"Weighting function: learned on {origin.learned_on or 'unknown data'}, in {run}; it stays as it is.\n")
     contents = contents._replace(values=values, mistakes=[*contents.mistakes, *mistakes])
-    carry_out(contents, f"{name}-from-{run.resolve().name}", out, overwrite)
+    carry_out(contents, f"{name}-from-{run.resolve().name}", out, overwrite, trust_code)

@@ -136,7 +136,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         batch_size = self.batch_size or default_batch_size(samples)
         known = architecture(self.module, train_set.shape, samples)
         trainer = Trainer(
-            build=builder(self.module, known),
+            build=builder(self.module, known, trust_code=True),  # named by the caller, in this call
             method=method,
             epochs=self.epochs or default_epochs(samples, batch_size),
             batch_size=batch_size,
@@ -223,17 +223,19 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         saving.save(path, self.get_params(deep=False), seen, self._known, self._fitted)
 
     @classmethod
-    def load(cls, path: str | Path, module: Any = None) -> Self:
+    def load(cls, path: str | Path, module: Any = None, trust_code: bool = False) -> Self:
         """The classifier that ``save`` wrote.
 
         Args:
             module: the network again (or what builds it) if it was the user's own.
+            trust_code: Whether a network from outside the package, which the file names, may be built: this runs its
+                code.
 
         Raises:
             DataError: there is no such file, or it holds something else.
             ModelError: the network is needed, or does not fit.
         """
-        params, seen, known, found = saving.load(path, module)
+        params, seen, known, found = saving.load(path, module, trust_code)
         classifier = cls(**params)
         for name, value in seen.items():
             if value is not None:

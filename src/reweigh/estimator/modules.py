@@ -30,19 +30,20 @@ def architecture(module: Any, shape: tuple[int, ...], samples: int) -> Architect
     return (module, {}) if isinstance(module, str) else None
 
 
-def builder(module: Any, known: Architecture | None) -> Build:
+def builder(module: Any, known: Architecture | None, trust_code: bool = False) -> Build:
     """A function of the shape of a sample and the number of classes that gives a fresh network.
 
     Args:
         module: a network, which is copied with its weights; or a class or function that is called with shape and number
             of classes.
         known: the architecture, if it has a name; ``module`` is then not looked at.
+        trust_code: Whether a name may stand for code outside the package.
 
     Raises:
         ModelError: ``module`` is something else.
     """
     if known is not None:
-        return partial(_named, *known)
+        return partial(_named, *known, trust_code)
     name = name_of(module)
     if isinstance(module, nn.Module):
         return partial(checked, name, partial(_copy, module))
@@ -59,8 +60,10 @@ def name_of(module: Any) -> str:
     return getattr(module, "__name__", type(module).__name__)
 
 
-def _named(name: str, options: dict[str, Any], input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
-    return build(name, input_shape, num_classes, **options)
+def _named(
+    name: str, options: dict[str, Any], trust_code: bool, input_shape: tuple[int, ...], num_classes: int
+) -> nn.Module:
+    return build(name, input_shape, num_classes, trust_code=trust_code, **options)
 
 
 def _copy(module: nn.Module, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:

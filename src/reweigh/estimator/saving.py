@@ -51,11 +51,14 @@ def save(
     write_whole(path, to_bytes({name: plain_tensor(tensor) for name, tensor in tensors.items()}, about))
 
 
-def load(path: str | Path, module: Any) -> tuple[dict[str, Any], dict[str, Any], Architecture | None, Fitted]:
+def load(
+    path: str | Path, module: Any, trust_code: bool = False
+) -> tuple[dict[str, Any], dict[str, Any], Architecture | None, Fitted]:
     """What ``save`` wrote; the network is where it was trained, if there is such a device here.
 
     Args:
         module: the network, or what builds it, if the file cannot tell.
+        trust_code: Whether a network from outside the package, which the file names, may be built.
 
     Raises:
         DataError: there is no such file, or it is not a classifier of a version known here.
@@ -69,7 +72,9 @@ def load(path: str | Path, module: Any) -> tuple[dict[str, Any], dict[str, Any],
     params = {**content["params"], "module": module if known is None else content["params"]["module"]}
     params["class_weight"] = _as_dict(params["class_weight"])
     classes = len(content["classes"]["values"])
-    network = as_trained(params["method"], builder(module, known)(tuple(content["features"]["shape"]), classes))
+    network = as_trained(
+        params["method"], builder(module, known, trust_code)(tuple(content["features"]["shape"]), classes)
+    )
     network = _filled(network, tensors, path).to(_device(params["device"]))
     return params, content["seen"], known, unpack(content, tensors, network)
 

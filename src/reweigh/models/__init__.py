@@ -33,30 +33,36 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
 __all__ = ["MODELS", "build", "find"]
 
 
-def find(name: str) -> Callable[..., nn.Module]:
+def find(name: str, trust_code: bool = False) -> Callable[..., nn.Module]:
     """The builder of a model: of ``MODELS``, or ``timm:NAME``, ``torchvision:NAME``, ``package.module:Class``.
+
+    Args:
+        trust_code: Whether a name with a colon, which stands for code outside the package, may be built.
 
     Raises:
         RecipeError: there is no member of that name.
         ModelError: one side of the colon is empty.
     """
-    return foreign(name) if ":" in name else lookup(MODELS, name, "model")
+    return foreign(name, trust_code) if ":" in name else lookup(MODELS, name, "model")
 
 
-def build(name: str, input_shape: tuple[int, ...], num_classes: int, **options: Any) -> nn.Module:
+def build(
+    name: str, input_shape: tuple[int, ...], num_classes: int, *, trust_code: bool = False, **options: Any
+) -> nn.Module:
     """A fresh model, initialized from torch's global generator.
 
     Args:
         name: as for ``find``.
         input_shape: shape of one sample, without the batch dimension.
         num_classes: number of logits.
+        trust_code: as for ``find``.
         options: the model's own keyword arguments.
 
     Raises:
         RecipeError: no such model, or an option that it does not have.
         ModelError: the model cannot take such samples, or cannot be built.
     """
-    builder = find(name)
+    builder = find(name, trust_code)
     if name in MODELS:
         known = [p.name for p in inspect.signature(builder).parameters.values() if p.kind is p.KEYWORD_ONLY]
         for option in options:

@@ -1,6 +1,7 @@
-"""Models from elsewhere: timm, torchvision, or the user's own module, checked before anyone trains them."""
+"""Models from outside the package: timm, torchvision, or the user's own code, run only where the user trusts it."""
 
 import inspect
+import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -13,11 +14,15 @@ from torch import nn
 from reweigh.errors import ModelError
 
 
-def foreign(name: str) -> Callable[..., nn.Module]:
+def foreign(name: str, trust_code: bool = False) -> Callable[..., nn.Module]:
     """The builder of a model that is named with a colon: ``timm:NAME``, ``torchvision:NAME``, ``package.module:Class``.
 
     The builder takes the shape of one sample, the number of classes, and the options of the model as keywords. Nothing
     is imported before it is called.
+
+    Args:
+        trust_code: Whether the user allows code outside the package to run. A name may come from a file that somebody
+            else wrote; without this the builder refuses.
 
     Raises:
         ModelError: one side of the colon is empty.
@@ -25,11 +30,20 @@ def foreign(name: str) -> Callable[..., nn.Module]:
     source, _, member = name.partition(":")
     if not source or not member:
         raise ModelError(f"model {name!r}: write timm:NAME, torchvision:NAME or package.module:Class.")
+    if not trust_code:
+        return partial(_refuse, name)
     if source == "timm":
         return partial(checked, name, partial(_timm, member))
     if source == "torchvision":
         return partial(checked, name, partial(_torchvision, member))
     return partial(checked, name, partial(_own, source, member))
+
+
+def _refuse(name: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> nn.Module:
+    raise ModelError(
+        f"model {name!r} is code outside reweigh, and building it would run that code. If you trust it, and whoever "
+        "wrote this recipe, allow it for this call: --trust-code on the command line, trust_code=True in Python"
+    )
 
 
 def _timm(member: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> nn.Module:
@@ -44,18 +58,26 @@ def _torchvision(member: str, input_shape: tuple[int, ...], num_classes: int, /,
 
 def _own(module: str, member: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> Any:
     """Call the user's class or function; it is given ``input_shape`` and ``num_classes`` if it has such parameters."""
+    if module.split(".")[0] in sys.stdlib_module_names:
+        raise ModelError(f"module {module!r} belongs to Python's standard library, which defines no models")
     found = _imported(module, "is it spelled right, and its folder on PYTHONPATH?")
     build: Any = getattr(found, member, None)
-    if not callable(build):
-        there_are = sorted(key for key, value in vars(found).items() if callable(value) and not key.startswith("_"))
+    if not _may_build(build):
+        there_are = sorted(key for key, value in vars(found).items() if not key.startswith("_") and _may_build(value))
         raise ModelError(
-            f"module {module!r} has no class or function {member!r}; it has: {', '.join(there_are) or 'none'}."
+            f"module {module!r} has no torch.nn.Module class and no function {member!r}; it has: "
+            f"{', '.join(there_are) or 'none'}."
         )
     supplied = {"input_shape": tuple(input_shape), "num_classes": num_classes}
     parameters = inspect.signature(build).parameters.values()
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     wanted = supplied if takes_all else {key: supplied[key] for key in supplied if key in {p.name for p in parameters}}
     return build(**(wanted | options))
+
+
+def _may_build(member: Any) -> bool:
+    """Whether ``member`` is a class of modules, or a Python function, which may return one."""
+    return issubclass(member, nn.Module) if isinstance(member, type) else inspect.isfunction(member)
 
 
 def _imported(module: str, remedy: str) -> ModuleType:

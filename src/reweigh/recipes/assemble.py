@@ -12,6 +12,7 @@ from reweigh.data import Dataset, Splits, with_label
 from reweigh.errors import RecipeError
 from reweigh.losses.bound import bound
 from reweigh.methods.setup import Setup
+from reweigh.models import build
 from reweigh.recipes.biased_data import data_root, read_calibrated, read_clean
 from reweigh.recipes.recipe import Recipe
 from reweigh.recipes.scored import judged_by
@@ -37,10 +38,13 @@ class Assembly(NamedTuple):
     calibration: Dataset | None = None
 
 
-def assemble(recipe: Recipe) -> Assembly:
+def assemble(recipe: Recipe, trust_code: bool = False) -> Assembly:
     """Read the data, bias it, and build model, optimizer and method around it.
 
     Seeds the global generators, and sets torch's number of threads if the recipe does.
+
+    Args:
+        trust_code: Whether a model from outside the package may be built, which runs its code.
 
     Raises:
         DataError: the data cannot be read or used.
@@ -54,7 +58,13 @@ def assemble(recipe: Recipe) -> Assembly:
     splits, calibration = read_calibrated(recipe.data, seed)
     splits = splits._replace(train=usable(splits.train, recipe.method.name))
     seed_all(seed)
-    model = recipe.model.bind()(splits.train.shape, splits.train.num_classes).to(device)
+    model = build(
+        recipe.model.name,
+        splits.train.shape,
+        splits.train.num_classes,
+        trust_code=trust_code,
+        **recipe.model.options,
+    ).to(device)
     if recipe.model.added["start"] is not None:
         start_from(model, recipe.model.added["start"])
     optimizer = recipe.optimizer.bind()(model.parameters())

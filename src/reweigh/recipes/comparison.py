@@ -25,6 +25,7 @@ class Job(NamedTuple):
         begun: continue the run that is there.
         overwrite: replace the run that is there.
         threads: of torch, unless the recipe says how many.
+        trust_code: Whether models from outside the package may be built, which runs their code.
     """
 
     recipe: Recipe
@@ -32,6 +33,7 @@ class Job(NamedTuple):
     begun: bool
     overwrite: bool
     threads: int
+    trust_code: bool = False
 
 
 def carry_out(
@@ -41,6 +43,7 @@ def carry_out(
     resume: bool = False,
     overwrite: bool = False,
     series: Series | None = None,
+    trust_code: bool = False,
 ) -> list[Row]:
     """Make the runs, each in its own folder below ``folder``; one that fails is told in its row, the others go on.
 
@@ -50,6 +53,7 @@ def carry_out(
         resume: leave finished runs as they are without a look at the data, continue begun ones, begin the others.
         overwrite: replace the runs that are there.
         series: watches.
+        trust_code: Whether models from outside the package may be built, which runs their code.
 
     Raises:
         DataError: runs are there and may be neither continued nor replaced; none was begun.
@@ -61,7 +65,7 @@ def carry_out(
     check_folders({paths[key]: recipe for key, recipe in planned.items()}, resume, overwrite)
     threads = max(1, torch.get_num_threads() // workers)
     jobs = {
-        key: Job(recipe, paths[key], resume and Run(paths[key]).recipe.is_file(), overwrite, threads)
+        key: Job(recipe, paths[key], resume and Run(paths[key]).recipe.is_file(), overwrite, threads, trust_code)
         for key, recipe in planned.items()
         if not (resume and is_finished(Run(paths[key])))
     }
@@ -92,9 +96,9 @@ def attempt(job: Job, observer: Observer | None = None) -> str | None:
     torch.set_num_threads(job.threads)  # the recipe before may have set its own
     try:
         if job.begun:
-            continue_run(job.path, observer, expected=job.recipe)
+            continue_run(job.path, observer, job.recipe, job.trust_code)
         else:
-            begin(job.recipe, job.path, observer, job.overwrite)
+            begin(job.recipe, job.path, observer, job.overwrite, job.trust_code)
     except (ReweighError, OSError) as error:
         return f"{type(error).__name__}: {error}"
     except Exception:

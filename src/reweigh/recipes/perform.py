@@ -36,25 +36,37 @@ class Outcome(NamedTuple):
         return f"<p>{escape(self.recipe.method.name)} on {escape(describe(self.recipe))}</p>{self.run._repr_html_()}"
 
 
-def begin(recipe: Recipe, path: Path, observer: Observer | None = None, overwrite: bool = False) -> Outcome:
+def begin(
+    recipe: Recipe,
+    path: Path,
+    observer: Observer | None = None,
+    overwrite: bool = False,
+    trust_code: bool = False,
+) -> Outcome:
     """Train in a new run folder.
 
     Args:
         overwrite: replace the run that is there.
+        trust_code: Whether a model from outside the package may be built, which runs its code.
 
     Raises:
         DataError: there is a run at ``path`` already.
     """
-    assembly = assemble(recipe)  # before the folder: a recipe that cannot be built leaves an older run alone
+    assembly = assemble(
+        recipe, trust_code
+    )  # before the folder: a recipe that cannot be built leaves an older run alone
     run = Run.create(path, to_toml(recipe), overwrite)
     return _train(recipe, run, assembly, observer)
 
 
-def resume(path: Path, observer: Observer | None = None, expected: Recipe | None = None) -> Outcome:
+def resume(
+    path: Path, observer: Observer | None = None, expected: Recipe | None = None, trust_code: bool = False
+) -> Outcome:
     """Continue the run in a folder to its end; one that has ended stays as it is.
 
     Args:
         expected: refuse to continue a run of another recipe.
+        trust_code: Whether a model from outside the package may be built, which runs its code.
 
     Raises:
         DataError: there is no run, or one of another recipe.
@@ -63,7 +75,7 @@ def resume(path: Path, observer: Observer | None = None, expected: Recipe | None
     recipe = check(read(run.path))
     if expected is not None and recipe != expected:
         raise DataError(f"{path}: the run there has another recipe; choose another folder, or replace it (--overwrite)")
-    return _train(recipe, run, assemble(recipe), observer)
+    return _train(recipe, run, assemble(recipe, trust_code), observer)
 
 
 def _train(recipe: Recipe, run: Run, assembly: Assembly, observer: Observer | None) -> Outcome:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from torch import nn
 
 from reweigh.errors import DataError, ModelError, RecipeError
+from reweigh.models import build
 from reweigh.recipes.biased_data import read_data
 from reweigh.recipes.check import check
 from reweigh.recipes.input_form import InputForm
@@ -55,10 +56,13 @@ def not_ended(run: Run, lacking: Path) -> DataError:
     )
 
 
-def reload(path: Path) -> Trained:
+def reload(path: Path, trust_code: bool = False) -> Trained:
     """The trained model of a run.
 
     A run of an early version does not tell the form of its inputs; then its data are read again.
+
+    Args:
+        trust_code: Whether a model from outside the package may be built, which runs its code.
 
     Raises:
         DataError: there is no run, or it has not ended.
@@ -74,7 +78,8 @@ def reload(path: Path) -> Trained:
     else:
         train_set = read_data(recipe.data, recipe.train["seed"]).train
         form, class_names = InputForm.of(train_set), train_set.class_names
-    model = as_trained(recipe.method.name, recipe.model.bind()(form.shape, len(class_names)))
+    bare = build(recipe.model.name, form.shape, len(class_names), trust_code=trust_code, **recipe.model.options)
+    model = as_trained(recipe.method.name, bare)
     return Trained(run, recipe, _filled(model, run.model), class_names, form)
 
 
