@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from reweigh.data.cifar import LAYOUTS, read_cifar
+from reweigh.data.readers.cifar import LAYOUTS, read_cifar
 from reweigh.models import MODELS
 from reweigh.transforms import Compose, Flip, Normalize, PadCrop
 

@@ -20,7 +20,7 @@ def download(monkeypatch):
         (root / name / "file.gz").write_bytes(bytes(4_000_000))
         return root / name
 
-    monkeypatch.setattr("reweigh.data.download.get", get)
+    monkeypatch.setattr("reweigh.data.named.download.get", get)
     return calls
 
 

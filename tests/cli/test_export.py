@@ -9,7 +9,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 
-from reweigh.data.files import files
+from reweigh.data.named.own_files import files
 from reweigh.models import build
 
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from reweigh.data.files import files
+from reweigh.data.named.own_files import files
 
 TABLE = {"path": "table.csv", "label": "kind"}
 

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from reweigh.data.files import files
+from reweigh.data.named.own_files import files
 
 
 def rows_of(path):

@@ -38,7 +38,9 @@ def photos(folder):
 
 def test_the_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("reweigh.data.download.get", lambda name, root, **_: tmp_path)  # downloads have tests elsewhere
+    monkeypatch.setattr(
+        "reweigh.data.named.download.get", lambda name, root, **_: tmp_path
+    )  # downloads have tests elsewhere
     photos(tmp_path / "photos")
     verbs = []
     for verb, *words in commands():

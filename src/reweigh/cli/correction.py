@@ -46,7 +46,7 @@ def corrected_copy(account: "Account", out: Path) -> Corrected:
         )
     if dataset is None:
         raise DataError(f"--apply: the data cannot be copied: {account.no_data}")
-    from reweigh.data.frames import SUFFIXES
+    from reweigh.data.tables.frames import SUFFIXES
     from reweigh.recipes.biased_data import data_root
 
     path = Path(data_root(data.added["root"]), data.options["path"])
@@ -113,8 +113,8 @@ def _table(account: "Account", path: Path, out: Path) -> Corrected:
     """The table cell for cell, but for the labels that look wrong."""
     import pandas as pd
 
-    from reweigh.data.frames import read_frame, separator, told
-    from reweigh.data.table import label_column
+    from reweigh.data.readers.table import label_column
+    from reweigh.data.tables.frames import data_errors, read_frame, separator
 
     label = label_column(read_frame(path), account.recipe.data.options["label"], str(path))
     usage = shlex.join(["reweigh", "train", "--data", str(out), "--label", label, *_kind(account)])
@@ -127,7 +127,7 @@ def _table(account: "Account", path: Path, out: Path) -> Corrected:
         return Corrected(buffer.getvalue(), usage)
     between = separator(path)
     check_ending("--apply", out, (".tsv" if between == "\t" else ".csv",), "a copy of this table")
-    with told(path):
+    with data_errors(path):
         frame = pd.read_csv(path, sep=between, header=None, dtype=str, keep_default_na=False)  # the header is row 0
     _replace(account, frame, frame.iloc[0].tolist().index(label), 1)
     text = frame.to_csv(sep=between, header=False, index=False, lineterminator=_line_end(path))

@@ -30,7 +30,7 @@ def labels_to_write(out: Path, dataset: "Dataset", done: "Biased") -> bytes | st
     """
     import numpy as np
 
-    from reweigh.data.labels import encode
+    from reweigh.data.labels.class_numbers import encode
 
     if done.replaced is not None:
         raise DataError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from reweigh.data.download import Progress
+    from reweigh.data.named.download import Progress
 
 data = typer.Typer(help="Get the datasets that are known by name.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -29,7 +29,7 @@ def get(
 
     What is there already stays; what broke off is continued; what has a wrong checksum is not kept.
     """
-    from reweigh.data.download import get as download
+    from reweigh.data.named.download import get as download
     from reweigh.recipes.biased_data import data_root
 
     place = data_root(root)
@@ -67,7 +67,7 @@ def watch() -> "Iterator[Progress]":
 
 def tell(file: str, done: int, total: int | None) -> None:
     """Write a line at each tenth of a file, and at its end."""
-    from reweigh.data.download import CHUNK
+    from reweigh.data.named.download import CHUNK
 
     if total is None:
         return

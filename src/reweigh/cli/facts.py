@@ -59,7 +59,7 @@ def look(section: Mapping[str, Any]) -> Facts | None:
         return facts
     import torch
 
-    from reweigh.data.candidates import several_in_one
+    from reweigh.data.labels.candidates import several_in_one
 
     train, test = parts[0].bind()(data_root(parts[0].added["root"]))
     raw = train.inputs[torch.empty(0, dtype=torch.int64)].dtype
@@ -73,11 +73,11 @@ def look(section: Mapping[str, Any]) -> Facts | None:
 
 def look_at_images(part: "Part", root: Path) -> Facts | None:
     """The facts of a folder of images by the headers of the files; None if the data are something else."""
-    from reweigh.data.cifar import find_layout
-    from reweigh.data.idx import find_idx_pair
-    from reweigh.data.image_folder import check_pillow, find_images
-    from reweigh.data.image_paths import class_folders
-    from reweigh.data.read import has_test_part, split_folder
+    from reweigh.data.readers import has_test_part, split_folder
+    from reweigh.data.readers.cifar import find_layout
+    from reweigh.data.readers.idx import find_idx_pair
+    from reweigh.data.readers.image_folder import check_pillow, find_images
+    from reweigh.data.readers.image_paths import class_folders
 
     path = Path(root, part.options.get("path") or "")
     if part.name != "files" or not path.is_dir() or find_layout(path) or find_idx_pair(path, "train"):

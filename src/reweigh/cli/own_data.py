@@ -99,7 +99,7 @@ def data_section(own: OwnData, before: Any) -> dict[str, Any]:
     if own.candidates:
         if source.part is not None:
             raise RecipeError(f"--candidates: {own.data} has one label a sample; for some, use data.candidates")
-        from reweigh.data.candidates import SEPARATOR
+        from reweigh.data.labels.candidates import SEPARATOR
 
         section["separator"] = SEPARATOR
     before = before if isinstance(before, Mapping) else {}

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reweigh.data.candidates import several_in_one
 from reweigh.data.checks import listed
+from reweigh.data.labels.candidates import several_in_one
 
 FEW = 10  # samples of a class; a meta set takes about so many of each
 LONG_TAIL = 5.0  # imbalance factor from which one speaks of a tail

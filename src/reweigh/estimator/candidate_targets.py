@@ -8,7 +8,7 @@ import torch
 
 from reweigh.data import one_of_each
 from reweigh.data.checks import candidate_mistakes, listed, raise_all
-from reweigh.data.labels import as_array
+from reweigh.data.labels.class_numbers import as_array
 from reweigh.errors import DataError
 from reweigh.estimator.targets import Targets, check_length
 

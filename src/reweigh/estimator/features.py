@@ -12,9 +12,9 @@ from torch import Tensor
 from reweigh.data import Inputs
 from reweigh.data.arrays import as_tensor, channels_first
 from reweigh.data.checks import listed
-from reweigh.data.encoding import Encoding, fit_encoding
 from reweigh.data.normalize import Standardize, standardize_like, unchanged
 from reweigh.data.sparse import SparseRows, scale_like
+from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.errors import DataError
 
 

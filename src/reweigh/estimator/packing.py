@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from reweigh.data.encoding import Encoding
 from reweigh.data.normalize import Standardize
+from reweigh.data.tables.encoding import Encoding
 from reweigh.estimator.features import Features
 from reweigh.estimator.fitted import Fitted
 from reweigh.estimator.weighting import Weighting

@@ -9,8 +9,7 @@ from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
 from reweigh.data.checks import listed
-from reweigh.data.gaps import known
-from reweigh.data.labels import as_array
+from reweigh.data.labels.class_numbers import as_array, known
 from reweigh.errors import DataError
 
 SLACK = 1e-3  # by which the sum of a soft label may miss one

@@ -7,8 +7,8 @@ from typing import Literal
 import torch
 
 from reweigh.data import Dataset, Inputs
-from reweigh.data.encoding import Encoding
 from reweigh.data.normalize import Standardize, unchanged
+from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from reweigh.data import Dataset
-from reweigh.data.frames import SUFFIXES, read_frame
+from reweigh.data.tables.frames import SUFFIXES, read_frame
 from reweigh.errors import DataError
 from reweigh.recipes.biased_data import data_root
 from reweigh.recipes.recipe import Part

@@ -1,0 +1,1 @@
+"""Labels as users have them: names, numbers, files, candidates, gaps."""

@@ -1,0 +1,129 @@
+"""The user's own data as a dataset that a recipe can name, split into a training and a test part."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import torch
+from annotated_types import Gt, Lt
+from torch import Tensor
+
+from reweigh.data.dataset import Dataset, Reading, Splits
+from reweigh.data.labels.candidates import split_names
+from reweigh.data.normalize import Standardize, standardize_like
+from reweigh.data.readers import has_test_part, read
+from reweigh.data.subsets import stratified
+from reweigh.data.tables.encoding import fit_encoding
+from reweigh.data.tables.frames import SUFFIXES, read_frame
+from reweigh.errors import DataError
+
+
+def files(
+    root: Path,
+    *,
+    path: str,
+    test: str | None = None,
+    test_fraction: Annotated[float, Gt(0), Lt(1)] = 0.2,
+    split_seed: int = 0,
+    label: str | None = None,
+    labels: str | None = None,
+    true_label: str | None = None,
+    size: int | None = None,
+    unlabeled: bool = False,
+    separator: str | None = None,
+) -> Splits:
+    """Your own data: a folder of images, a table, arrays, IDX or CIFAR files.
+
+    Whatever is fitted (mean and deviation, the encoding of a table) is fitted to the training part alone.
+
+    Args:
+        root: what the paths are relative to.
+        path: the data, in any form that ``read`` knows.
+        test: the data to judge on, in the same form; otherwise the test part of ``path`` if there is one, or a share.
+        test_fraction: that share, the same of each class.
+        split_seed: which samples these are.
+        label: the column of a table, or the array of a ``.npz``, that holds the labels.
+        labels: a label file for the samples of ``path``.
+        true_label: the column of a table that holds true labels.
+        size: height and width to resize images to.
+        unlabeled: a label in a table, an array or a label file may be empty, or -1: the sample has none. For methods
+            that learn from these too; only labeled samples are held out.
+        separator: what stands between labels where several are candidates for one sample, such as ``|``.
+
+    Raises:
+        DataError: the data cannot be read.
+    """
+    source = Path(root, path)
+    label_file = None if labels is None else Path(root, labels)
+    several = separator is not None
+    if several and true_label is not None:
+        raise DataError("true_label and separator: true labels of sets are not read; drop the column from the table")
+    train = read(
+        source,
+        label=label,
+        labels=label_file,
+        true_label=true_label,
+        size=size,
+        unlabeled=unlabeled,
+        new_classes=several,
+    )
+    if several:
+        train = split_names(train, separator)
+    if test is None and not has_test_part(source):
+        if source.name.endswith(SUFFIXES):
+            return split_table(train, source, test_fraction, split_seed)
+        return split(train, test_fraction, split_seed)
+    judged = read(
+        source if test is None else Path(root, test),
+        split="train" if test is not None else "test",
+        class_names=None if several else train.class_names,
+        encoding=train.reading.encoding,
+        label=label,
+        true_label=true_label,
+        size=(train.shape[1], train.shape[2]) if len(train.shape) == 3 else None,
+    )
+    check_alike(train, judged)
+    if several:
+        judged = split_names(judged, separator, train.class_names)
+    return Splits(train, replace(judged, normalize=train.normalize))
+
+
+def check_alike(train: Dataset, test: Dataset) -> None:
+    """Raise a DataError unless the test samples are of the kind of the training samples."""
+    kinds = []
+    for part in (train, test):
+        raw = part.inputs[torch.empty(0, dtype=torch.int64)].dtype
+        kinds.append(f"{'bytes' if raw == torch.uint8 else 'floats'} of shape {part.shape}")
+    if kinds[0] != kinds[1]:
+        raise DataError(f"test: samples are {kinds[1]}, but the training samples are {kinds[0]}; store them alike")
+
+
+def split(dataset: Dataset, test_fraction: float, seed: int) -> Splits:
+    """A training and a test part with the same share of each class, normalized by the training part."""
+    kept, held_out = rows(dataset.labels, test_fraction, seed)
+    train, test = dataset.subset(kept), dataset.subset(held_out)
+    if isinstance(dataset.normalize, Standardize) and isinstance(train.inputs, Tensor):
+        normalize = standardize_like(train.inputs)
+        return Splits(replace(train, normalize=normalize), replace(test, normalize=normalize))
+    return Splits(train, test)
+
+
+def split_table(whole: Dataset, path: Path, test_fraction: float, seed: int) -> Splits:
+    """Likewise of a table, encoded by the training part."""
+    frame = read_frame(path)[[column.name for column in whole.reading.encoding.columns]]
+    parts, encoding = [], None
+    for places in rows(whole.labels, test_fraction, seed):
+        features = frame.iloc[places.tolist()]
+        encoding = encoding or fit_encoding(features, what=str(path))
+        reading = Reading(missing=encoding.missing(features), encoding=encoding)
+        parts.append(replace(whole.subset(places), inputs=encoding.apply(features), reading=reading))
+    return Splits(*parts)
+
+
+def rows(labels: Tensor, test_fraction: float, seed: int) -> tuple[Tensor, Tensor]:
+    """Places of the training and of the test samples, each in order."""
+    labeled = (labels >= 0).nonzero().squeeze(1)
+    held_out = labeled[stratified(labels[labeled], max(1, round(test_fraction * len(labeled))), seed)]
+    kept = torch.ones(len(labels), dtype=torch.bool)
+    kept[held_out] = False
+    return kept.nonzero().squeeze(1), held_out

@@ -1,0 +1,105 @@
+"""One image file to one tensor of bytes, with Pillow."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+
+from reweigh.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+GRAY = ("1", "L", "LA", "I", "I;16", "I;16B", "I;16L", "F")  # Pillow's names for images without color
+ORIENTATION = 0x0112  # the EXIF tag
+
+
+class Header(NamedTuple):
+    """What an image file says of itself before its pixels are decoded."""
+
+    height: int
+    width: int
+    gray: bool
+
+
+def header(path: Path) -> Header:
+    """Size and kind of an image.
+
+    Raises:
+        DataError: the file is not an image.
+    """
+    from PIL import Image
+
+    with image_errors(path):
+        if path.suffix.lower() not in suffixes():
+            raise ValueError("not an image by its ending")
+        with Image.open(path) as image:
+            turned = image.getexif().get(ORIENTATION, 1) >= 5  # lies on its side
+            size = (image.width, image.height) if turned else (image.height, image.width)
+            return Header(*size, image.mode in GRAY)
+
+
+def decode(path: Path, size: tuple[int, int], channels: int) -> Tensor:
+    """The pixels, shape (channels, height, width), resized (bilinear, without keeping the proportions) if they differ.
+
+    Args:
+        size: height and width.
+        channels: 1 for gray, 3 for color.
+
+    Raises:
+        DataError: the file cannot be decoded.
+    """
+    import numpy as np
+    from PIL import Image, ImageOps
+
+    with image_errors(path), Image.open(path) as image:
+        image.draft(None, (4 * max(size), 4 * max(size)))  # a JPEG that is much larger is not decoded in full
+        image.load()
+        image = ImageOps.exif_transpose(image)
+        if image.mode.startswith("I") or image.mode == "F":  # more than 8 bits a pixel: Pillow would clip at 255
+            image = Image.fromarray(as_bytes(np.asarray(image, dtype=np.float64)))
+        if image.has_transparency_data:  # what is hidden should not show
+            white = Image.new("RGBA", image.size, "white")
+            image = Image.alpha_composite(white, image.convert("RGBA"))
+        mode = "L" if channels == 1 else "RGB"
+        image = image if image.mode == mode else image.convert(mode)
+        if (image.height, image.width) != size:
+            image = image.resize((size[1], size[0]), Image.Resampling.BILINEAR)
+        return torch.from_numpy(np.array(image)).reshape(*size, channels).permute(2, 0, 1)
+
+
+def as_bytes(values: "np.ndarray") -> "np.ndarray":
+    """Gray values of any range, by what their largest says of it: up to 1, up to 255, or 16 bits."""
+    import numpy as np
+
+    top = values.max(initial=0)
+    scale = 255.0 if 0 < top <= 1 else 1.0 if top <= 255 else 1 / 256
+    return (values * scale).clip(0, 255).astype(np.uint8)
+
+
+@contextmanager
+def image_errors(path: Path) -> Iterator[None]:
+    """Turn what Pillow raises for a broken file into a DataError; its plugins raise nearly anything."""
+    try:
+        yield
+    except Exception as error:
+        raise DataError(f"{path}: not a readable image ({reason(error)}); mend it or move it away") from error
+
+
+def reason(error: BaseException | None) -> str:
+    """The first line of what Pillow said, without the path, which the message has already."""
+    text = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return text.split(" '")[0].split(": <")[0]
+
+
+@cache
+def suffixes() -> set[str]:
+    """Endings of the files that Pillow can read."""
+    from PIL import Image
+
+    Image.init()
+    return {ending for ending, kind in Image.registered_extensions().items() if kind in Image.OPEN}

@@ -1,0 +1,132 @@
+"""Tables with a label column, from CSV or Parquet files or a pandas DataFrame."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from reweigh.data.checks import check, check_samples, listed
+from reweigh.data.dataset import Dataset, Reading
+from reweigh.data.labels.class_numbers import encode, encode_known
+from reweigh.data.tables.encoding import Encoding, Kind, fit_encoding
+from reweigh.data.tables.frames import read_frame, read_texts
+from reweigh.errors import DataError
+from reweigh.names import suggestion
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+log = logging.getLogger(__name__)
+USUAL_LABELS = ("label", "labels", "target", "class", "y")
+
+
+def read_table(
+    path: str | Path,
+    *,
+    label: str | None = None,
+    true_label: str | None = None,
+    labels: Any = None,
+    encoding: Encoding | None = None,
+    **options: Any,
+) -> Dataset:
+    """A dataset from a CSV or Parquet file; options as for ``from_frame``."""
+    path, what = Path(path), str(path)
+    frame = read_frame(path, () if encoding is None else encoding.texts)
+    wanted = [] if labels is not None and label is None else [label_column(frame, label, what)]
+    wanted += [] if true_label is None else [label_column(frame, true_label, what)]
+    if path.suffix != ".parquet" and wanted:  # labels as the texts that they are: a class may be called NA
+        frame[wanted] = read_texts(path)[wanted]
+    return from_frame(frame, label=label, true_label=true_label, labels=labels, encoding=encoding, what=what, **options)
+
+
+def from_frame(
+    frame: "pd.DataFrame",
+    *,
+    label: str | None = None,
+    true_label: str | None = None,
+    labels: Any = None,
+    class_names: Sequence[str] | None = None,
+    encoding: Encoding | None = None,
+    kinds: Mapping[str, Kind] | None = None,
+    text: Literal["tf-idf", "hashing"] = "tf-idf",
+    text_features: int = 256,
+    max_categories: int = 50,
+    unlabeled: bool = False,
+    what: str = "table",
+) -> Dataset:
+    """Features from all columns but the label.
+
+    Missing values are filled (numbers with the mean, categories with one of their own) and never silently: a warning is
+    logged, and ``dataset.reading.missing`` counts them. ``dataset.reading.encoding`` encodes later tables alike.
+
+    Args:
+        label: the column of labels; otherwise the one called ``label``, ``target``, ``class`` or ``y``.
+        true_label: a column of true labels, for judging; never a feature.
+        labels: N labels from elsewhere, in place of a column.
+        class_names: otherwise the distinct labels.
+        encoding: as fitted to another table; otherwise one is fitted to this table, by the options that follow
+            (see ``fit_encoding``).
+        unlabeled: a label may be empty, or -1: the sample has none.
+        what: how messages call the table.
+
+    Raises:
+        DataError: no label column, labels missing, or columns that cannot be encoded.
+    """
+    if labels is None:
+        label = label_column(frame, label, what)
+        labels = frame[label]
+    numbers, names = (encode_known if unlabeled else encode)(empty_as_missing(labels), class_names, f"{what}: labels")
+    true_labels = None
+    if true_label is not None:
+        true_labels, _ = encode(
+            empty_as_missing(frame[label_column(frame, true_label, what)]), names, f"{what}: true labels"
+        )
+    features = frame.drop(columns=[name for name in (label, true_label) if name in frame.columns])
+    if encoding is None:
+        encoding = fit_encoding(
+            features, kinds=kinds, text=text, text_features=text_features, max_categories=max_categories, what=what
+        )
+    inputs = encoding.apply(features, what)
+    missing = encoding.missing(features)
+    if missing:
+        log.warning(
+            "%s: missing values filled: %s", what, listed(f"{count} in {name!r}" for name, count in missing.items())
+        )
+    dataset = Dataset(inputs, numbers, names, true_labels, reading=Reading(missing=missing, encoding=encoding))
+    return (check if class_names is None or unlabeled else check_samples)(dataset, what)
+
+
+def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
+    """The column called ``wanted``, or the one with a usual name."""
+    columns = [str(name) for name in frame.columns]
+    if wanted is None:
+        usual = [name for name in USUAL_LABELS if name in columns]
+        if not usual:
+            raise DataError(f"{what}: which column is the label? There are: {listed(columns)}. Give label=...")
+        for other in usual[1:]:
+            pairs = set(zip(frame[usual[0]].tolist(), frame[other].tolist(), strict=True))
+            if len(pairs) < len(frame) and all(len(set(side)) == len(pairs) for side in zip(*pairs, strict=True)):
+                raise DataError(
+                    f"{what}: columns {usual[0]!r} and {other!r} say the same; drop one, which a model would only copy"
+                )
+        return usual[0]
+    if wanted not in columns:
+        raise DataError(
+            f"{what}: no column {wanted!r} for the label; there are: {listed(columns)}.{suggestion(wanted, columns)}"
+        )
+    return wanted
+
+
+def has_label_column(path: str | Path) -> bool:
+    """Does the table of a file have a label column with a usual name?"""
+    return any(name in read_frame(path).columns for name in USUAL_LABELS)
+
+
+def empty_as_missing(labels: Any) -> list[Any]:
+    """The labels with None for those that are empty texts, or missing in the sense of pandas."""
+    import pandas as pd
+
+    values = pd.Series(labels).astype(object)
+    return [
+        None if gone or not str(value).strip() else value for value, gone in zip(values, values.isna(), strict=True)
+    ]

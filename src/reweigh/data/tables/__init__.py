@@ -1,0 +1,1 @@
+"""Tables of numbers, categories and words: read with pandas, encoded as features."""

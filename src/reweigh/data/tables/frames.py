@@ -1,0 +1,97 @@
+"""CSV and Parquet files into pandas tables."""
+
+import csv
+import gzip
+import logging
+import warnings
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from reweigh.data.checks import listed
+from reweigh.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+log = logging.getLogger(__name__)
+SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
+
+
+def read_frame(path: str | Path, texts: Collection[str] = ()) -> "pd.DataFrame":
+    """The table of a CSV or Parquet file, as pandas sees it.
+
+    Args:
+        texts: columns that are texts even where all values of this file look like numbers.
+
+    Raises:
+        DataError: the file is absent, empty, not a table, or needs a package that is not installed.
+    """
+    import pandas as pd
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    path = Path(path)
+    with data_errors(path):
+        if path.suffix == ".parquet":
+            frame = pd.read_parquet(path)
+        else:
+            frame = pd.read_csv(path, sep=separator(path), index_col=_row_names(path), low_memory=False)
+            frame = frame.reset_index(drop=True)
+            numbers = [n for n in texts if n in frame and is_numeric_dtype(frame[n]) and not is_bool_dtype(frame[n])]
+            if numbers:
+                frame[numbers] = read_texts(path)[numbers].where(frame[numbers].notna())
+    frame.columns = [str(name) for name in frame.columns]
+    if len(frame.columns) == 1 and ";" in frame.columns[0]:
+        raise DataError(f"{path}: one column, {frame.columns[0]!r}; save the table with commas instead of semicolons")
+    stray = [name for name in frame.columns if name.startswith("Unnamed:")]
+    if stray:  # the row numbers that pandas and R write without a name
+        log.info("%s: columns without a name are left out: %s", path, listed(stray))
+    return frame.drop(columns=stray)
+
+
+def read_texts(path: Path) -> "pd.DataFrame":
+    """The columns of a CSV file as the texts that they are: NA and None are names like any other."""
+    import pandas as pd
+
+    with data_errors(path), warnings.catch_warnings():
+        warnings.simplefilter("ignore", pd.errors.ParserWarning)  # of an empty value behind the last separator
+        names = _row_names(path)
+        frame = pd.read_csv(path, sep=separator(path), index_col=names, dtype=str, keep_default_na=False)
+    return frame.reset_index(drop=True)
+
+
+def _row_names(path: Path) -> Literal[0, False]:
+    """Whether rows begin with a name that the header does not count, as R writes them: 0, the column of the names.
+
+    A row that is longer because it ends in a separator has none.
+    """
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="", encoding="utf-8-sig") as file:
+        rows = csv.reader(file, delimiter=separator(path))
+        header, first = next(rows, []), next(rows, [])
+    return 0 if len(first) == len(header) + 1 and first[-1] != "" else False
+
+
+def separator(path: Path) -> str:
+    """What stands between two values."""
+    return "\t" if ".tsv" in path.suffixes else ","
+
+
+@contextmanager
+def data_errors(path: Path) -> Iterator[None]:
+    """Turn what pandas raises for a file into a DataError."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file") from None
+    except ImportError:
+        raise DataError(f"{path}: reading Parquet needs pyarrow; install it: pip install 'reweigh[parquet]'") from None
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        likely = "UTF-16" if error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "Latin-1 or Windows-1252"
+        raise DataError(
+            f"{path}: cannot be read as a table, not in UTF-8 (it has the byte {byte:#04x}); "
+            f"perhaps it is in {likely}, save it as UTF-8"
+        ) from error
+    except (ValueError, OSError) as error:  # the parsers' own errors are ValueErrors, pyarrow's too
+        raise DataError(f"{path}: cannot be read as a table ({str(error).splitlines()[0]})") from error

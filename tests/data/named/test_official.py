@@ -1,0 +1,67 @@
+import inspect as signatures
+
+import numpy as np
+import pytest
+import torch
+
+from reweigh.data import DATASETS
+from reweigh.data.named.sources import SOURCES, missing
+from reweigh.errors import DataError
+
+
+def test_mnist_zipped_and_plain(mnist_root):
+    train, test = DATASETS["mnist"](mnist_root)
+    assert (len(train), len(test), train.shape, train.class_names[3]) == (40, 20, (1, 28, 28), "3")
+    assert float(train.normalize.mean) == pytest.approx(0.1307)
+
+
+def test_cifar(cifar_root):
+    for name, size, classes in (("cifar10", 1000, 10), ("cifar100", 200, 100)):
+        train, test = DATASETS[name](cifar_root)
+        assert (len(train), len(test), train.num_classes) == (size, 200, classes)
+
+
+def test_a_fixed_part_of_both_splits(cifar_root):
+    first, again, other = (
+        DATASETS["cifar10"](cifar_root, train_size=100, test_size=50, subset_seed=seed) for seed in (0, 0, 1)
+    )
+    assert first.train.class_sizes.tolist() == [10] * 10
+    assert first.test.class_sizes.tolist() == [5] * 10
+    assert torch.equal(first.train.origin, again.train.origin)
+    assert not torch.equal(first.train.origin, other.train.origin)
+
+
+def test_human_labels_keep_the_official_ones_as_true(cifar_root, tmp_path):
+    human = (np.arange(1000) + 1) % 10
+    np.save(tmp_path / "human.npy", human)
+    train, _ = DATASETS["cifar10"](cifar_root, labels=str(tmp_path / "human.npy"), train_size=100)
+    assert train.labels.tolist() == human[train.origin.numpy()].tolist()
+    assert train.true_labels.tolist() == ((train.labels - 1) % 10).tolist()
+
+
+def test_missing_files_say_which_where_and_how(mnist_root):
+    (mnist_root / "mnist" / "t10k-labels-idx1-ubyte").unlink()
+    with pytest.raises(DataError) as error:
+        DATASETS["mnist"](mnist_root)
+    text = str(error.value)
+    assert text.startswith("mnist: t10k-labels-idx1-ubyte not found")
+    assert str(mnist_root / "mnist") in text
+    assert "reweigh data get mnist" in text
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_is_a_dataset_with_its_files_named(name, tmp_path):
+    assert missing(name, tmp_path) == list(SOURCES[name].files)
+    assert all(len(md5) == 32 for md5 in SOURCES[name].downloads.values())
+    with pytest.raises(DataError, match=f"reweigh data get {name}"):
+        DATASETS[name](tmp_path)
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_dataset_takes_a_root_and_documents_its_options(name):
+    parameters = signatures.signature(DATASETS[name]).parameters.values()
+    positional = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
+    assert positional == ["root"]
+    for parameter in parameters:
+        assert f"{parameter.name}: " in DATASETS[name].__doc__
+    assert "\n" not in DATASETS[name].__doc__.strip().split("\n\n")[0]
