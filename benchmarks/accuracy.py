@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from reweigh.files import write_whole
 from reweigh.memory import keep_freed_memory
-from reweigh.recipes.comparison import carry_out
-from reweigh.recipes.plan import plan
-from reweigh.recipes.rows import Row, to_json
+from reweigh.compare.carry_out import carry_out
+from reweigh.compare.grid import plan
+from reweigh.compare.rows import Row, to_json
 from reweigh.training.series import SeriesLines
 
 

@@ -29,8 +29,8 @@ from reweigh import RobustClassifier
 from reweigh.files import write_whole
 from reweigh.memory import keep_freed_memory
 from reweigh.models import MODELS
-from reweigh.recipes.biased_data import read_data
-from reweigh.recipes.plan import plan
+from reweigh.fit.source import read_data
+from reweigh.compare.grid import plan
 
 IMAGES = ["symmetric-0.2", "symmetric-0.4", "asymmetric-0.4", "feature-dependent-0.35"]
 WIDE = ["wide-symmetric-0.2", "wide-asymmetric-0.4"]

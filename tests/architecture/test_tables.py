@@ -8,11 +8,11 @@ from typer.testing import CliRunner
 
 from reweigh.cli.app import app
 from reweigh.cli.complete import table_names
-from reweigh.recipes.mistakes import check_options
-from reweigh.recipes.options import options_of
+from reweigh.plan.mistakes import check_options
+from reweigh.plan.options import options_of
 from reweigh.recipes.shipped import shipped
-from reweigh.recipes.tables import TABLES, members
-from reweigh.recipes.write import plain
+from reweigh.plan.tables import TABLES, members
+from reweigh.plan.toml import plain
 
 MEMBERS = [(table, name) for table in TABLES for name in members(table)]
 

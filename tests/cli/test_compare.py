@@ -77,7 +77,7 @@ def test_an_interrupt_says_how_to_continue(compare, monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("reweigh.recipes.comparison.begin", interrupted)
+    monkeypatch.setattr("reweigh.compare.carry_out.begin", interrupted)
     result = compare("--biases", "clean", "--seeds", 2, "--workers", 1)
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-2] == "interrupted; 0 of 2 runs are done; continue with:"

@@ -60,7 +60,7 @@ def test_onnx_runs_by_itself(own, run, tmp_path, name, data, label):
 
 
 def test_missing_packages_are_named(own, run, tmp_path, monkeypatch):
-    monkeypatch.setattr("reweigh.recipes.exported.find_spec", lambda name: None)
+    monkeypatch.setattr("reweigh.fit.export.find_spec", lambda name: None)
     result = run("export", own / "table-run", "--to", "onnx", "--out", tmp_path / "model.onnx")
     assert result.exit_code == 2
     assert "pip install 'reweigh[export]'" in result.stderr

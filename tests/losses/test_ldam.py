@@ -8,8 +8,8 @@ import torch
 
 from reweigh.losses import LOSSES
 from reweigh.methods.cmw_net import CMWNet
-from reweigh.recipes.check import check as check_recipe
-from reweigh.recipes.perform import begin
+from reweigh.plan.check import check as check_recipe
+from reweigh.fit.fit import begin
 from reweigh.recipes.read import read
 
 SIZES = [500, 40, 7, 120]

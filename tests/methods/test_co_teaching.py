@@ -9,7 +9,7 @@ from torch import nn
 
 from reweigh.errors import RecipeError
 from reweigh.methods.co_teaching import CoTeaching
-from reweigh.recipes.check import check
+from reweigh.plan.check import check
 from reweigh.recipes.read import Contents
 
 

@@ -14,7 +14,7 @@ from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS
 from reweigh.methods.forward import Forward, estimate
 from reweigh.methods.setup import Setup
-from reweigh.recipes.check import check
+from reweigh.plan.check import check
 from reweigh.recipes.read import Contents
 
 NOISE = ((0.7, 0.3, 0.0), (0.1, 0.8, 0.1), (0.0, 0.4, 0.6))

@@ -10,8 +10,8 @@ from reweigh.errors import DataError, RecipeError
 from reweigh.losses import LOSSES
 from reweigh.methods import METHODS
 from reweigh.methods.cmw_net import CMWNet
-from reweigh.recipes.check import check
-from reweigh.recipes.perform import begin
+from reweigh.plan.check import check
+from reweigh.fit.fit import begin
 from reweigh.recipes.read import Contents
 from reweigh.weighting import load_weighting
 

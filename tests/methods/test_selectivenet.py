@@ -16,7 +16,7 @@ from reweigh.methods import METHODS
 from reweigh.methods.selectivenet import SelectiveNet, SelectiveRisk, with_heads
 from reweigh.methods.setup import Setup
 from reweigh.models.selective import Heads, Ranked, SelectiveModel
-from reweigh.recipes.check import examine
+from reweigh.plan.check import examine
 from reweigh.selective import threshold
 from reweigh.training import SCHEDULES, predict
 

@@ -3,7 +3,7 @@
 import pytest
 
 from reweigh.recipes.overrides import apply, parse, slot_at
-from reweigh.recipes.schema import SECTIONS
+from reweigh.plan.schema import SECTIONS
 
 
 @pytest.mark.parametrize(

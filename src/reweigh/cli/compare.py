@@ -55,10 +55,10 @@ def compare(
 
     from reweigh.cli.comparison import failures, show_comparison
     from reweigh.files import write_whole
-    from reweigh.recipes.comparison import carry_out
-    from reweigh.recipes.plan import plan
+    from reweigh.compare.carry_out import carry_out
+    from reweigh.compare.grid import plan
     from reweigh.recipes.read import title
-    from reweigh.recipes.rows import to_json
+    from reweigh.compare.rows import to_json
     from reweigh.training.series import series
 
     options = {"methods": methods, "biases": biases, "seeds": seeds, "json": json, "out": out}

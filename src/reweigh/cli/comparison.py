@@ -10,7 +10,7 @@ from reweigh.cli.outcome import learned_curves, plain
 from reweigh.cli.printing import console, show_table
 
 if TYPE_CHECKING:
-    from reweigh.recipes.rows import Row
+    from reweigh.compare.rows import Row
 
 MOST_BIASES_DRAWN = 2  # more curves than that, and the tables are out of sight
 BASELINE = "erm"

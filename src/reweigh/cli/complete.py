@@ -1,6 +1,6 @@
 """Names for shell completion; nothing heavy is imported."""
 
-from reweigh.recipes.tables import TABLES
+from reweigh.plan.tables import TABLES
 
 
 def recipe_names(incomplete: str) -> list[str]:

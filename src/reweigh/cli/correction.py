@@ -36,7 +36,7 @@ def corrected_copy(account: "Account", out: Path) -> Corrected:
     Raises:
         DataError: the labels are not those of a file, or the file is gone or another.
     """
-    data, dataset = account.recipe.data, account.dataset
+    data, dataset = account.recipe.source, account.dataset
     if data.name != "files":
         raise DataError(f"--apply: {data.name} is a dataset known by name, not a file of yours; use --out")
     if data.parts["bias"] or data.parts["candidates"] or data.added["labeled"] is not None:
@@ -47,7 +47,7 @@ def corrected_copy(account: "Account", out: Path) -> Corrected:
     if dataset is None:
         raise DataError(f"--apply: the data cannot be copied: {account.no_data}")
     from reweigh.data.tables.frames import SUFFIXES
-    from reweigh.recipes.biased_data import data_root
+    from reweigh.fit.source import data_root
 
     path = Path(data_root(data.added["root"]), data.options["path"])
     if path.name.endswith(SUFFIXES) and data.options["labels"] is None:
@@ -60,7 +60,7 @@ def corrected_copy(account: "Account", out: Path) -> Corrected:
 
 def _kind(account: "Account") -> list[str]:
     """What a command must say of the labels, if they are no plain ones."""
-    options = account.recipe.data.options
+    options = account.recipe.source.options
     several = ["--candidates"] if options["separator"] else []
     return [*several, *(["data.unlabeled=true"] if options["unlabeled"] else [])]
 
@@ -74,20 +74,18 @@ def changes(account: "Account") -> "tuple[Tensor, Tensor]":
     assert samples.issue is not None
     assert samples.suggested is not None
     assert dataset is not None
-    index = torch.from_numpy(samples.index[samples.issue])
-    places = index if dataset.origin is None else dataset.origin[index]
-    return places, torch.from_numpy(samples.suggested[samples.issue])
+    return torch.from_numpy(samples.row[samples.issue]), torch.from_numpy(samples.suggested[samples.issue])
 
 
 def _label_file(account: "Account") -> str:
     """Place, name and label of every sample of the source, the held-out ones too."""
-    from reweigh.recipes.biased_data import read_calibrated
+    from reweigh.fit.source import read_training_set
 
-    (train, test), calibration = read_calibrated(account.recipe.data, account.recipe.train["seed"])
-    between = account.recipe.data.options["separator"]
+    train, test = read_training_set(account.recipe.source, account.recipe.train["seed"])
+    between = account.recipe.source.options["separator"]
     labels = dict(enumerate(_texts(train, between))) if train.origin is None else {}
-    for part in (train, test, calibration):
-        if part is not None and part.origin is not None:  # a part of the source
+    for part in (train, test):
+        if part.origin is not None:  # a part of the source
             labels |= zip(part.origin.tolist(), _texts(part, between), strict=True)
     for place, label in zip(*(each.tolist() for each in changes(account)), strict=True):
         labels[place] = train.class_names[label]
@@ -116,7 +114,7 @@ def _table(account: "Account", path: Path, out: Path) -> Corrected:
     from reweigh.data.readers.table import label_column
     from reweigh.data.tables.frames import data_errors, read_frame, separator
 
-    label = label_column(read_frame(path), account.recipe.data.options["label"], str(path))
+    label = label_column(read_frame(path), account.recipe.source.options["label"], str(path))
     usage = shlex.join(["reweigh", "train", "--data", str(out), "--label", label, *_kind(account)])
     if path.suffix == ".parquet":
         check_ending("--apply", out, (".parquet",), "a copy of this table")

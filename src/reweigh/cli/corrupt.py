@@ -9,8 +9,8 @@ import typer
 from reweigh.cli.target import check_ending, check_target
 
 if TYPE_CHECKING:
-    from reweigh.recipes.mistakes import Mistake
-    from reweigh.recipes.recipe import Part
+    from reweigh.plan.mistakes import Mistake
+    from reweigh.plan.plan import Part
 
 
 def corrupt(
@@ -39,8 +39,8 @@ def corrupt(
     from reweigh.cli.corruption import labels_to_write, show_corruption, to_json
     from reweigh.cli.source import find
     from reweigh.files import write_whole
-    from reweigh.recipes.biased_data import draw
-    from reweigh.recipes.mistakes import raise_all
+    from reweigh.fit.source import draw
+    from reweigh.plan.mistakes import raise_all
 
     parts, wrong_biases = check_biases(bias)
     source, wrong_data = find(data, label, labels, root)
@@ -55,9 +55,9 @@ def corrupt(
 
 def check_biases(given: Sequence[str]) -> "tuple[tuple[Part, ...], list[Mistake]]":
     """The biases as a recipe would have them, and all that is wrong with them."""
-    from reweigh.recipes.check import check_slot
-    from reweigh.recipes.mistakes import Mistake, shown
-    from reweigh.recipes.schema import SECTIONS
+    from reweigh.plan.check import check_slot
+    from reweigh.plan.mistakes import Mistake, shown
+    from reweigh.plan.schema import SECTIONS
 
     tables = [as_table(text) for text in given]
     wanted = "a name and its options, 'symmetric rate=0.4', or a table, '{name=\"symmetric\", rate=0.4}'"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reweigh.bias import Biased
     from reweigh.cli.source import Source
     from reweigh.data import Dataset
-    from reweigh.recipes.recipe import Part
+    from reweigh.plan.plan import Part
 
 LIKELIEST = 3  # wrong labels that are named for a class
 
@@ -86,7 +86,7 @@ def show_corruption(
     import torch
 
     from reweigh.cli.printing import show_table
-    from reweigh.recipes.write import inline
+    from reweigh.plan.toml import inline
 
     before, left = dataset.class_sizes.tolist(), len(done.labels)
     after = torch.bincount(done.labels, minlength=dataset.num_classes).tolist()
@@ -113,7 +113,7 @@ def show_corruption(
 
 def biases(parts: "Sequence[Part]") -> list[dict[str, Any]]:
     """The biases as a recipe would write them."""
-    from reweigh.recipes.write import plain
+    from reweigh.plan.toml import plain
 
     return [{"name": part.name, **plain({**part.options, **part.added})} for part in parts]
 

@@ -30,7 +30,7 @@ def get(
     What is there already stays; what broke off is continued; what has a wrong checksum is not kept.
     """
     from reweigh.data.named.download import get as download
-    from reweigh.recipes.biased_data import data_root
+    from reweigh.fit.source import data_root
 
     place = data_root(root)
     with watch() as progress:

@@ -34,16 +34,16 @@ def export(
     check_target("--out", file, [file], [run / "model.safetensors"], overwrite)
 
     from reweigh.files import write_whole
-    from reweigh.recipes.exported import about, to_onnx, to_safetensors
-    from reweigh.recipes.reload import reload
+    from reweigh.fit.export import about, to_onnx, to_safetensors
+    from reweigh.fit.run_folder import load_model
 
-    trained = reload(run, trust_code)
+    trained = load_model(run, trust_code)
     write_whole(file, to_onnx(trained) if to is Format.onnx else to_safetensors(trained))
-    shape = ", ".join(map(str, trained.form.shape))
+    shape = ", ".join(map(str, trained.inputs.shape))
     typer.echo(f"Model: {file} ({file.stat().st_size / 1e6:.1f} MB), {len(trained.class_names)} classes")
     if to is Format.onnx:
-        scale = "bytes divided by 255" if trained.form.bytes else "raw numbers"
-        scale = "features as the encoding of the table makes them" if trained.form.encoding else scale
+        scale = "bytes divided by 255" if trained.inputs.bytes else "raw numbers"
+        scale = "features as the encoding of the table makes them" if trained.inputs.encoding else scale
         typer.echo(f"  inputs: float32 (n, {shape}), {scale}; normalization is inside")
         typer.echo("  logits: float32 (n, classes); a softmax makes them probabilities")
     typer.echo(f"  metadata: {', '.join(about(trained))}")

@@ -7,72 +7,58 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from reweigh.recipes.recipe import Part
+    from reweigh.plan import Part
+    from reweigh.plan.choose import Facts
 
 LARGEST = 64  # pixels of a side that the small network is made for
 
 
-class Facts(NamedTuple):
-    """What the rules look at.
+class Look(NamedTuple):
+    """What is in the data of the user.
 
     Attributes:
-        samples: training samples.
-        held_out: samples of the data that are kept for judging; None if there are others for it.
-        shape: of one of them.
-        photos: images of bytes in color; mirrored and shifted they are still what they were, unlike digits.
-        class_sizes: training samples of each class, in order of the classes.
-        sizes: how many different sizes the images have.
-        size: what they are resized to; None leaves them.
-        candidates: samples have sets of labels.
-        several_in_one: a class that seems to be such a set, though nobody said so.
+        facts: What the choice of a plan depends on.
+        held_out: Samples of the data that are kept for testing; None if there is a test set of its own.
+        sizes: How many different sizes the images have.
+        size: Pixels that images are resized to; None leaves them as they are.
+        several_in_one: A class whose name seems to be a set of candidates, though the user did not say so.
     """
 
-    samples: int
+    facts: "Facts"
     held_out: int | None
-    shape: tuple[int, ...]
-    photos: bool
-    class_sizes: tuple[int, ...]
     sizes: int = 1
     size: int | None = None
-    candidates: bool = False
     several_in_one: str | None = None
 
 
-UNKNOWN = Facts(2, None, (1,), False, (1, 1))
-
-
-def look(section: Mapping[str, Any]) -> Facts | None:
-    """What the rules must know of the data; None if the section is wrong, which the check of the recipe will tell.
+def look(section: Mapping[str, Any]) -> Look | None:
+    """What the choice of a plan depends on; None if the section is wrong, which the check of the recipe reports.
 
     Raises:
         DataError: the data cannot be read.
     """
-    from reweigh.recipes.biased_data import data_root
-    from reweigh.recipes.check import check_slot
-    from reweigh.recipes.schema import SECTIONS
+    from reweigh.fit.source import data_root
+    from reweigh.plan.check import check_slot
+    from reweigh.plan.schema import SECTIONS
 
     parts, mistakes = check_slot(section, "data", SECTIONS["data"])
     if mistakes:
         return None
-    facts = look_at_images(parts[0], data_root(parts[0].added["root"]))
-    if facts is not None:
-        return facts
-    import torch
-
+    found = look_at_images(parts[0], data_root(parts[0].added["root"]))
+    if found is not None:
+        return found
     from reweigh.data.labels.candidates import several_in_one
 
+    from reweigh.plan.choose import Facts
+
     train, test = parts[0].bind()(data_root(parts[0].added["root"]))
-    raw = train.inputs[torch.empty(0, dtype=torch.int64)].dtype
-    photos = raw == torch.uint8 and len(train.shape) == 3 and train.shape[0] == 3
     held_out = None if parts[0].name != "files" or train.origin is None else len(test)
-    sizes = tuple(train.class_sizes.tolist())
-    if train.candidates is not None:
-        return Facts(len(train), held_out, train.shape, photos, sizes, candidates=True)
-    return Facts(len(train), held_out, train.shape, photos, sizes, several_in_one=several_in_one(train.class_names))
+    several = None if train.candidates is not None else several_in_one(train.class_names)
+    return Look(Facts.of(train), held_out, several_in_one=several)
 
 
-def look_at_images(part: "Part", root: Path) -> Facts | None:
-    """The facts of a folder of images by the headers of the files; None if the data are something else."""
+def look_at_images(part: "Part", root: Path) -> Look | None:
+    """A look at a folder of images by the headers of the files; None if the data are something else."""
     from reweigh.data.readers import has_test_part, split_folder
     from reweigh.data.readers.cifar import find_layout
     from reweigh.data.readers.idx import find_idx_pair
@@ -84,6 +70,8 @@ def look_at_images(part: "Part", root: Path) -> Facts | None:
         return None
     if part.options["separator"] or not any(entry.is_dir() for entry in path.iterdir()):
         return None  # names of folders are not the classes, or nothing known in it; reading tells
+    from reweigh.plan.choose import Facts
+
     check_pillow()
     folder = split_folder(path, "train")
     names = class_folders(folder, None)
@@ -102,4 +90,5 @@ def look_at_images(part: "Part", root: Path) -> Facts | None:
     kept = [round(counts[label] * share) for label in range(len(names))]
     samples = sum(kept)
     held_out = None if has_test else len(found) - samples
-    return Facts(samples, held_out, shape, shape[0] == 3, tuple(kept), len(sizes), None if given else size)
+    facts = Facts(samples, shape, tuple(kept), images=True, photos=shape[0] == 3)
+    return Look(facts, held_out, len(sizes), None if given else size)

@@ -22,7 +22,7 @@ def inspect(
     from reweigh.cli.source import find
     from reweigh.data import inspect as look
     from reweigh.data.findings import LONG_TAIL
-    from reweigh.recipes.mistakes import raise_all
+    from reweigh.plan.mistakes import raise_all
 
     source, mistakes = find(data, label, labels, root)
     raise_all(mistakes, "reweigh inspect")

@@ -32,12 +32,12 @@ def issues(
     themselves are never changed.
     """
     from reweigh.files import write_whole
-    from reweigh.recipes.reload import not_ended, open_run
+    from reweigh.fit.run_folder import not_ended, open_run
     from reweigh.report.read import read_account
     from reweigh.report.suspects import suspects
 
     folder, recipe = open_run(run)
-    originals = originals_of(recipe.data.options, recipe.data.added["root"])
+    originals = originals_of(recipe.source.options, recipe.source.added["root"])
     if out:
         check_ending("--out", out, (".csv",), "a table of label issues")
         check_target("--out", out, [out], originals, overwrite)
@@ -73,7 +73,7 @@ def issues(
 
 def originals_of(options: Mapping[str, Any], root: str | None) -> list[Path]:
     """The user's own files that a run was made from."""
-    from reweigh.recipes.biased_data import data_root
+    from reweigh.fit.source import data_root
 
     named = [options.get(key) for key in ("path", "test", "labels")]
     return [Path(data_root(root), path) for path in named if path]
@@ -81,16 +81,13 @@ def originals_of(options: Mapping[str, Any], root: str | None) -> list[Path]:
 
 def called(account: "Account", place: int) -> str:
     """What a training sample is called in the user's data: file name or row number; empty if the data are gone."""
-    from reweigh.report.suspects import file_name, place_in_data
+    from reweigh.report.suspects import file_name
 
-    if account.dataset is None:
-        return ""
-    return file_name(account, place) or str(place_in_data(account, place))
+    assert account.samples is not None
+    return file_name(account, place) or str(account.samples.row[place])
 
 
 def _row(account: "Account", row: int) -> tuple[str, ...]:
-    from reweigh.report.suspects import place_in_data
-
     samples = account.samples
     assert samples is not None
     assert samples.suggested is not None
@@ -98,10 +95,9 @@ def _row(account: "Account", row: int) -> tuple[str, ...]:
     names = account.classes.names if account.dataset is None else account.dataset.class_names
     given, suggested = (int(labels[row]) for labels in (samples.given, samples.suggested))
     weight = "" if samples.weight is None else f"{samples.weight[row]:.6g}".replace("nan", "")
-    place = int(samples.index[row])
     return (
-        str(place_in_data(account, place)),
-        called(account, place),
+        str(samples.row[row]),
+        called(account, row),
         names[given],
         names[suggested],
         f"{samples.quality[row]:.6g}",

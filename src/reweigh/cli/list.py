@@ -9,7 +9,7 @@ import typer
 from reweigh.cli.complete import table_names
 from reweigh.errors import RecipeError
 from reweigh.names import suggestion
-from reweigh.recipes.tables import members
+from reweigh.plan.tables import members
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from reweigh.cli.choices import Choice, choose, resized
-from reweigh.cli.facts import UNKNOWN, Facts, look
+from reweigh.cli.facts import LARGEST, Look, look
 from reweigh.cli.source import in_words_of_the_command
 from reweigh.errors import RecipeError
 
 if TYPE_CHECKING:
+    from reweigh.plan.choose import Choice
     from reweigh.recipes.read import Contents
 
 
@@ -46,8 +46,10 @@ def recipe_for(own: OwnData, recipe: str | None, changes: Sequence[str]) -> "Con
         RecipeError: there are no such data, no such recipe, or a mistake in it.
         DataError: the data cannot be read.
     """
+    from reweigh.plan.choose import Facts, choose
+    from reweigh.plan.edit import put
     from reweigh.recipes.check import check
-    from reweigh.recipes.overrides import apply, put
+    from reweigh.recipes.overrides import apply
     from reweigh.recipes.read import Contents, read
 
     values = {} if recipe is None else deepcopy(dict(read(recipe).values))
@@ -55,33 +57,44 @@ def recipe_for(own: OwnData, recipe: str | None, changes: Sequence[str]) -> "Con
     given = deepcopy(values)
     apply(changes, given)
     if not isinstance(given["data"], dict):
-        check(Contents(f"for {own.data}", values, apply(changes, values)))  # tells what is wrong with it
+        check(Contents(f"for {own.data}", values, apply(changes, values)))  # reports what is wrong with it
     if given["data"].get("name") == "files" and takes_unlabeled(given):
         values["data"].setdefault("unlabeled", True)
         given["data"].setdefault("unlabeled", True)
     with in_words_of_the_command():
-        facts = look(given["data"])
-    choices = [] if facts is None else resized(facts)
-    if recipe is None:  # chosen also for data that are named wrongly, so that the check finds no other mistakes
-        choices += choose(facts or UNKNOWN, given["train"] if isinstance(given.get("train"), dict) else {})
+        found = look(given["data"])
+    choices = [] if found is None else resized(found)
+    if recipe is None:  # also for data that are named wrongly, so that the check finds no other mistakes
+        facts = Facts(2, (1,), (1, 1)) if found is None else found.facts
+        choices += choose(facts, given["train"] if isinstance(given.get("train"), dict) else {})
     for choice in choices:
         for key, value in choice.values.items():
             put(values, key.split("."), value)
     contents = Contents(f"for {own.data}", values, apply(changes, values))
     check(contents)  # mistakes first: they matter more than what was chosen
-    assert facts is not None
-    show_choices(own, facts, choices, changes, recipe)
+    assert found is not None
+    show_choices(own, found, choices, changes, recipe)
     return contents
 
 
+def resized(found: Look) -> "list[Choice]":
+    """The size that images are resized to, if they are."""
+    from reweigh.plan.choose import Choice
+
+    if found.size is None:
+        return []
+    why = f"the images have {found.sizes} sizes" if found.sizes > 1 else f"larger than {LARGEST} pixels"
+    return [Choice({"data.size": found.size}, f"{why}; all become {found.size} x {found.size}")]
+
+
 def data_section(own: OwnData, before: Any) -> dict[str, Any]:
-    """The section [data]; of that of a recipe remain the augmentation and how files are read, but no bias.
+    """The section [data]; of that of a recipe only how files are read remains, but no bias.
 
     Raises:
         RecipeError: there are no such data.
     """
     from reweigh.cli.source import find
-    from reweigh.recipes.mistakes import raise_all
+    from reweigh.plan.mistakes import raise_all
 
     source, mistakes = find(own.data, own.label, own.labels, None)
     raise_all(mistakes, "reweigh train --data")
@@ -103,13 +116,13 @@ def data_section(own: OwnData, before: Any) -> dict[str, Any]:
 
         section["separator"] = SEPARATOR
     before = before if isinstance(before, Mapping) else {}
-    kept = ("augment", *(("size", "test_fraction", "split_seed") if before.get("name") == "files" else ()))
+    kept = ("size", "test_fraction", "split_seed") if before.get("name") == "files" else ()
     return section | {key: before[key] for key in kept if key in before}
 
 
 def takes_unlabeled(values: Mapping[str, Any]) -> bool:
     """Whether the method of a recipe as far as it is written learns from samples without a label too."""
-    from reweigh.recipes.tables import members
+    from reweigh.plan.tables import members
 
     method = values.get("method")
     name = method.get("name") if isinstance(method, Mapping) else method
@@ -117,20 +130,21 @@ def takes_unlabeled(values: Mapping[str, Any]) -> bool:
 
 
 def show_choices(
-    own: OwnData, facts: Facts, choices: Sequence[Choice], changes: Sequence[str], recipe: str | None
+    own: OwnData, found: Look, choices: "Sequence[Choice]", changes: Sequence[str], recipe: str | None
 ) -> None:
     """Print what is in the data, and what was chosen for them."""
+    facts = found.facts
     shape = f"{facts.shape[0]} features" if len(facts.shape) == 1 else " x ".join(map(str, facts.shape))
     typer.echo(f"{own.data}: {facts.samples:,} samples of {shape} to train on, {len(facts.class_sizes)} classes")
-    if facts.held_out is not None:
+    if found.held_out is not None:
         typer.echo(
-            f"{facts.held_out:,} more are held out to judge by; their labels are as doubtful as the rest, so a set"
+            f"{found.held_out:,} more are held out to judge by; their labels are as doubtful as the rest, so a set"
         )
         typer.echo("with trusted labels, where there is one, judges better (data.test=PATH).")
-    if facts.candidates and facts.held_out is not None:
+    if facts.candidates and found.held_out is not None:
         typer.echo("Of those with several candidates any counts as right, since nobody knows which one is.")
-    if facts.several_in_one is not None:
-        typer.echo(f"Class {facts.several_in_one!r} seems to name several candidates; if so, say --candidates.")
+    if found.several_in_one is not None:
+        typer.echo(f"Class {found.several_in_one!r} seems to name several candidates; if so, say --candidates.")
     if recipe is not None:
         typer.echo(f"Everything but the data is as in {recipe}.")
     given = [change.partition("=")[0] for change in changes]
@@ -140,9 +154,9 @@ def show_choices(
     typer.echo()
 
 
-def told(choice: Choice, given: Sequence[str]) -> list[str]:
+def told(choice: "Choice", given: Sequence[str]) -> list[str]:
     """A choice as it would be written, and why; nothing of what the user has chosen."""
-    from reweigh.recipes.write import inline, plain
+    from reweigh.plan.toml import inline, plain
 
     mine = {key: value for key, value in choice.values.items() if key not in given}
     if not mine or any(key.endswith("name") for key in choice.values.keys() - mine.keys()):  # its options went with it

@@ -13,7 +13,7 @@ from reweigh.cli.target import check_ending, check_target
 from reweigh.cli.train import TrustCode
 
 if TYPE_CHECKING:
-    from reweigh.recipes.reload import Trained
+    from reweigh.fit.run_folder import TrainedModel
     from reweigh.training import Run
 
 SHOWN = 20  # predictions, where they are not written to a file
@@ -45,9 +45,9 @@ def predict(
         check_target("--out", out, [out], [data], overwrite)
 
     from reweigh.files import write_whole
-    from reweigh.recipes.reload import reload
+    from reweigh.fit.run_folder import load_model
 
-    trained = reload(run, trust_code)
+    trained = load_model(run, trust_code)
     least = None if coverage is None else calibrated_threshold(trained.run, coverage)
     names, predicted, probability, scores = predictions(trained, data)
     if least is not None:
@@ -75,17 +75,17 @@ def predict(
         typer.echo(f"All {len(cells):,}, as a table: --out predictions.csv")
 
 
-def predictions(trained: "Trained", data: Path) -> tuple[Sequence[str], list[str | None], list[float], list[float]]:
+def predictions(trained: "TrainedModel", data: Path) -> tuple[Sequence[str], list[str | None], list[float], list[float]]:
     """Names of the samples (empty for rows), predicted classes by name, their probabilities, and scores."""
     from reweigh.data.readers.unlabeled import read_unlabeled
-    from reweigh.recipes.assemble import find_device
-    from reweigh.recipes.scored import scored
+    from reweigh.fit.trainer import find_device
+    from reweigh.fit.scored import scored
 
-    form = trained.form
+    form = trained.inputs
     found = read_unlabeled(data, form.shape, encoding=form.encoding, raw_bytes=form.bytes)
     device = find_device("auto")
     samples = form.dataset(found.inputs, trained.class_names)
-    logits, scores = scored(trained.model.to(device), samples, device=device)
+    logits, scores, _ = scored(trained.model.to(device), samples, device=device)
     probability, predicted = logits.softmax(1).max(1)
     classes: list[str | None] = [trained.class_names[label] for label in predicted.tolist()]
     return found.names, classes, probability.tolist(), scores.tolist()
@@ -105,7 +105,7 @@ def calibrated_threshold(run: "Run", coverage: float) -> float:
     if not run.calibration.is_file():
         raise DataError(
             f"{run.path}: no {run.calibration.name}, so no threshold for --coverage: the run trained on all its "
-            "samples; hold some out with: reweigh train RECIPE data.calibration=0.1"
+            "samples; hold some out with: reweigh train RECIPE train.calibration=0.1"
         )
     try:
         with open(run.calibration, encoding="utf-8", newline="") as file:

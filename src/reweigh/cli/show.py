@@ -21,6 +21,6 @@ def show(
     """
     from reweigh.recipes.check import check
     from reweigh.recipes.read import read
-    from reweigh.recipes.write import to_toml
+    from reweigh.plan.toml import to_toml
 
     typer.echo(to_toml(check(read(recipe, overrides or []))), nl=False)

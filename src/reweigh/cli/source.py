@@ -11,8 +11,8 @@ from reweigh.names import suggestion
 
 if TYPE_CHECKING:
     from reweigh.data import Dataset
-    from reweigh.recipes.mistakes import Mistake
-    from reweigh.recipes.recipe import Part
+    from reweigh.plan.mistakes import Mistake
+    from reweigh.plan.plan import Part
 
 
 TYPED = {
@@ -42,7 +42,7 @@ class Source(NamedTuple):
     def read(self) -> "Dataset":
         """The training samples: all of a path that holds no test part of its own."""
         from reweigh.data import read
-        from reweigh.recipes.biased_data import data_root
+        from reweigh.fit.source import data_root
 
         if self.part is None:
             with in_words_of_the_command():
@@ -91,11 +91,11 @@ def find(data: str, label: str | None, labels: Path | None, root: Path | None) -
     Raises:
         RecipeError: there is neither.
     """
-    from reweigh.recipes.check import check_slot
-    from reweigh.recipes.mistakes import Mistake
-    from reweigh.recipes.options import options_of
-    from reweigh.recipes.schema import SECTIONS
-    from reweigh.recipes.tables import members
+    from reweigh.plan.check import check_slot
+    from reweigh.plan.mistakes import Mistake
+    from reweigh.plan.options import options_of
+    from reweigh.plan.schema import SECTIONS
+    from reweigh.plan.tables import members
 
     if Path(data).exists():
         return Source(data, None, label, labels, root), []

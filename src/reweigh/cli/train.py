@@ -54,7 +54,7 @@ def train(
         )
     if resume:
         from reweigh.cli.outcome import show_outcome
-        from reweigh.recipes.perform import resume as continue_run
+        from reweigh.fit.run_folder import resume as continue_run
         from reweigh.training import progress
 
         show_outcome(continue_run(resume, progress(), trust_code=trust_code))
@@ -107,10 +107,10 @@ def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool
     from reweigh.cli.outcome import show_outcome
     from reweigh.cli.target import check_outside
     from reweigh.recipes.check import check
-    from reweigh.recipes.perform import begin
+    from reweigh.fit.run_folder import begin
     from reweigh.training import progress
 
     checked = check(contents)
     folder = out or Path("runs", f"{name}-{checked.method.name}-seed{checked.train['seed']}")
-    check_outside("--out", folder, originals_of(checked.data.options, checked.data.added["root"]))
+    check_outside("--out", folder, originals_of(checked.source.options, checked.source.added["root"]))
     show_outcome(begin(checked, folder, progress(), overwrite, trust_code))

@@ -33,7 +33,7 @@ def transfer(
         raise RecipeError("what to train on? Give RECIPE or --data after the run")
 
     from reweigh.recipes.overrides import put
-    from reweigh.recipes.reload import not_ended, open_run
+    from reweigh.fit.run_folder import not_ended, open_run
     from reweigh.weighting import load_weighting
 
     there, learned = open_run(run)

@@ -99,6 +99,11 @@ class Dataset:
         return tuple(self.inputs[torch.empty(0, dtype=torch.int64)].shape[1:])
 
     @property
+    def stores_bytes(self) -> bool:
+        """Whether raw values are bytes, as those of most images; a batch has them divided by 255."""
+        return self.inputs[torch.empty(0, dtype=torch.int64)].dtype == torch.uint8
+
+    @property
     def class_sizes(self) -> Tensor:
         """Samples of each class by given label, shape (num_classes,); those without one do not count. Paper: N_i."""
         return torch.bincount(self.labels[self.labeled], minlength=self.num_classes)

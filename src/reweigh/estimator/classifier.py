@@ -9,23 +9,22 @@ import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from reweigh.data.sparse import SparseRows
-from reweigh.errors import RecipeError
-from reweigh.estimator import fitted, saving
-from reweigh.estimator.calibration import held_out, predict_or_abstain, rejoined
-from reweigh.estimator.candidate_targets import read_candidates
-from reweigh.estimator.defaults import LEARNING_RATE, default_batch_size, default_epochs
-from reweigh.estimator.features import learn_features
-from reweigh.estimator.fitted import Fitted
-from reweigh.estimator.modules import Architecture, architecture, builder
+from reweigh.data import Dataset
+from reweigh.data.dataset import Reading
+from reweigh.errors import DataError, RecipeError
+from reweigh.estimator import saved
+from reweigh.estimator.inputs import read_inputs, read_more_inputs
+from reweigh.estimator.networks import own_builder
 from reweigh.estimator.notebook import trained_html
-from reweigh.estimator.options import check_parameters, draw_seed, takes_unlabeled
+from reweigh.estimator.parameters import plan_of, takes_unlabeled
 from reweigh.estimator.sample_weights import read_weights
-from reweigh.estimator.scoring import choose_scoring
-from reweigh.estimator.targets import read_targets
-from reweigh.estimator.trainer import Trainer
-from reweigh.estimator.trusted import read_trusted
-from reweigh.recipes.assemble import find_device
+from reweigh.estimator.targets import Targets, read_candidates, read_more_targets, read_targets
+from reweigh.fit import Fit, fit
+from reweigh.fit.abstain import confident
+from reweigh.fit.inputs import InputForm
+from reweigh.fit.out_of_fold import probabilities
+from reweigh.fit.scored import device_of
+from reweigh.plan.choose import Facts
 from reweigh.training import progress
 
 if TYPE_CHECKING:
@@ -41,48 +40,49 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         classifier.label_issues_.head(20)
 
     Args:
-        method: how to train, a name that ``reweigh list methods`` shows; "erm" is plain training.
-        module: the network, which returns logits. None takes a perceptron for rows of numbers and a small convolutional
-            net for images. Or a ``torch.nn.Module``, which is copied; a class or function that is called with the shape
-            of a sample and the number of classes; or a name that ``reweigh list models`` shows.
-        epochs: passes over the data. None: as many as come to 1,000 steps, but from 20 to 50.
-        batch_size: None: about a fiftieth of the samples, from 16 to 256.
-        learning_rate: of AdamW, falling along a cosine. None: 0.001.
-        class_weight: a dict from class to weight, or "balanced"; multiplied into ``sample_weight``.
-        method_options: options of the method, such as ``{"every": 1}``.
-        scoring: what label issues come from: predictions made "in-training"; those of further models, trained briefly
+        method: How to train, a name that ``reweigh list methods`` shows; "erm" is plain training, "auto" chooses by the
+            data.
+        model: The network, which returns logits. None takes a perceptron for rows of numbers and a small convolutional
+            network for images. Or a ``torch.nn.Module``, which is copied; a class or function that is called with the
+            shape of a sample and the number of classes; or a name that ``reweigh list models`` shows.
+        epochs: Passes over the data. None: as many as make 1,000 steps, but from 20 to 50.
+        batch_size: Samples per step. None: about a fiftieth of the samples, from 16 to 256.
+        lr: Learning rate of AdamW, falling along a cosine. None: 0.001.
+        class_weight: A dict from class to weight, or "balanced"; multiplied into ``sample_weight``.
+        method_options: Options of the method, such as ``{"every": 1}``.
+        scoring: Where label issues come from: predictions made "in-training"; those of further models, trained briefly
             and without the sample ("out-of-fold"); or "auto", chosen from the data.
-        calibration: share of the samples, of each class, that is not trained on, so that ``predict(X, coverage=0.9)``
-            knows when to abstain; such as 0.1.
-        device: "auto" takes a GPU if there is one.
-        candidates: y is a mask, N x num_classes, true where a class may be the right one; for a method such as
-            "proden+cmw-net", others take all candidates alike.
-        random_state: a number makes the result reproducible. The global generators are left as they are.
-        verbose: show the progress of training.
+        calibration: Share of the samples of each class, such as 0.1, that is not trained on, so that
+            ``predict(X, coverage=0.9)`` knows when to abstain.
+        device: Where to train; "auto" takes a GPU if there is one.
+        candidates: Whether y is a mask, N x num_classes, true where a class may be the right one.
+        random_state: A number is the seed of all randomness and makes the result reproducible. The global generators
+            are left as they are.
+        verbose: Whether to show the progress of training.
 
     Attributes:
-        classes_: the labels, sorted.
-        module_: the trained network.
-        history_: DataFrame, a line an epoch.
-        sample_weight_: shape (N,), the weight of each training sample, the mean along training, without the user's own
+        classes_: The labels, sorted.
+        model_: The trained network.
+        plan_: How it was trained, every choice included.
+        history_: DataFrame, one row per epoch.
+        sample_weight_: Shape (N,), the mean weight of each training sample along training, without the user's own
             factor; one for a sample that was never weighed.
-        pseudo_labels_: shape (N,), the label that training suggests for each sample.
-        weighting_: the learned function, ``weighting_(losses, family)``; None for a method without.
-        scoring_: which scoring was used.
-        n_features_in_: columns of X; of images the size of the second dimension.
-        feature_names_in_: the columns of a DataFrame.
+        suggested_labels_: Shape (N,), the label that training suggests for each sample.
+        weighting_: The learned function, ``weighting_(losses, family)``; None for a method without one.
+        n_features_in_: Number of columns of X; of images the size of the second dimension.
+        feature_names_in_: Column names of a DataFrame.
     """
 
     n_features_in_: int  # set by scikit-learn's validation
 
     def __init__(
         self,
-        method: str = "cmw-net",
+        method: str = "auto",
         *,
-        module: Any = None,
+        model: Any = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float | None = None,
+        lr: float | None = None,
         class_weight: Any = None,
         method_options: dict[str, Any] | None = None,
         scoring: str = "auto",
@@ -93,10 +93,10 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         verbose: bool = False,
     ):
         self.method = method
-        self.module = module
+        self.model = model
         self.epochs = epochs
         self.batch_size = batch_size
-        self.learning_rate = learning_rate
+        self.lr = lr
         self.class_weight = class_weight
         self.method_options = method_options
         self.scoring = scoring
@@ -110,48 +110,71 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         """Train on samples with their given labels, right or wrong.
 
         Args:
-            X: rows of numbers, dense or sparse; a DataFrame, whose columns may be numbers, dates, categories and texts,
+            X: Rows of numbers, dense or sparse; a DataFrame, whose columns may be numbers, dates, categories and text,
                 with gaps; or images (N, channels, height, width), bytes or floats.
             y: N labels; or N x num_classes rows of probabilities, or with ``candidates`` a mask of that shape. For a
                 method that learns from samples without a label too, -1, None and NaN mark these.
-            sample_weight: shape (N,), how much each sample counts besides; ones change nothing.
-            X_trusted: samples whose labels were checked. The weights are learned on them, the network is not; without
+            sample_weight: Shape (N,), how much each sample counts besides; ones change nothing.
+            X_trusted: Samples whose labels were checked. The weights are learned on them, the network is not; without
                 them the samples of lowest loss in each class are trusted.
-            y_trusted: their labels.
+            y_trusted: Their labels.
 
         Raises:
-            ValueError: parameters, data or labels are not what they should be; says which, and what to do.
+            ValueError: Parameters, data or labels are not what they should be; says which, and what to do.
         """
-        method = check_parameters(self.get_params(deep=False))
-        device = find_device(str(self.device), "device")
-        features, inputs = learn_features(self, X)
-        targets = (
-            read_candidates(y, len(inputs))
-            if self.candidates
-            else read_targets(y, len(inputs), takes_unlabeled(self.method))
+        method = str(self.method)
+        unlabeled = takes_unlabeled(method)
+        build = None if self.model is None or isinstance(self.model, str) else own_builder(self.model)
+        read = read_inputs(self, X)
+        samples = len(read.inputs)
+        targets = read_candidates(y, samples) if self.candidates else read_targets(y, samples, unlabeled)
+        train_set = Dataset(
+            read.inputs,
+            targets.labels,
+            tuple(map(str, targets.classes)),
+            normalize=read.normalize,
+            sample_weight=read_weights(sample_weight, self.class_weight, targets),
+            soft_labels=targets.rows,
+            candidates=targets.candidates,
+            reading=Reading(encoding=read.encoding),
         )
-        weights = read_weights(sample_weight, self.class_weight, targets)
-        train_set = fitted.dataset(features, inputs, targets, weights)
-        samples = len(train_set)
-        batch_size = self.batch_size or default_batch_size(samples)
-        known = architecture(self.module, train_set.shape, samples)
-        trainer = Trainer(
-            build=builder(self.module, known, trust_code=True),  # named by the caller, in this call
-            method=method,
-            epochs=self.epochs or default_epochs(samples, batch_size),
-            batch_size=batch_size,
-            learning_rate=self.learning_rate or LEARNING_RATE,
-            seed=draw_seed(self.random_state),
-            device=device,
-            clean_set=read_trusted(self, X_trusted, y_trusted, features, targets.classes),
+        trusted = self._read_trusted(X_trusted, y_trusted, InputForm.of(train_set), read.columns, targets)
+        plan = plan_of(self.get_params(deep=False), Facts.of(train_set), trusted is not None)
+        found = fit(
+            train_set,
+            plan,
+            trusted=trusted,
+            build=build,
+            observer=progress(label=plan.method.name) if self.verbose else None,
+            trust_code=True,  # a network outside the package was named by the caller, in this very call
         )
-        sparse = isinstance(inputs, SparseRows)
-        scoring = choose_scoring(features.shape, sparse, samples) if self.scoring == "auto" else self.scoring
-        observer = progress(label=self.method) if self.verbose else None
-        stays, apart = held_out(train_set, self.calibration, trainer.seed)
-        found = fitted.train(trainer, stays, features, targets.classes, scoring, observer)
-        self._remember(found if apart is None else rejoined(found, train_set, stays, apart, device), known)
+        self._remember(found, targets.classes, read.columns, read.index)
         return self
+
+    def _read_trusted(
+        self, X: Any, y: Any, form: InputForm, columns: tuple[str, ...], targets: Targets
+    ) -> Dataset | None:
+        """The trusted samples in the form of the training samples; None if there are none.
+
+        Raises:
+            DataError: One of X and y is missing, they differ in number, or from the training set in columns or classes.
+        """
+        if X is None and y is None:
+            return None
+        if X is None or y is None:
+            there, missing = ("y_trusted", "X_trusted") if X is None else ("X_trusted", "y_trusted")
+            raise DataError(f"{there}: given without {missing}; pass both or neither")
+        try:
+            inputs = read_more_inputs(self, X, form, columns, "X_trusted")
+        except DataError:
+            raise
+        except ValueError as error:  # scikit-learn's own, which speaks of X
+            raise DataError(f"X_trusted: {error}") from error
+        labels, _, rows, _ = read_more_targets(y, targets.classes, len(inputs), "y_trusted")
+        if len(inputs) < 2:
+            raise DataError(f"X_trusted: {len(inputs)} sample; pass two or more, best some of each class")
+        samples = form.dataset(inputs, tuple(map(str, targets.classes)))
+        return Dataset(samples.inputs, labels, samples.class_names, normalize=samples.normalize, soft_labels=rows)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, shape (N, num_classes); columns as in ``classes_``.
@@ -160,109 +183,117 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             ValueError: X has other columns or another shape than in training.
         """
         check_is_fitted(self)
-        inputs = self._fitted.features.read(self, X, "X")
-        return self._fitted.probabilities(inputs).numpy()
+        return probabilities(self.model_, self._samples(X), device_of(self.model_)).numpy()
 
     def predict(self, X: Any, coverage: float | None = None) -> np.ndarray:
         """The likeliest label of each sample, shape (N,).
 
         Args:
-            coverage: predict about this share of samples like those of training, the surest ones; the others become -1,
-                or None where labels are no numbers (or -1 is one of them). Needs ``calibration``. None predicts all.
+            coverage: Predict about this share of samples like those of training, the surest ones; the others become -1,
+                or None where labels are not numbers (or -1 is one of them). Needs ``calibration``. None predicts all.
 
         Raises:
             ValueError: X has other columns or another shape than in training; the coverage is not above 0 and at most
                 1, or nothing was held out to set its threshold by.
         """
-        if coverage is not None:
-            check_is_fitted(self)
-            return predict_or_abstain(self._fitted, self._fitted.features.read(self, X, "X"), coverage)
-        likeliest = self.predict_proba(X).argmax(1)
-        return self.classes_[likeliest]
+        if coverage is None:
+            return self.classes_[self.predict_proba(X).argmax(1)]
+        check_is_fitted(self)
+        if self._fit.held_out is None:
+            raise DataError(
+                "predict: coverage needs samples that were not trained on; fit with RobustClassifier(calibration=0.1), "
+                "which holds out a tenth"
+            )
+        predicted, sure = confident(self._fit, self._samples(X), coverage)
+        return undecided(self.classes_[predicted.numpy()], ~sure.numpy(), self.classes_)
+
+    def _samples(self, X: Any) -> Dataset:
+        inputs = read_more_inputs(self, X, self._fit.inputs, self._columns, "X")
+        return self._fit.inputs.dataset(inputs, self._fit.class_names)
 
     @property
     def label_issues_(self) -> "pd.DataFrame":
         """The training samples, the most suspicious label first.
 
-        Columns: ``index`` (the row of X), ``given_label``, ``suggested_label``, ``label_quality`` (0 is worst, 1 best),
-        ``weight``, ``family`` (of the class; 0 holds the rarest) and ``is_label_issue``.
+        The index is that of X if it was a DataFrame, otherwise the row number; so ``df.loc[label_issues_.index]`` are
+        the samples in this order. Columns: ``given_label``, ``suggested_label``, ``label_quality`` (0 is worst, 1
+        best), ``weight``, ``family`` (of the class; 0 holds the rarest) and ``is_label_issue``.
         """
-        from reweigh.label_issues import label_issues
-
         check_is_fitted(self)
         if self._issues is None:
-            it = self._fitted
-            learned = None if it.family is None else it.weights  # those of self-paced learning, say, mean other things
-            self._issues = label_issues(it.given, it.predictions, learned, it.family, it.classes.tolist(), it.judgment)
+            self._issues = self._fit.samples.label_issues(self.classes_.tolist(), self._index)
         return self._issues
 
     def plot_weighting(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the learned weight against the loss, one curve for each family of classes.
 
         Args:
-            ax: where to draw; otherwise in a new figure.
+            ax: Where to draw; otherwise in a new figure.
 
         Raises:
-            RecipeError: the method learns no such function.
+            RecipeError: The method learns no such function.
         """
         check_is_fitted(self)
         if self.weighting_ is None:
-            raise RecipeError(f"method {self.method!r} learns no weighting function; 'cmw-net' does")
-        highest = max(float(np.nanquantile(self._fitted.losses, 0.99)), math.log(len(self.classes_)))
+            raise RecipeError(f"method {self.plan_.method.name!r} learns no weighting function; 'cmw-net' does")
+        highest = max(float(np.nanquantile(self._fit.samples.losses, 0.99)), math.log(len(self.classes_)))
         return self.weighting_.plot(highest, self.classes_.tolist(), ax)
 
     def save(self, path: str | Path) -> None:
         """Write the trained classifier to one file, without pickle; ``RobustClassifier.load`` reads it.
 
         Raises:
-            DataError: labels or parameters are no plain numbers or texts.
+            DataError: Labels or parameters are not plain numbers or strings.
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         seen = {"n_features_in_": self.n_features_in_, "feature_names_in_": None if names is None else names.tolist()}
-        saving.save(path, self.get_params(deep=False), seen, self._known, self._fitted)
+        saved.save(path, self._fit, self.get_params(deep=False), seen, self.classes_, self._columns)
 
     @classmethod
-    def load(cls, path: str | Path, module: Any = None, trust_code: bool = False) -> Self:
+    def load(cls, path: str | Path, model: Any = None, trust_code: bool = False) -> Self:
         """The classifier that ``save`` wrote.
 
         Args:
-            module: the network again (or what builds it) if it was the user's own.
+            model: The network again (or what builds it) if it was the user's own.
             trust_code: Whether a network from outside the package, which the file names, may be built: this runs its
                 code.
 
         Raises:
-            DataError: there is no such file, or it holds something else.
-            ModelError: the network is needed, or does not fit.
+            DataError: There is no such file, or it holds something else.
+            ModelError: The network is needed, or does not fit.
         """
-        params, seen, known, found = saving.load(path, module, trust_code)
+        found, params, seen, classes, columns = saved.load(path, model, trust_code)
         classifier = cls(**params)
         for name, value in seen.items():
             if value is not None:
                 setattr(classifier, name, np.array(value, dtype=object) if isinstance(value, list) else value)
-        classifier._remember(found, known)
+        classifier._remember(found, classes, columns, None)
         return classifier
 
-    def _remember(self, found: Fitted, known: Architecture | None) -> None:
+    def _remember(self, found: Fit, classes: np.ndarray, columns: tuple[str, ...], index: Any) -> None:
         import pandas as pd
 
-        self._fitted = found
-        self._known = known
+        self._fit = found
+        self._columns = columns
+        self._index = index
         self._issues = None
-        self.classes_ = found.classes
-        self.module_ = found.module
+        self.classes_ = classes
+        self.model_ = found.model
+        self.plan_ = found.plan
         self.history_ = pd.DataFrame(found.history)
-        weights = torch.ones(len(found.given)) if found.weights is None else found.weights.nan_to_num(1.0)
-        self.sample_weight_ = weights.numpy()
-        self.pseudo_labels_ = found.classes[found.suggested.numpy()]
+        weights = found.samples.weights
+        self.sample_weight_ = (
+            torch.ones(len(found.samples.given)) if weights is None else weights.nan_to_num(1.0)
+        ).numpy()
+        self.suggested_labels_ = classes[found.samples.suggested.numpy()]
         self.weighting_ = found.weighting
-        self.scoring_ = found.scoring
 
     def _repr_html_inner(self) -> str:
         shown = super()._repr_html_inner()  # pyright: ignore[reportAttributeAccessIssue] (scikit-learn's diagram)
-        if not hasattr(self, "_fitted"):
+        if not hasattr(self, "_fit"):
             return shown
-        return shown + trained_html(self.method, len(self._fitted.history), self.label_issues_, self.scoring_)
+        return shown + trained_html(self.plan_, self.label_issues_)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         shown = super()._repr_mimebundle_(**kwargs)  # pyright: ignore[reportAttributeAccessIssue]
@@ -272,3 +303,15 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def undecided(labels: np.ndarray, doubtful: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Labels with -1 for the doubtful ones, or None where labels are not numbers or -1 is one of the classes."""
+    signed = np.result_type(labels.dtype, np.int8) if np.issubdtype(labels.dtype, np.number) else None
+    if signed is not None and signed.kind in (labels.dtype.kind, "i") and not (classes == -1).any():
+        labels = labels.astype(signed)  # a type that has negative numbers; the largest unsigned ones have none
+        labels[doubtful] = -1
+        return labels
+    labels = labels.astype(object)
+    labels[doubtful] = None
+    return labels

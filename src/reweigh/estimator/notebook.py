@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from reweigh.plan import Plan
 from reweigh.training.notebook import as_html
 
 if TYPE_CHECKING:
@@ -10,19 +11,17 @@ if TYPE_CHECKING:
 WORST = 5
 
 
-def trained_html(method: str, epochs: int, issues: "pd.DataFrame", scoring: str) -> str:
+def trained_html(plan: Plan, issues: "pd.DataFrame") -> str:
     """The number of suspicious labels, and the worst of them.
 
     Args:
-        issues: all training samples, the worst label first.
-        scoring: what they were judged by.
+        issues: All training samples, the worst label first.
     """
-    columns = ["index", "given_label", "suggested_label", "label_quality"]
+    columns = ["given_label", "suggested_label", "label_quality"]
     wrong = issues.loc[issues["is_label_issue"], columns]
     share = f"{len(wrong):,} of {issues['label_quality'].count():,} labels look wrong"
-    title = f"{method}, {epochs} epochs on {len(issues):,} samples; {share} (judged {scoring})"
+    how = f"{plan.method.name}, {plan.train['epochs']} epochs on {len(issues):,} samples"
     heads = ["row of X", "given label", "suggested label", "label quality"]
-    rows = list(wrong.head(WORST).itertuples(index=False))
-    return as_html(
-        title, heads, rows, "All of them: label_issues_. The learned function: plot_weighting()." if rows else ""
-    )
+    rows = list(wrong.head(WORST).itertuples())
+    more = "All of them: label_issues_. The learned function: plot_weighting()." if rows else ""
+    return as_html(f"{how}; {share} (judged {plan.train['scoring']})", heads, rows, more)

@@ -1,5 +1,6 @@
-"""From y in any of its forms to class numbers, and to soft labels where y has rows."""
+"""From y in any of its forms to class numbers, soft labels or sets of candidates."""
 
+import logging
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,10 +9,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
-from reweigh.data.checks import listed
+from reweigh.data import one_of_each
+from reweigh.data.checks import candidate_mistakes, listed, raise_all
 from reweigh.data.labels.class_numbers import as_array, known
 from reweigh.errors import DataError
 
+logger = logging.getLogger(__name__)
 SLACK = 1e-3  # by which the sum of a soft label may miss one
 
 
@@ -138,3 +141,44 @@ def check_length(labels: int, samples: int, what: str) -> None:
     """Raise a DataError unless there is one label a sample."""
     if labels != samples:
         raise DataError(f"{what}: {labels} labels for {samples} samples; give one a sample (inconsistent numbers)")
+
+
+def read_candidates(y: Any, samples: int) -> Targets:
+    """The candidate labels to train with.
+
+    Args:
+        y: N x num_classes, true or 1 where the class may be the right one; the columns of a DataFrame name the classes,
+            otherwise they are 0, 1, ...
+        samples: N, as X has them.
+
+    Raises:
+        DataError: it is no such mask, a sample has no candidate, or a class is nobody's.
+    """
+    array = as_array(y)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise DataError(
+            f"y: shape {array.shape}; with candidates=True it should be a mask, true where a class may be the right "
+            "one, shape (N, num_classes)"
+        )
+    check_length(len(array), samples, "y")
+    try:
+        numbers = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"y: a mask of {array.dtype}; give true and false, or 1 and 0") from None
+    if len(wrong := np.flatnonzero(((numbers != 0) & (numbers != 1)).any(1))):  # NaN is wrong too
+        raise DataError(
+            f"y: with candidates=True all values should be true or false, 1 or 0; rows {listed(wrong)} are not"
+        )
+    mask = torch.from_numpy(numbers == 1)
+    columns = getattr(y, "columns", None)
+    classes = np.arange(mask.shape[1]) if columns is None else np.asarray(columns)
+    raise_all(candidate_mistakes(mask, samples, len(classes)), "y")
+    if len(nobody := np.flatnonzero(~mask.any(0).numpy())):
+        raise DataError(
+            f"y: class {listed(map(repr, classes[nobody].tolist()))} is no candidate of any sample; drop it"
+        )
+    if useless := int(mask.all(1).sum()):
+        logger.info("y: %d of %d samples have every class as a candidate, which says nothing", useless, samples)
+    if useless == samples:
+        raise DataError(f"y: all {samples} samples have every class as a candidate; there is nothing to learn from")
+    return Targets(one_of_each(mask), classes, candidates=mask)

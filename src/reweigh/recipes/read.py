@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from reweigh.errors import RecipeError
 from reweigh.names import suggestion
-from reweigh.recipes.mistakes import Mistake
+from reweigh.plan.mistakes import Mistake
 from reweigh.recipes.overrides import apply
 from reweigh.recipes.shipped import shipped
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from reweigh.recipes.overrides import choose, slot_at
+from reweigh.plan.edit import merge, rename
 from reweigh.recipes.read import Contents
-from reweigh.recipes.schema import SECTIONS
+from reweigh.plan.schema import SECTIONS
 
 
 def for_method(contents: Contents, method: str) -> Contents:
@@ -19,7 +19,7 @@ def for_method(contents: Contents, method: str) -> Contents:
     own = values.pop("compare", {})
     own = own.get(method, {}) if isinstance(own, dict) else {}
     if isinstance(values.get("method"), dict):
-        choose(values["method"], method, SECTIONS["method"])
+        rename(values["method"], method, SECTIONS["method"])
     merge(values, own)
     return Contents(f"{contents.source} with {method}", values, contents.mistakes)
 
@@ -47,21 +47,3 @@ def for_bias(contents: Contents, name: str, changes: Mapping[str, Any]) -> Conte
     if values["scenario"] == "noisy-labels" and any(bias["name"] == "long-tail" for bias in biases):
         values["scenario"] = "long-tail"
     return Contents(f"{contents.source} with {name}", values, contents.mistakes)
-
-
-def merge(values: dict[str, Any], changes: Mapping[str, Any], path: tuple[str, ...] = ()) -> None:
-    """Put the leaves of ``changes`` into ``values``, table by table.
-
-    A table that names another part keeps of the options there those that this part has too.
-
-    Args:
-        path: where ``values`` are in the recipe.
-    """
-    for key, value in changes.items():
-        here = (*path, key)
-        if isinstance(value, Mapping) and isinstance(values.get(key), dict):
-            if "name" in value:
-                choose(values[key], value["name"], slot_at(list(here)))
-            merge(values[key], value, here)
-        else:
-            values[key] = deepcopy(value)

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from torch import nn
 
 from reweigh.data import Dataset
-from reweigh.recipes.recipe import Recipe
+from reweigh.plan.plan import Plan
 from reweigh.report.tables import Samples, Tested
 from reweigh.report.words import UNKNOWN
 from reweigh.training import Result
-from reweigh.weighting import ClassAwareNet, Origin
+from reweigh.weighting import Origin
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Account:
 
     path: Path
     name: str
-    recipe: Recipe
+    recipe: Plan
     recipe_text: str
     status: str
     epochs: int
@@ -62,7 +63,7 @@ class Account:
     classes: Classes
     samples: Samples | None = None
     tested: Tested | None = None
-    net: ClassAwareNet | None = None
+    net: nn.Module | None = None
     origin: Origin = field(default_factory=Origin)
     dataset: Dataset | None = None
     no_data: str = ""

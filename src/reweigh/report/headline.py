@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from reweigh.recipes.perform import describe
+from reweigh.fit.run_folder import describe
 from reweigh.report.account import Account
 from reweigh.report.content import Column, Table
 from reweigh.report.tables import Samples
@@ -40,7 +40,7 @@ def reached(account: Account) -> str:
 
 def about(account: Account) -> list[str]:
     """Data, bias, state and time of a run, a sentence each."""
-    classes, samples, data = account.classes, account.samples, account.recipe.data
+    classes, samples, data = account.classes, account.samples, account.recipe.source
     path = data.options.get("path")
     told = [f"Data: {describe(account.recipe)}{f' ({path})' if path else ''}."]
     if classes.sizes:

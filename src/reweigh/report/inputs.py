@@ -12,8 +12,8 @@ import torch
 from reweigh.data import Dataset
 from reweigh.data.tables.frames import SUFFIXES, read_frame
 from reweigh.errors import DataError
-from reweigh.recipes.biased_data import data_root
-from reweigh.recipes.recipe import Part
+from reweigh.fit.source import data_root
+from reweigh.plan.plan import Part
 
 SIDE = 64  # pixels of a picture at most
 COLORS = 96  # of a color picture: a third of the bytes, and no difference at this size

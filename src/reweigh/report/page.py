@@ -54,7 +54,7 @@ def render(accounts: Sequence[Account]) -> str:
         about=about,
         key_numbers=key_numbers,
         comparison=comparison(accounts) if len(accounts) > 1 else None,
-        same_data=all(account.recipe.data == accounts[0].recipe.data for account in accounts),
+        same_data=all(account.recipe.source == accounts[0].recipe.source for account in accounts),
         sections={name: made for name, section in SECTIONS.items() if (made := section(accounts)) is not None},
         light=LIGHT,
         dark=DARK,

@@ -3,23 +3,22 @@
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from reweigh.data import Dataset
 from reweigh.errors import DataError, ReweighError
-from reweigh.families import by_size
-from reweigh.recipes.assemble import usable
-from reweigh.recipes.biased_data import read_calibrated
-from reweigh.recipes.recipe import Recipe
-from reweigh.recipes.reload import open_run
+from reweigh.fit.fitting import usable
+from reweigh.fit.source import read_training_set
+from reweigh.plan.plan import Plan
+from reweigh.fit.run_folder import open_run
 from reweigh.report.account import Account, Classes
-from reweigh.report.tables import Samples, Tested, read_samples, read_tested
+from reweigh.report.tables import Samples, read_samples, read_tested
 from reweigh.training import Run
-from reweigh.weighting import ClassAwareNet, Origin, load_weighting
+from reweigh.weighting import Origin, load_weighting
 
 LETTERS = 60  # of a class name at most
 
@@ -49,15 +48,15 @@ def read_account(path: Path, name: str, known: list[tuple[Any, Dataset | None, s
     """
     run, recipe = open_run(path)
     summary = _read_json(run.summary)
-    samples, tested = read_samples(run.samples), read_tested(run.test)
-    stored = _read_json(run.classes)
+    classes = _classes(_read_json(run.classes), run)
+    samples, tested = read_samples(run.samples, classes.names), read_tested(run.test)
     dataset, no_data = None, ""
-    if samples is not None or not stored:  # otherwise nothing asks for the data
+    if samples is not None:  # otherwise nothing asks for the data
         dataset, no_data = _read_data_once(recipe, [] if known is None else known)
     if dataset is not None:
         dataset = usable(dataset, recipe.method.name)
     if dataset is not None and samples is not None and not _same(dataset, samples):
-        dataset, no_data = None, "the data at their place are no longer those of the run"
+        dataset, no_data = None, "the data are no longer those of the run"
     net, origin = load_weighting(run.weighting) if run.weighting.is_file() else (None, Origin())
     return Account(
         path=path,
@@ -67,7 +66,7 @@ def read_account(path: Path, name: str, known: list[tuple[Any, Dataset | None, s
         status=str(summary.get("status", "unknown")),
         epochs=int(summary.get("epochs", recipe.train["epochs"])),
         history=_read_history(run),
-        classes=_classes(stored, samples, tested, dataset, net),
+        classes=replace(classes, names=_short(classes.names)),
         samples=samples,
         tested=tested,
         net=net,
@@ -77,14 +76,14 @@ def read_account(path: Path, name: str, known: list[tuple[Any, Dataset | None, s
     )
 
 
-def _read_data_once(recipe: Recipe, known: list[tuple[Any, Dataset | None, str]]) -> tuple[Dataset | None, str]:
+def _read_data_once(recipe: Plan, known: list[tuple[Any, Dataset | None, str]]) -> tuple[Dataset | None, str]:
     """The training set, or why there is none."""
-    wanted = (recipe.data, recipe.train["seed"])
+    wanted = (recipe.source, recipe.train["seed"])
     for found, dataset, reason in known:
         if found == wanted:
             return dataset, reason
     try:
-        dataset, reason = read_calibrated(*wanted)[0].train, ""
+        dataset, reason = read_training_set(*wanted)[0], ""
     except (ReweighError, OSError, ImportError) as error:
         dataset, reason = None, str(error).splitlines()[0]
     known.append((wanted, dataset, reason))
@@ -92,35 +91,27 @@ def _read_data_once(recipe: Recipe, known: list[tuple[Any, Dataset | None, str]]
 
 
 def _same(dataset: Dataset, samples: Samples) -> bool:
-    """Are these the samples that the run was trained on, as far as labels tell?"""
-    inside = (samples.index >= 0) & (samples.index < len(dataset))
-    if not inside.all():
+    """Whether these are the samples that the run was trained on, as far as labels tell."""
+    if len(dataset) != len(samples):
         return False
     if dataset.candidates is not None:
-        return bool(dataset.candidates.numpy()[samples.index, samples.given].all())
-    return np.array_equal(dataset.labels.numpy()[samples.index], samples.given)
+        return bool(dataset.candidates.numpy()[np.arange(len(samples)), samples.given].all())
+    return np.array_equal(dataset.labels.numpy(), samples.given)
 
 
-def _classes(
-    stored: dict[str, Any],
-    samples: Samples | None,
-    tested: Tested | None,
-    dataset: Dataset | None,
-    net: ClassAwareNet | None,
-) -> Classes:
-    """As the run stored them, or else from the data, or else from the numbers that occur."""
-    if "names" in stored:
-        sizes, families = stored.get("sizes") or (), stored.get("families") or ()
-        return Classes(_short(stored["names"]), tuple(sizes), tuple(families))
-    if dataset is not None:
-        sizes = dataset.class_sizes
-        families = () if net is None else by_size(sizes, net.num_families).of_class.tolist()
-        return Classes(_short(dataset.class_names), tuple(sizes.tolist()), tuple(families))
-    labels = [*([] if samples is None else [samples.given]), *([] if tested is None else [tested.label])]
-    most = max((int(each.max()) for each in labels), default=-1)
-    sizes = () if samples is None else np.bincount(samples.given[samples.labeled], minlength=most + 1)
-    families = by_size(torch.tensor(sizes), net.num_families).of_class.tolist() if net and len(sizes) else ()
-    return Classes(tuple(f"class {label}" for label in range(most + 1)), tuple(map(int, sizes)), tuple(families))
+def _classes(stored: dict[str, Any], run: Run) -> Classes:
+    """The classes as the run stored them; none if it has not ended.
+
+    Raises:
+        DataError: The file is something else.
+    """
+    if not stored:
+        return Classes(())
+    try:
+        names, sizes, families = (stored[key] for key in ("names", "sizes", "families"))
+        return Classes(tuple(map(str, names)), tuple(map(int, sizes)), tuple(map(int, families or ())))
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{run.classes}: not the classes of a run ({type(error).__name__}: {error})") from error
 
 
 def _short(names: Sequence[Any]) -> tuple[str, ...]:

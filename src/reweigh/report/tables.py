@@ -1,4 +1,4 @@
-"""The tables of a run folder, samples.csv and test.csv, as arrays; columns that an older run lacks are None."""
+"""The tables of a run folder, samples.csv and test.csv, as arrays; a column without any value is None."""
 
 import csv
 import math
@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from reweigh.data.labels.candidates import SEPARATOR
 from reweigh.errors import DataError
 
 T = TypeVar("T")
@@ -21,8 +22,8 @@ class Samples:
     """What a run says of each training sample; every array has shape (N,).
 
     Attributes:
-        index: place in the training set.
-        given: the given label; -1 where there is none.
+        row: Row in the user's data.
+        given: The given label; -1 where there is none.
         suggested: the label that training believes in.
         quality: of the given label, from 0 (worst) to 1.
         issue: bool, the label looks wrong.
@@ -33,7 +34,7 @@ class Samples:
         candidates: the candidate labels of each, where several were given; ``given`` is then the likeliest.
     """
 
-    index: np.ndarray
+    row: np.ndarray
     given: np.ndarray
     suggested: np.ndarray | None = None
     quality: np.ndarray | None = None
@@ -45,7 +46,7 @@ class Samples:
     candidates: Sequence[tuple[int, ...]] | None = None
 
     def __len__(self) -> int:
-        return len(self.index)
+        return len(self.row)
 
     @cached_property
     def labeled(self) -> np.ndarray:
@@ -82,23 +83,23 @@ class Tested:
     score: np.ndarray | None = None
 
 
-def read_samples(path: Path) -> Samples | None:
-    """The training samples; None if the run tells nothing of them.
+def read_samples(path: Path, class_names: Sequence[str]) -> Samples | None:
+    """The training samples, in the order of the training set; None if there is no such file.
 
     Raises:
-        DataError: the file is not such a table.
+        DataError: The file is not such a table.
     """
-    table = Cells.read(path, ("index", "given_label"))
+    table = Cells.read(path, ("row", "given_label"), class_names)
     if table is None:
         return None
     return Samples(
-        index=table.labels("index"),
+        row=table.integers("row"),
         given=table.labels("given_label"),
         suggested=table.labels_or_none("suggested_label"),
         quality=table.numbers("label_quality"),
         issue=table.truths("is_label_issue"),
         weight=table.numbers("weight"),
-        family=table.labels_or_none("family"),
+        family=table.integers_or_none("family"),
         loss=table.numbers("loss"),
         true=table.labels_or_none("true_label"),
         candidates=table.sets("candidates"),
@@ -111,24 +112,26 @@ def read_tested(path: Path) -> Tested | None:
     Raises:
         DataError: the file is not such a table.
     """
-    table = Cells.read(path, ("label", "predicted"))
+    table = Cells.read(path, ("label", "predicted", "score"))
     if table is None:
         return None
-    score = table.numbers("score")
-    if score is None:  # an older run
-        score = table.numbers("probability")
-    return Tested(table.labels("label"), table.labels("predicted"), score)
+    return Tested(table.integers("label"), table.integers("predicted"), table.numbers("score"))
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The texts of a CSV file by column."""
+    """The cells of a CSV file by column.
+
+    Attributes:
+        class_names: Names of the classes, in the order of their numbers.
+    """
 
     path: Path
     columns: Mapping[str, Sequence[str]]
+    class_names: Sequence[str] = ()
 
     @classmethod
-    def read(cls, path: Path, needed: Sequence[str]) -> "Cells | None":
+    def read(cls, path: Path, needed: Sequence[str], class_names: Sequence[str] = ()) -> "Cells | None":
         """The table of a file; None if there is no file, or no row in it."""
         if not path.is_file():
             return None
@@ -142,7 +145,7 @@ class Cells:
             raise DataError(
                 f"{path}: no column {', '.join(map(repr, absent))}; is this file the one that the run wrote?"
             )
-        return cls(path, columns) if rows else None
+        return cls(path, columns, class_names) if rows else None
 
     def numbers(self, name: str) -> np.ndarray | None:
         """A column of numbers, NaN where a cell is empty; None if there is no such column or no number in it."""
@@ -150,9 +153,19 @@ class Cells:
         numbers = np.array([math.nan if value is None else value for value in found])
         return None if np.isnan(numbers).all() else numbers
 
-    def labels(self, name: str) -> np.ndarray:
-        """A column of class numbers or places, -1 where a cell is empty."""
+    def integers(self, name: str) -> np.ndarray:
+        """A column of whole numbers, -1 where a cell is empty."""
         found = [self._parse(name, row, cell, int, "a whole number") for row, cell in enumerate(self.columns[name])]
+        return np.array([-1 if value is None else value for value in found], np.int64)
+
+    def integers_or_none(self, name: str) -> np.ndarray | None:
+        """Likewise; None if there is no such column, or nothing in it."""
+        return self.integers(name) if any(self.columns.get(name, ())) else None
+
+    def labels(self, name: str) -> np.ndarray:
+        """A column of class names as class numbers, -1 where a cell is empty."""
+        cells = self.columns[name]
+        found = [self._parse(name, row, cell, self._number, "the name of a class") for row, cell in enumerate(cells)]
         return np.array([-1 if value is None else value for value in found], np.int64)
 
     def labels_or_none(self, name: str) -> np.ndarray | None:
@@ -160,14 +173,19 @@ class Cells:
         return self.labels(name) if any(self.columns.get(name, ())) else None
 
     def sets(self, name: str) -> list[tuple[int, ...]] | None:
-        """A column of class numbers with blanks between; None if there is no such column."""
+        """A column of several class names per cell as class numbers; None if there is no such column."""
         if name not in self.columns:
             return None
-        whole = "whole numbers"
-        return [
-            self._parse(name, row, cell, lambda text: tuple(map(int, text.split())), whole) or ()
-            for row, cell in enumerate(self.columns[name])
-        ]
+
+        def numbers(cell: str) -> tuple[int, ...]:
+            return tuple(map(self._number, cell.split(SEPARATOR)))
+
+        cells = self.columns[name]
+        return [self._parse(name, row, cell, numbers, "names of classes") or () for row, cell in enumerate(cells)]
+
+    @cached_property
+    def _number(self) -> Callable[[str], int]:
+        return {name: number for number, name in enumerate(self.class_names)}.__getitem__
 
     def truths(self, name: str) -> np.ndarray | None:
         """A column of True and False, an empty cell is False; None if there is no such column, or nothing in it."""

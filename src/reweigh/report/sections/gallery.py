@@ -39,7 +39,7 @@ def panel(account: Account, most: int) -> Panel:
     shown, missing = [Shown()] * len(rows), account.no_data
     if account.dataset is not None:
         try:
-            shown = show(account.dataset, account.recipe.data, samples.index[rows])
+            shown = show(account.dataset, account.recipe.source, rows)
         except (DataError, OSError) as error:
             missing = str(error)
     if missing:

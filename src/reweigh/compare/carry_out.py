@@ -1,0 +1,130 @@
+"""Carry out a comparison: make the planned runs that are missing, and read what came of all of them."""
+
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from reweigh.errors import DataError, RecipeError, ReweighError
+from reweigh.compare.parallel import side_by_side
+from reweigh.fit.run_folder import begin
+from reweigh.fit.run_folder import resume as continue_run
+from reweigh.compare.grid import Key
+from reweigh.plan.plan import Plan
+from reweigh.compare.rows import Row, is_finished, is_of, read_row
+from reweigh.training import Observer, Run
+from reweigh.training.series import Quiet, Series
+
+
+class Job(NamedTuple):
+    """A run to make.
+
+    Attributes:
+        begun: continue the run that is there.
+        overwrite: replace the run that is there.
+        threads: of torch, unless the recipe says how many.
+        trust_code: Whether models from outside the package may be built, which runs their code.
+    """
+
+    recipe: Plan
+    path: Path
+    begun: bool
+    overwrite: bool
+    threads: int
+    trust_code: bool = False
+
+
+def carry_out(
+    planned: Mapping[Key, Plan],
+    folder: Path,
+    workers: int = 1,
+    resume: bool = False,
+    overwrite: bool = False,
+    series: Series | None = None,
+    trust_code: bool = False,
+) -> list[Row]:
+    """Make the runs, each in its own folder below ``folder``; one that fails is told in its row, the others go on.
+
+    Args:
+        workers: how many runs at once, each in a process with its share of torch's threads; a script that asks for
+            several must start its work under ``if __name__ == "__main__"``. One is this process itself.
+        resume: leave finished runs as they are without a look at the data, continue begun ones, begin the others.
+        overwrite: replace the runs that are there.
+        series: watches.
+        trust_code: Whether models from outside the package may be built, which runs their code.
+
+    Raises:
+        DataError: runs are there and may be neither continued nor replaced; none was begun.
+        KeyboardInterrupt: Ctrl-C; says how far it came. Every run can be continued.
+    """
+    if workers < 1:
+        raise RecipeError(f"workers: got {workers}; should be at least 1")
+    paths = {key: key.path(folder) for key in planned}
+    check_folders({paths[key]: recipe for key, recipe in planned.items()}, resume, overwrite)
+    threads = max(1, torch.get_num_threads() // workers)
+    jobs = {
+        key: Job(recipe, paths[key], resume and Run(paths[key]).recipe.is_file(), overwrite, threads, trust_code)
+        for key, recipe in planned.items()
+        if not (resume and is_finished(Run(paths[key])))
+    }
+    series = series or Quiet()
+    rows: dict[Key, Row] = {}
+
+    def ended(key: Key, error: str | None) -> None:
+        rows[key] = read_row(planned[key], paths[key], key.bias, error)
+        series.end(str(key), rows[key].last, error)
+
+    series.start(len(planned), len(planned) - len(jobs))
+    try:
+        if workers == 1:
+            for key, job in jobs.items():
+                ended(key, attempt(job, series.begin(str(key))))
+        else:
+            side_by_side(attempt, jobs, workers, ended)
+    except KeyboardInterrupt:
+        done = sum(is_finished(Run(path)) for path in paths.values())
+        raise KeyboardInterrupt(f"interrupted; {done} of {len(planned)} runs are done") from None
+    finally:
+        series.stop()
+    return [rows[key] if key in rows else read_row(planned[key], paths[key], key.bias) for key in planned]
+
+
+def attempt(job: Job, observer: Observer | None = None) -> str | None:
+    """Do a job; returns what went wrong, with the traceback if it is not an error that is raised on purpose."""
+    torch.set_num_threads(job.threads)  # the recipe before may have set its own
+    try:
+        if job.begun:
+            continue_run(job.path, observer, job.recipe, job.trust_code)
+        else:
+            begin(job.recipe, job.path, observer, job.overwrite, job.trust_code)
+    except (ReweighError, OSError) as error:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return traceback.format_exc()
+    return None
+
+
+def check_folders(planned: Mapping[Path, Plan], resume: bool, overwrite: bool) -> None:
+    """Refuse to begin while a folder holds what may not be touched.
+
+    Raises:
+        DataError: names the folders, and says what to do.
+    """
+    if overwrite:
+        return
+    if resume:
+        others = [
+            path for path, recipe in planned.items() if Run(path).recipe.is_file() and not is_of(Run(path), recipe)
+        ]
+        if others:
+            raise DataError(f"{_listed(others)}: begun with another recipe; replace with --overwrite, or choose --out")
+    elif taken := [path for path in planned if path.exists()]:
+        remedies = "continue with --resume, replace with --overwrite, or choose another --out"
+        raise DataError(f"{_listed(taken)}: there already; {remedies}")
+
+
+def _listed(paths: Sequence[Path]) -> str:
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    return ", ".join(map(str, paths[:3])) + more

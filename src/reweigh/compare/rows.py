@@ -1,0 +1,104 @@
+"""What each run of a comparison came to, read from its folder alone."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reweigh import __version__
+from reweigh.compare.bias_names import name_of
+from reweigh.recipes.check import check
+from reweigh.recipes.read import read
+from reweigh.plan.plan import Plan
+from reweigh.plan.toml import to_toml
+from reweigh.training import Result, Run
+
+
+class Row(NamedTuple):
+    """One run.
+
+    Attributes:
+        last: the number that decides (accuracy, say) on the test set after the last epoch, in percent; None unless the
+            run is finished.
+        best: likewise, after the epoch that was best by this very number.
+        last_epoch: the line of metrics.jsonl; empty if no epoch was finished.
+        seconds: of training, in all lives of the run.
+        status: of summary.json; "absent" without a run, "failed" if nothing better is known of an error.
+        error: what went wrong just now.
+        run: the folder.
+        recipe: as resolved, TOML.
+    """
+
+    bias: str
+    method: str
+    seed: int
+    last: float | None
+    best: float | None
+    last_epoch: dict[str, Any]
+    best_epoch: dict[str, Any]
+    seconds: float
+    status: str
+    error: str | None
+    run: str
+    recipe: str
+
+
+def read_row(recipe: Plan, path: Path, bias: str = "", error: str | None = None) -> Row:
+    """The row of a run.
+
+    Args:
+        recipe: of the run that is, or should be, at ``path``.
+        bias: what its biases are called; otherwise the name is made from the recipe.
+        error: what went wrong, if something did.
+    """
+    found, result = status(Run(path)), Result(Run(path).read_metrics())
+    if error and found in ("absent", "running", "finished"):
+        found = "failed"
+    last, best = (result.last, result.best) if result.history else ({}, {})
+    judged_by = next((name for name in last if name.startswith("test_")), "")
+    judged = found == "finished" and None not in (last.get(judged_by), best.get(judged_by))
+    return Row(
+        bias=bias or name_of(recipe.source),
+        method=recipe.method.name,
+        seed=recipe.train["seed"],
+        last=100 * last[judged_by] if judged else None,
+        best=100 * best[judged_by] if judged else None,
+        last_epoch=last,
+        best_epoch=best,
+        seconds=sum(line["seconds"] for line in result.history),
+        status=found,
+        error=error,
+        run=str(path),
+        recipe=to_toml(recipe),
+    )
+
+
+def status(run: Run) -> str:
+    """The status of a run by its summary; "absent" if it was never begun, "running" if it was killed very early."""
+    if not run.recipe.is_file():
+        return "absent"
+    return json.loads(run.summary.read_text(encoding="utf-8"))["status"] if run.summary.exists() else "running"
+
+
+def is_finished(run: Run) -> bool:
+    """Whether nothing remains to be done: all epochs trained, and what is written after them written."""
+    return status(run) == "finished" and run.model.exists() and run.samples.exists()
+
+
+def is_of(run: Run, recipe: Plan) -> bool:
+    """Whether the run was begun with this recipe."""
+    return check(read(run.path)) == recipe
+
+
+def to_json(rows: Iterable[Row], **about: Any) -> str:
+    """The rows with all that is needed to repeat them.
+
+    Args:
+        about: what else to say, such as the command.
+    """
+    import platform
+
+    import torch
+
+    versions = {"reweigh": __version__, "torch": torch.__version__, "python": platform.python_version()}
+    return json.dumps({**versions, **about, "rows": [row._asdict() for row in rows]}, indent=2) + "\n"

@@ -1,0 +1,116 @@
+"""From X in any of its forms to the inputs of a dataset, in training and later on."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+from torch import Tensor
+
+from reweigh.data import Inputs
+from reweigh.data.arrays import as_tensor, channels_first
+from reweigh.data.checks import listed
+from reweigh.data.normalize import standardize_like, unchanged
+from reweigh.data.sparse import SparseRows, scale_like
+from reweigh.data.tables.encoding import Encoding, fit_encoding
+from reweigh.errors import DataError
+from reweigh.fit.inputs import InputForm
+
+
+class ReadInputs(NamedTuple):
+    """The inputs of a training set, and how they are normalized.
+
+    Attributes:
+        encoding: Encoding of the columns of a table.
+        columns: All columns of a table.
+        index: Index of a DataFrame.
+    """
+
+    inputs: Inputs
+    normalize: Callable[[Tensor], Tensor]
+    encoding: Encoding | None = None
+    columns: tuple[str, ...] = ()
+    index: Any = None
+
+
+def read_inputs(estimator: Any, X: Any) -> ReadInputs:
+    """The samples of a training set.
+
+    Columns of numbers and channels of images get mean 0 and standard deviation 1; columns of a sparse matrix are
+    divided by their largest absolute value. The columns of a DataFrame are encoded by ``data.tables.encoding``. Sets
+    ``n_features_in_`` and ``feature_names_in_``.
+
+    Raises:
+        ValueError: X holds something other than finite numbers, or a table that cannot be encoded.
+    """
+    import pandas as pd
+
+    found = validated(estimator, X, reset=True, what="X")
+    if isinstance(found, pd.DataFrame):
+        columns = tuple(map(str, found.columns))
+        frame = found.set_axis(list(columns), axis=1)
+        encoding = fit_encoding(frame, what="X")
+        return ReadInputs(encoding.apply(frame, "X"), unchanged, encoding, columns, found.index)
+    inputs = as_inputs(found, "X")
+    return ReadInputs(inputs, scale_like(inputs.matrix) if isinstance(inputs, SparseRows) else standardize_like(inputs))
+
+
+def read_more_inputs(estimator: Any, X: Any, form: InputForm, columns: tuple[str, ...], what: str) -> Inputs:
+    """The inputs of other samples, in the form of the training set.
+
+    Args:
+        columns: All columns of the table that was trained on; empty if X was not a table.
+        what: Name of X in messages.
+
+    Raises:
+        ValueError: X has other columns or another shape than in training, or holds no finite numbers.
+    """
+    import pandas as pd
+
+    found = validated(estimator, X, reset=False, what=what)
+    if form.encoding is not None:
+        if sparse.issparse(found):
+            raise DataError(f"{what}: a sparse matrix, but the classifier was trained on a DataFrame; pass one again")
+        frame = found if isinstance(found, pd.DataFrame) else pd.DataFrame(found)
+        return form.encoding.apply(frame.set_axis(list(columns), axis=1), what)
+    inputs = as_inputs(found, what)
+    shape = tuple(inputs[torch.empty(0, dtype=torch.int64)].shape[1:])
+    if shape != form.shape:
+        raise DataError(f"{what}: samples of shape {shape}, but the classifier was trained on {form.shape}")
+    return inputs
+
+
+def validated(estimator: Any, X: Any, reset: bool, what: str) -> Any:
+    """X as a DataFrame, compressed sparse rows or an array, checked in scikit-learn's way and not copied if it fits."""
+    import pandas as pd
+
+    if isinstance(X, pd.DataFrame):
+        if len(X) == 0:
+            raise DataError(f"{what}: a table without rows; 0 sample(s), at least one is needed")
+        if twice := X.columns[X.columns.duplicated()].unique().tolist():
+            raise DataError(f"{what}: columns {listed(map(repr, twice))} occur more than once; give each its own name")
+        validate_data(estimator, X, reset=reset, skip_check_array=True)  # pyright: ignore[reportArgumentType]
+        return X
+    if isinstance(X, Tensor):
+        X = X.detach().cpu()
+        X = (X if X.dtype == torch.uint8 else X.float()).numpy()
+    if isinstance(X, list | np.ndarray | pd.Series) and np.size(X) and isinstance(np.asarray(X).flat[0], str):
+        raise DataError(
+            f"{what}: strings; pass a DataFrame, whose columns may hold text, or turn them into numbers first, in a "
+            "pipeline with TfidfVectorizer"
+        )
+    return validate_data(
+        estimator,
+        X,  # pyright: ignore[reportArgumentType]
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float32, np.float64, np.uint8],
+        allow_nd=True,
+    )
+
+
+def as_inputs(found: Any, what: str) -> Tensor | SparseRows:
+    """Sparse rows as they are; arrays as tensors of bytes or float32, channels first."""
+    return SparseRows(found) if sparse.issparse(found) else channels_first(as_tensor(found, what))

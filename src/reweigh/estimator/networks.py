@@ -1,0 +1,40 @@
+"""Networks that the user passes to the estimator."""
+
+from copy import deepcopy
+from functools import partial
+from typing import Any
+
+from torch import nn
+
+from reweigh.errors import ModelError
+from reweigh.fit.trainer import Build
+from reweigh.models.foreign import checked
+
+
+def own_builder(model: Any) -> Build:
+    """Makes a fresh network from what the user passed.
+
+    Args:
+        model: A network, which is copied with its weights; or a class or function that is called with the shape of a
+            sample and the number of classes.
+
+    Raises:
+        ModelError: ``model`` is something else.
+    """
+    if isinstance(model, nn.Module):
+        return partial(checked, name_of(model), partial(_copy, model))
+    if not callable(model):
+        raise ModelError(
+            f"model: got {model!r}; pass a torch.nn.Module, a function of (input_shape, num_classes) that returns "
+            "one, the name of a model, or None"
+        )
+    return partial(checked, name_of(model), model)
+
+
+def name_of(model: Any) -> str:
+    """What messages call a network of the user's own, or what builds it."""
+    return getattr(model, "__name__", type(model).__name__)
+
+
+def _copy(model: nn.Module, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
+    return deepcopy(model)

@@ -1,0 +1,93 @@
+"""The parameters of the estimator as a plan: checked like a recipe, all mistakes in one message, in their own words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from reweigh.methods import METHODS
+from reweigh.names import lookup
+from reweigh.plan import Plan
+from reweigh.plan.check import examine
+from reweigh.plan.choose import Facts, chosen
+from reweigh.plan.mistakes import Mistake, raise_all, shown
+
+# Parameter of the estimator -> key of the plan. What is None or "auto" is chosen from the data.
+KEYS = {
+    "epochs": "train.epochs",
+    "batch_size": "train.batch_size",
+    "lr": "optimizer.lr",
+    "scoring": "train.scoring",
+    "calibration": "train.calibration",
+    "device": "train.device",
+    "method": "method.name",
+    "model": "model.name",
+}
+
+
+def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
+    """The plan that the parameters describe, everything that they leave open chosen from the data.
+
+    Args:
+        params: Parameters of the estimator.
+        trusted: Whether trusted samples are given.
+
+    Raises:
+        RecipeError: Lists every parameter that is not what it may be.
+    """
+    given: dict[str, Any] = {"train": {"seed": draw_seed(params["random_state"])}}
+    for name, key in KEYS.items():
+        value = plain(params[name])
+        if value is None or (value == "auto" and name != "device") or (name == "model" and not isinstance(value, str)):
+            continue
+        section, _, option = key.partition(".")
+        given.setdefault(section, {})[option] = value
+    mistakes = []
+    options = {} if params["method_options"] is None else params["method_options"]
+    if isinstance(options, Mapping):
+        given["method"] = {**given.get("method", {}), **{str(key): plain(value) for key, value in options.items()}}
+    else:
+        mistakes.append(Mistake("method_options", f"got {shown(options)}; should be a dict of the method's options"))
+    for name in ("candidates", "verbose"):
+        if not isinstance(params[name], bool | int | np.bool_):
+            mistakes.append(Mistake(name, f"got {shown(params[name])}; should be true or false"))
+    if trusted:
+        given["meta_set"] = {"name": "clean", "path": "X_trusted"}
+    passed = ["data", *([] if params["model"] is None or isinstance(params["model"], str) else ["model"])]
+    plan, found = examine(chosen(facts, given), passed)
+    raise_all([*mistakes, *(Mistake(own_words(path), text) for path, text in found)], "RobustClassifier")
+    assert plan is not None
+    return plan
+
+
+def own_words(path: str) -> str:
+    """The parameter that a key of the plan comes from."""
+    for name, key in KEYS.items():
+        if path == key:
+            return name
+    return path.replace("method.", "method_options.", 1) if path.startswith("method.") else path
+
+
+def takes_unlabeled(method: str) -> bool:
+    """Whether a method learns from samples without a label too.
+
+    Raises:
+        RecipeError: There is no such method.
+    """
+    return method != "auto" and lookup(METHODS, method, "method").unlabeled
+
+
+def plain(value: Any) -> Any:
+    """A NumPy number as Python's own: a grid of parameters may be an array."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def draw_seed(random_state: Any) -> int:
+    """The seed that a ``random_state`` gives: a number is the seed; None gives another one each time."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, int | np.integer):
+        check_random_state(random_state)  # refuses negative numbers
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

@@ -1,0 +1,106 @@
+"""A trained model in the forms that other programs read."""
+
+import json
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+import torch
+from torch import Tensor, nn
+
+from reweigh import __version__
+from reweigh.errors import ModelError
+from reweigh.fit.run_folder import TrainedModel
+from reweigh.plan.toml import inline, plain
+from reweigh.training.checkpoint import plain_tensor
+
+
+class Normalized(nn.Module):
+    """A model and the normalization before it.
+
+    Args:
+        mean: by channel or feature; empty takes nothing off.
+        std: likewise.
+    """
+
+    def __init__(self, model: nn.Module, mean: tuple[float, ...], std: tuple[float, ...], rank: int) -> None:
+        super().__init__()
+        self.model = model
+        shape = (1, -1, *(1,) * (rank - 1))
+        self.register_buffer("mean", torch.tensor(mean or (0.0,)).view(shape))
+        self.register_buffer("std", torch.tensor(std or (1.0,)).view(shape))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Logits of inputs that are not normalized yet."""
+        return self.model((inputs - self.get_buffer("mean")) / self.get_buffer("std"))
+
+
+def about(trained: TrainedModel) -> dict[str, str]:
+    """What a user of the model must know, as texts."""
+    form = trained.inputs
+    known = {
+        "reweigh_version": __version__,
+        "model": inline(plain({"name": trained.plan.model.name, **trained.plan.model.options})),
+        "class_names": json.dumps(trained.class_names, ensure_ascii=False),
+        "input_shape": json.dumps(form.shape),
+        "input_scale": "bytes / 255" if form.bytes else "as is",
+    }
+    if form.mean:
+        known |= {"mean": json.dumps(form.mean), "std": json.dumps(form.std)}
+    if form.encoding is not None:
+        known["encoding"] = form.encoding.to_json()
+    return known
+
+
+def to_safetensors(trained: TrainedModel) -> bytes:
+    """The weights, to be given inputs that are normalized already."""
+    from safetensors.torch import save
+
+    state = trained.model.state_dict()
+    return save({name: plain_tensor(value) for name, value in state.items()}, {"format": "pt", **about(trained)})
+
+
+def to_onnx(trained: TrainedModel) -> bytes:
+    """The model with its normalization: ``inputs`` (n, ...) float32 to ``logits`` (n, classes), any n.
+
+    Raises:
+        ModelError: packages are missing, or the model cannot be told in ONNX.
+    """
+    absent = [package for package in ("onnx", "onnxscript") if find_spec(package) is None]
+    if absent:
+        raise ModelError(f"writing ONNX needs {' and '.join(absent)}; install: pip install 'reweigh[export]'")
+    form = trained.inputs
+    model = Normalized(trained.model, form.mean, form.std, len(form.shape)).eval()
+    try:
+        with _quiet():
+            program = torch.onnx.export(
+                model,
+                (torch.zeros(2, *form.shape),),
+                dynamo=True,
+                verbose=False,
+                input_names=["inputs"],
+                output_names=["logits"],
+                dynamic_shapes={"inputs": {0: torch.export.Dim("n")}},
+            )
+    except Exception as error:  # torch's exporter raises nearly anything
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ModelError(f"model {trained.plan.model.name!r} cannot be written as ONNX ({first})") from error
+    assert program is not None
+    program.model.metadata_props.update(about(trained))
+    return program.model_proto.SerializeToString()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No word of torch's exporter about itself."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        logger.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            logger.setLevel(level)

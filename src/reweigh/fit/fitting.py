@@ -1,0 +1,224 @@
+"""(Dataset, Plan) -> Fit: train, judge every training sample, and keep what was learned."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from reweigh.bias.mixture import stream
+from reweigh.data import Dataset, with_label
+from reweigh.data.subsets import stratified
+from reweigh.errors import DataError
+from reweigh.fit.inputs import InputForm
+from reweigh.fit.issues import CHUNK, Samples, judge, likeliest_candidates
+from reweigh.fit.out_of_fold import out_of_fold, probabilities
+from reweigh.fit.scored import Scored, judged_by, scored
+from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device
+from reweigh.fit.weighting import Weighting
+from reweigh.plan import Plan
+from reweigh.plan.tables import member
+from reweigh.pseudo_labels import Predictions, predictions
+from reweigh.training import Observer, Run, labels_of
+
+logger = logging.getLogger(__name__)
+CALIBRATION = 1002  # a stream of the seed
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A trained classifier, and what was learned about its training samples.
+
+    Attributes:
+        plan: How it was trained.
+        inputs: How raw inputs become inputs of the model.
+        class_names: Names of the classes, in the order of the logits.
+        class_sizes: Training samples of each class by given label.
+        model: The network, in evaluation mode.
+        samples: What training made of each sample of the training set.
+        weighting: The weighting function with the families that were used; None if the method has none.
+        history: The numbers of each epoch.
+        origin: Shape (N,), the row of each training sample in the data that it was read from.
+        tested: Predictions for the test set with its labels; None without a test set.
+        held_out: Predictions for the samples held out for calibration; None if there are none.
+    """
+
+    plan: Plan
+    inputs: InputForm
+    class_names: tuple[str, ...]
+    class_sizes: tuple[int, ...]
+    model: nn.Module
+    samples: Samples
+    weighting: Weighting | None
+    history: list[dict[str, Any]]
+    origin: Tensor
+    tested: Scored | None = None
+    held_out: Scored | None = None
+
+
+def fit(
+    train_set: Dataset,
+    plan: Plan,
+    *,
+    test_set: Dataset | None = None,
+    trusted: Dataset | None = None,
+    build: Build | None = None,
+    run: Callable[[], Run] | None = None,
+    observer: Observer | None = None,
+    trust_code: bool = False,
+) -> Fit:
+    """Train by a plan, and judge the label of every training sample.
+
+    Args:
+        train_set: Samples with their given labels, right or wrong.
+        plan: What to train and how; its section [data] is not read.
+        test_set: What the model is judged on after each epoch.
+        trusted: Trusted samples apart from the training set, if the plan's meta set asks for them.
+        build: Makes the network, if the plan names none.
+        run: Opens the folder for metrics and checkpoints. It is called once everything is built, so that a plan that
+            cannot be built leaves an earlier run there alone.
+        trust_code: Whether a network from outside the package may be built, which runs its code.
+
+    Raises:
+        DataError: The samples cannot be used as the plan says.
+        ModelError: The network does not fit the samples.
+        DivergedError: The loss is no longer finite.
+    """
+    if plan.train["num_threads"]:
+        torch.set_num_threads(plan.train["num_threads"])
+    device = find_device(plan.train["device"])
+    train_set = usable(train_set, plan.method.name)
+    kept, apart = set_apart(train_set, plan.train["calibration"], plan.train["seed"])
+    used = train_set.subset(kept) if len(apart) else train_set
+    if build is None:
+        assert plan.model is not None
+        build = builder(plan.model, trust_code)
+    trainer = Trainer(plan, build, device, trusted)
+    sizes = used.class_sizes
+    evaluate = None if test_set is None else judged_by(member("scenarios", plan.scenario), test_set, sizes, device)
+    trained = trainer.train(used, evaluate, run, observer)
+    model, look = trained.method.model, partial(judged, trained.method.model, device=device)
+    net, families = trained.method.weighting(), trained.method.families()
+    weighting = None if net is None or families is None else Weighting(net.cpu(), families)
+    samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
+    counted = train_set.with_labels(torch.where(samples.given >= 0, samples.given, samples.suggested))
+    return Fit(
+        plan=plan,
+        inputs=InputForm.of(train_set),
+        class_names=train_set.class_names,
+        class_sizes=tuple(counted.class_sizes.tolist()),
+        model=model,
+        samples=samples,
+        weighting=weighting,
+        history=trained.history,
+        origin=torch.arange(len(train_set)) if train_set.origin is None else train_set.origin,
+        tested=None if test_set is None else look(test_set),
+        held_out=look(train_set.subset(apart)) if len(apart) else None,
+    )
+
+
+def usable(train_set: Dataset, method: str) -> Dataset:
+    """The training set without the samples that have no label, unless the method learns from these too."""
+    kind = member("methods", method)
+    if train_set.candidates is not None and not kind.candidates:
+        logger.info("method %r takes all candidates of a sample alike; 'proden' finds the right one", method)
+    if kind.unlabeled or bool(train_set.labeled.all()):
+        return train_set
+    left = with_label(train_set)
+    logger.info("%d of %d samples have a label; method %r trains on these alone", len(left), len(train_set), method)
+    return left
+
+
+def set_apart(train_set: Dataset, share: float | None, seed: int) -> tuple[Tensor, Tensor]:
+    """Indices of the samples to train on, and of a share of each class that is held out for calibration.
+
+    Raises:
+        DataError: A class, or either side, would be left without a sample.
+    """
+    everything = torch.arange(len(train_set))
+    if share is None:
+        return everything, everything[:0]
+    size = round(share * len(train_set))
+    if not 0 < size < len(train_set):
+        raise DataError(
+            f"calibration: {share:g} of {len(train_set)} samples is {size}; both parts need at least one sample"
+        )
+    apart = stratified(train_set.labels, size, stream(seed, CALIBRATION))
+    kept = everything[~torch.isin(everything, apart)]
+    left = train_set.subset(kept).class_sizes
+    lost = ((left == 0) & (train_set.class_sizes > 0)).nonzero().flatten().tolist()
+    if lost:
+        names = ", ".join(train_set.class_names[label] for label in lost[:5])
+        raise DataError(f"calibration: {share:g} leaves no sample of class {names} to train on; hold out fewer")
+    logger.info("calibration: %d of %d samples are not trained on", size, len(train_set))
+    return kept, apart
+
+
+def judge_samples(
+    trainer: Trainer,
+    trained: Trained,
+    train_set: Dataset,
+    kept: Tensor,
+    apart: Tensor,
+    weighting: Weighting | None,
+) -> Samples:
+    """What training made of each sample, and how far its label can be believed.
+
+    Samples that were held out are judged by the model at the end, which has not seen them.
+
+    Args:
+        kept: Indices of the samples that were trained on.
+        apart: Indices of the others.
+    """
+    recall, plan = trained.recall, trainer.plan
+    store = predictions(train_set.labels, train_set.num_classes, 0.0)
+    for some in torch.arange(len(kept)).split(CHUNK):
+        store.restart(kept[some], recall.predictions[some])
+    losses, weights = spread(recall.losses, kept, len(train_set)), None
+    if recall.weights is not None:
+        weights = spread(recall.weights, kept, len(train_set))
+    if len(apart):
+        rows = probabilities(trained.method.model, train_set.subset(apart), trainer.device)
+        store.restart(apart, rows)
+        losses[apart] = F.nll_loss(rows.log(), train_set.labels[apart].clamp_min(0), reduction="none")
+        losses[apart[train_set.labels[apart] < 0]] = torch.nan
+    given = given_labels(train_set, store)
+    learned = weights if weighting is not None else None  # other weights, as of self-paced learning, mean other things
+    if plan.train["scoring"] == "out-of-fold" and train_set.candidates is None:
+        held = out_of_fold(trainer, train_set.subset(kept) if len(apart) else train_set)
+        store.restart(kept[held.index], held.rows)
+        suggested = store.labels().index_copy(0, kept[held.index], held.suggested)
+        judgment = judge(given, store)  # the word of models that did not see the sample, not of weights
+        judgment = judgment._replace(suggested=suggested, wrong=(given >= 0) & (suggested != given))
+    else:
+        judgment = judge(given, store, learned)
+    if recall.looks == 0 and plan.train["scoring"] == "in-training":
+        judgment = judgment._replace(
+            suggested=given, quality=torch.full_like(losses, torch.nan), wrong=torch.zeros_like(judgment.wrong)
+        )
+    family = None
+    if weighting is not None:
+        family = weighting.families.of_class[torch.where(given >= 0, given, judgment.suggested)]
+    return Samples(given, *judgment, losses=losses, weights=weights, family=family)
+
+
+def given_labels(train_set: Dataset, store: Predictions) -> Tensor:
+    """The given labels, shape (N,); of several candidates the likeliest, so that it is wrong if another class is."""
+    if train_set.candidates is None:
+        return train_set.labels
+    return likeliest_candidates(train_set.candidates, store)
+
+
+def spread(values: Tensor, index: Tensor, size: int) -> Tensor:
+    """``values`` at ``index`` of a tensor of ``size``, NaN elsewhere."""
+    return values.new_full((size,), torch.nan).index_copy(0, index, values)
+
+
+def judged(model: nn.Module, dataset: Dataset, device: torch.device) -> Scored:
+    """What the model says of labeled samples."""
+    found = scored(model, dataset, at_once(dataset), device)
+    return found._replace(labels=labels_of(dataset, found.logits))

@@ -1,0 +1,82 @@
+"""How raw inputs become inputs of a model: found in training, stored with the model, used on all later data."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from reweigh.data import Dataset, Inputs
+from reweigh.data.normalize import Standardize, unchanged
+from reweigh.data.tables.encoding import Encoding
+from reweigh.errors import DataError
+
+
+@dataclass(frozen=True)
+class InputForm:
+    """The form of the training inputs.
+
+    Attributes:
+        shape: Shape of one sample.
+        bytes: Whether raw values are bytes, divided by 255 first; otherwise they are numbers as they are.
+        mean: Subtracted then, by channel or feature; empty if nothing is.
+        std: What the rest is divided by.
+        encoding: Encoding of the columns of a table.
+        version: Version of the stored form.
+    """
+
+    shape: tuple[int, ...]
+    bytes: bool
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
+    encoding: Encoding | None = None
+    version: Literal[1] = 1
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> "InputForm":
+        """The form of a dataset."""
+        normalize = dataset.normalize
+        assert isinstance(normalize, Standardize) or normalize is unchanged, normalize
+        scale = (normalize.mean, normalize.std) if isinstance(normalize, Standardize) else ()
+        mean_and_std = [tuple(values.tolist()) for values in scale]
+        return cls(dataset.shape, dataset.stores_bytes, *mean_and_std, encoding=dataset.reading.encoding)
+
+    def dataset(self, inputs: Inputs, class_names: tuple[str, ...]) -> Dataset:
+        """Raw inputs of this form as samples to predict; their labels mean nothing.
+
+        Bytes and the same numbers as floats give the same samples.
+        """
+        unknown = torch.zeros(len(inputs), dtype=torch.int64)
+        normalize = unchanged
+        if self.mean:
+            factor = {(True, False): 255.0, (False, True): 1 / 255}.get((self.bytes, _are_bytes(inputs)), 1.0)
+            normalize = Standardize(torch.tensor(self.mean) * factor, torch.tensor(self.std) * factor)
+        return Dataset(inputs, unknown, class_names, normalize=normalize)
+
+    def to_json(self) -> str:
+        """Everything that ``from_json`` needs, readable and without pickle."""
+        return json.dumps(asdict(self)) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, what: str) -> "InputForm":
+        """The form that ``to_json`` wrote.
+
+        Args:
+            what: Name of the text in the message.
+
+        Raises:
+            DataError: It is something else.
+        """
+        from pydantic import TypeAdapter, ValidationError
+
+        try:
+            return TypeAdapter(cls).validate_json(text)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "text"
+            raise DataError(f"{what}: not as this version of reweigh writes it ({where}: {first['msg']})") from None
+
+
+def _are_bytes(inputs: Inputs) -> bool:
+    return isinstance(inputs, Tensor) and inputs.dtype == torch.uint8

@@ -1,0 +1,135 @@
+"""Judge training samples by models that did not see them."""
+
+import logging
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from reweigh.data import Dataset
+from reweigh.fit.confusion import posterior, transition, undone
+from reweigh.fit.trainer import Trainer, at_once
+from reweigh.plan import Part
+from reweigh.training.evaluation import logits
+from reweigh.training.randomness import seeded
+
+logger = logging.getLogger(__name__)
+FOLDS = 5
+ROUNDS = 3
+PLAIN = Part("methods", "erm", {})
+
+
+class Judged(NamedTuple):
+    """What held-out models say of the training samples.
+
+    Attributes:
+        index: Shape (n,), indices of the samples that were held out.
+        suggested: Shape (n,), the likeliest class whatever the given label.
+        rows: Shape (n, num_classes), how likely each class is, the given label taken into account.
+    """
+
+    index: Tensor
+    suggested: Tensor
+    rows: Tensor
+
+
+def out_of_fold(trainer: Trainer, train_set: Dataset) -> Judged:
+    """Judge samples by models that were trained without them.
+
+    Models are trained plainly and briefly: for as many epochs as predict the given labels of a held-out fifth best,
+    which needs no true label; beyond that they memorize wrong ones. Five of them leave out a fifth of every class each,
+    three times over; their predictions along training are averaged. These follow the given labels, wrong ones too, so
+    the confusion of labels is estimated and undone (``confusion``).
+
+    The only sample of a class and samples without a label are not judged.
+    """
+    train = {**trainer.plan.train, "looks": 0, "checkpoint_steps": None}
+    plain = replace(trainer, plan=replace(trainer.plan, method=PLAIN, train=train))
+    seed = train["seed"]
+    index = (folds(train_set.labels, seed) >= 0).nonzero().flatten()
+    if len(index) == 0:
+        return Judged(index, index, torch.empty(0, train_set.num_classes))
+    epochs = brief_epochs(plain, train_set)
+    logger.info("out-of-fold predictions: %d models, trained for %d epochs each", ROUNDS * FOLDS, epochs)
+    rows = torch.zeros(len(train_set), train_set.num_classes, dtype=torch.float64)
+    for number in range(ROUNDS):
+        fold = folds(train_set.labels, seed + number)
+        again = _changed(plain, epochs=epochs, warmup_epochs=0, seed=seed + number)
+        for out in (fold == which for which in range(FOLDS)):
+            if out.any():
+                rows[out] += held_out(again, train_set, out).predicted / ROUNDS
+    given = train_set.labels[index]
+    confusion = transition(rows[index], given)
+    true = undone(rows[index], confusion)
+    return Judged(index, true.argmax(1), posterior(true, given, confusion).float())
+
+
+def brief_epochs(trainer: Trainer, train_set: Dataset) -> int:
+    """After how many epochs the given labels of a held-out fifth are predicted best."""
+    fold = folds(train_set.labels, trainer.plan.train["seed"])
+    losses = held_out(trainer, train_set, fold == fold[fold >= 0].mode().values).losses
+    return min(range(len(losses)), key=losses.__getitem__) + 1
+
+
+class HeldOut:
+    """Looks at samples at the end of every epoch of a training that does not see them.
+
+    Attributes:
+        losses: The mean loss of the given labels after each epoch.
+    """
+
+    def __init__(self, samples: Dataset, device: torch.device):
+        self._samples = samples
+        self._device = device
+        self._sum = torch.zeros(len(samples), samples.num_classes, dtype=torch.float64)
+        self.losses: list[float] = []
+
+    def __call__(self, model: nn.Module) -> dict[str, float]:
+        rows = probabilities(model, self._samples, self._device).double()
+        self._sum += rows
+        self.losses.append(float(F.nll_loss(rows.clamp_min(1e-12).log(), self._samples.labels)))
+        return {}
+
+    @property
+    def predicted(self) -> Tensor:
+        """The mean prediction over the epochs, shape (n, num_classes) float64."""
+        return self._sum / len(self.losses)
+
+
+def held_out(trainer: Trainer, train_set: Dataset, out: Tensor) -> HeldOut:
+    """Train on all labeled samples but some, and look at these.
+
+    Args:
+        out: Shape (N,) bool, the samples to hold out.
+    """
+    look = HeldOut(train_set.subset(out), trainer.device)
+    trainer.train(train_set.subset(train_set.labeled & ~out), evaluate=look)
+    return look
+
+
+def folds(labels: Tensor, seed: int) -> Tensor:
+    """The fold of each sample, shape (N,), spread evenly over every class.
+
+    It is -1, never held out, for the only sample of a class and for a sample without a label (-1 as well).
+    """
+    shuffled = torch.randperm(len(labels), generator=seeded(seed, FOLDS))
+    grouped = shuffled[labels[shuffled].argsort(stable=True)]
+    fold = torch.empty_like(labels)
+    fold[grouped] = torch.arange(len(labels)) % FOLDS
+    sizes = torch.bincount(labels[labels >= 0], minlength=1)
+    fold[(labels < 0) | (sizes[labels] == 1)] = -1
+    return fold
+
+
+def probabilities(model: nn.Module, samples: Dataset, device: torch.device) -> Tensor:
+    """The probability of each class, shape (N, num_classes) float32."""
+    rows = torch.empty(len(samples), samples.num_classes)
+    for index, outputs in logits(model, samples, at_once(samples), device):
+        rows[index] = outputs.double().softmax(1).float()
+    return rows
+
+
+def _changed(trainer: Trainer, **train: object) -> Trainer:
+    return replace(trainer, plan=replace(trainer.plan, train={**trainer.plan.train, **train}))

@@ -1,0 +1,253 @@
+"""A fit in a folder: train by a plan there, continue what was interrupted, and read back what it left."""
+
+import json
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+from reweigh import models
+from reweigh.data import Dataset
+from reweigh.data.labels.candidates import SEPARATOR
+from reweigh.errors import DataError, ModelError, RecipeError
+from reweigh.files import write_whole
+from reweigh.fit.fitting import Fit, fit, usable
+from reweigh.fit.inputs import InputForm
+from reweigh.fit.source import read_source
+from reweigh.plan import Part, Plan
+from reweigh.plan.tables import member
+from reweigh.plan.toml import from_toml, to_toml
+from reweigh.training import Observer, Result, Run
+from reweigh.weighting import Origin, load_weighting, save_weighting
+
+
+class Outcome(NamedTuple):
+    """A finished run."""
+
+    run: Run
+    fit: Fit
+    train_set: Dataset
+
+    @property
+    def plan(self) -> Plan:
+        return self.fit.plan
+
+    @property
+    def result(self) -> Result:
+        return Result(self.fit.history)
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.plan.method.name)} on {escape(describe(self.plan))}</p>{self.run._repr_html_()}"
+
+
+def begin(
+    plan: Plan, path: Path, observer: Observer | None = None, overwrite: bool = False, trust_code: bool = False
+) -> Outcome:
+    """Train in a new run folder.
+
+    Args:
+        overwrite: Whether to replace the run that is there.
+        trust_code: Whether a network from outside the package may be built, which runs its code.
+
+    Raises:
+        DataError: There is a run at ``path`` already.
+    """
+    return _train(plan, Path(path), lambda: Run.create(path, to_toml(plan), overwrite), observer, trust_code)
+
+
+def resume(
+    path: Path, observer: Observer | None = None, expected: Plan | None = None, trust_code: bool = False
+) -> Outcome:
+    """Continue the run in a folder to its end; one that has ended stays as it is.
+
+    Args:
+        expected: The plan that the run should have; one of another plan is refused.
+        trust_code: Whether a network from outside the package may be built, which runs its code.
+
+    Raises:
+        DataError: There is no run, or one of another plan.
+    """
+    run = Run.open(path)
+    plan = from_toml(run.recipe.read_text(encoding="utf-8"), str(path))
+    if expected is not None and plan != expected:
+        raise DataError(f"{path}: the run there has another recipe; choose another folder, or replace it (--overwrite)")
+    return _train(plan, run.path, lambda: run, observer, trust_code)
+
+
+def _train(
+    plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer | None, trust_code: bool
+) -> Outcome:
+    train_set, test_set, trusted = read_source(plan)
+    train_set = usable(train_set, plan.method.name)
+    found = fit(
+        train_set,
+        plan,
+        test_set=test_set,
+        trusted=trusted,
+        run=folder,
+        observer=observer,
+        trust_code=trust_code,
+    )
+    write(found, Run(path), train_set)
+    return Outcome(Run(path), found, train_set)
+
+
+def write(found: Fit, run: Run, train_set: Dataset) -> None:
+    """Store everything that is known at the end of a training."""
+    write_whole(run.inputs, found.inputs.to_json())
+    run.write_model(found.model)
+    for scored, store in ((found.tested, run.write_test), (found.held_out, run.write_calibration)):
+        if scored is not None and scored.labels is not None:
+            store(scored.labels, scored.logits, scored.scores)
+    curves = None
+    if found.weighting is not None:
+        save_weighting(run.weighting, found.weighting.net, origin_of(found))
+        curves = found.weighting.curve_of_class.tolist()
+    run.write_classes(found.class_names, found.class_sizes, curves)
+    run.write_samples(columns(found, train_set))
+
+
+def columns(found: Fit, train_set: Dataset) -> dict[str, list[Any]]:
+    """What training made of each sample, as the columns of samples.csv.
+
+    ``row`` is the row of the sample in the user's data and labels are written by name, so that the file can be joined
+    to them.
+    """
+
+    def called(labels: Tensor) -> list[str | None]:
+        return [found.class_names[label] if label >= 0 else None for label in labels.tolist()]
+
+    samples, rows = found.samples, found.origin.tolist()
+    unknown = [None] * len(rows)
+    judged = not bool(samples.quality.isnan().all())
+    names = train_set.reading.names
+    table: dict[str, list[Any]] = {
+        "row": rows,
+        **({"name": [names[row] for row in rows]} if names else {}),
+        "given_label": called(samples.given),
+        "suggested_label": called(samples.suggested) if judged else unknown,
+        "label_quality": samples.quality.tolist(),
+        "is_label_issue": samples.wrong.tolist() if judged else unknown,
+        "weight": unknown if samples.weights is None else samples.weights.tolist(),
+        "family": unknown if samples.family is None else samples.family.tolist(),
+        "loss": samples.losses.tolist(),
+    }
+    if train_set.candidates is not None:
+        table["candidates"] = [
+            SEPARATOR.join(name for name, there in zip(found.class_names, row, strict=True) if there)
+            for row in train_set.candidates.tolist()
+        ]
+    if train_set.true_labels is not None:
+        table["true_label"] = called(train_set.true_labels)
+    return table
+
+
+def origin_of(found: Fit) -> Origin:
+    """Where a weighting function was learned: here, or where the file says that the plan takes it from."""
+    if given := found.plan.method.options.get("weighting"):
+        return load_weighting(given)[1]
+    assert found.weighting is not None
+    centers = tuple(found.weighting.families.centers.tolist())
+    return Origin(centers, found.plan.own_loss or found.plan.loss.name, describe(found.plan))
+
+
+def describe(plan: Plan) -> str:
+    """The data of a plan in words: digits, asymmetric (rate=0.4); own files by their name."""
+    data = plan.source
+    path = data.options.get("path")
+    biases = [_described(bias) for bias in data.parts["bias"]]
+    if data.parts["candidates"]:
+        biases.append(f"candidates (q={data.parts['candidates'][0].options['q']})")
+    if data.added["labeled"]:
+        biases.append(f"{data.added['labeled']} labels")
+    return ", ".join([Path(path).name if path else data.name, *biases])
+
+
+def _described(part: Part) -> str:
+    """The name of a part, and the options that have a value."""
+    options = ", ".join(f"{name}={value}" for name, value in part.options.items() if value is not None)
+    return f"{part.name} ({options})" if options else part.name
+
+
+class TrainedModel(NamedTuple):
+    """The model that a finished run has left.
+
+    Attributes:
+        model: The network, on the CPU and in evaluation mode.
+        class_names: Names of the classes, in the order of the logits.
+        inputs: How raw inputs become its inputs.
+    """
+
+    run: Run
+    plan: Plan
+    model: nn.Module
+    class_names: tuple[str, ...]
+    inputs: InputForm
+
+
+def open_run(path: Path) -> tuple[Run, Plan]:
+    """A run folder and its plan. Nothing in the folder is changed: it may be in use.
+
+    Raises:
+        DataError: There is no run.
+        RecipeError: Its recipe cannot be read here, such as that of a newer version.
+    """
+    run = Run(Path(path))
+    if not run.recipe.is_file():
+        raise DataError(f"{path}: there is no run here (no {run.recipe.name}); give the folder of a run")
+    try:
+        return run, from_toml(run.recipe.read_text(encoding="utf-8"), str(path))
+    except (RecipeError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{error}\nIf a newer reweigh made this run, update to read it.") from error
+
+
+def not_ended(run: Run, missing: Path) -> DataError:
+    """The error for a run that lacks a file which is written at its end."""
+    return DataError(
+        f"{run.path}: no {missing.name}, the run has not ended; continue it with: reweigh train --resume {run.path}"
+    )
+
+
+def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
+    """The trained model of a run.
+
+    Args:
+        trust_code: Whether a network from outside the package may be built, which runs its code.
+
+    Raises:
+        DataError: There is no run, or it has not ended.
+        RecipeError: Its recipe cannot be read here.
+        ModelError: The stored weights are not those of the model in the recipe.
+    """
+    run, plan = open_run(path)
+    for file in (run.model, run.inputs, run.classes):
+        if not file.is_file():
+            raise not_ended(run, file)
+    inputs = InputForm.from_json(run.inputs.read_text(encoding="utf-8"), str(run.inputs))
+    class_names = tuple(json.loads(run.classes.read_text(encoding="utf-8"))["names"])
+    assert plan.model is not None
+    bare = models.build(
+        plan.model.name, inputs.shape, len(class_names), trust_code=trust_code, **plan.model.options
+    )
+    model = filled(member("methods", plan.method.name).wraps(bare), run.model)
+    return TrainedModel(run, plan, model, class_names, inputs)
+
+
+def filled(model: nn.Module, file: Path) -> nn.Module:
+    """A model with the weights in a file, in evaluation mode.
+
+    Raises:
+        ModelError: They are not weights of this model.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        model.load_state_dict(load_file(file))
+    except (SafetensorError, OSError, RuntimeError, ValueError) as error:
+        first = " ".join(str(error).split())[:200]
+        raise ModelError(f"{file}: not the weights of the model in the recipe beside it ({first})") from error
+    return model.eval()
+

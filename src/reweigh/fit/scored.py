@@ -1,0 +1,57 @@
+"""Predictions and how sure each is, of any model and dataset."""
+
+import inspect
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from reweigh.data import Dataset
+from reweigh.models.selective import Ranked
+from reweigh.training import evaluate, labels_of, predict
+
+
+class Scored(NamedTuple):
+    """What a model says of n samples.
+
+    Attributes:
+        logits: Shape (n, num_classes).
+        scores: Shape (n,), float64 in [0, 1]: what the selection head says, if the model has one, or else the largest
+            probability. They rank samples for one model; they cannot be compared between models.
+        labels: Shape (n,), the labels to judge them by; None if unknown.
+    """
+
+    logits: Tensor
+    scores: Tensor
+    labels: Tensor | None = None
+
+
+def scored(model: nn.Module, dataset: Dataset, chunk: int = 1000, device: str | torch.device = "cpu") -> Scored:
+    """Logits and scores of every sample, on the CPU."""
+    both = predict(Ranked(model), dataset, chunk, device)
+    return Scored(both[:, :-1], both[:, -1].double().sigmoid())
+
+
+def judged_by(
+    scenario: Callable[..., dict[str, float]], dataset: Dataset, class_sizes: Tensor, device: torch.device
+) -> Callable[[nn.Module], dict[str, float]]:
+    """What a scenario says of a model on a dataset; one that asks for ``scores`` gets them.
+
+    Args:
+        class_sizes: of the training set, shape (num_classes,).
+    """
+    asks = "scores" in inspect.signature(scenario).parameters
+
+    def judged(model: nn.Module) -> dict[str, float]:
+        if not asks:
+            return evaluate(model, dataset, scenario, class_sizes, device=device)
+        logits, scores = scored(model, dataset, device=device)
+        return scenario(logits, labels_of(dataset, logits), class_sizes, scores)
+
+    return judged
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Where a model is."""
+    return next((param.device for param in model.parameters()), torch.device("cpu"))

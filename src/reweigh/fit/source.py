@@ -1,0 +1,145 @@
+"""Read the samples that a plan names, and bias the training set as it says."""
+
+import logging
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from torch import Tensor
+
+from reweigh.bias import Biased, apply
+from reweigh.bias.mixture import stream
+from reweigh.bias.probe import out_of_fold
+from reweigh.data import Dataset, check, few_labels, read, replace_inputs, with_candidates
+from reweigh.errors import DataError, RecipeError
+from reweigh.meta_sets import MetaSet
+from reweigh.plan import Part, Plan
+from reweigh.plan.tables import member
+
+logger = logging.getLogger(__name__)
+CANDIDATES, LABELED = 1000, 1001  # streams of the seed of a run; biases have 0, 1, ...
+
+
+class Source(NamedTuple):
+    """The samples of a plan.
+
+    Attributes:
+        train: The training set, biased.
+        test: What the model is judged on.
+        trusted: Trusted samples apart from the training set; None if the plan names none.
+    """
+
+    train: Dataset
+    test: Dataset
+    trusted: Dataset | None = None
+
+
+def read_source(plan: Plan) -> Source:
+    """The samples that a plan names.
+
+    Raises:
+        DataError: The data cannot be read or used.
+        RecipeError: Labels are to be changed where there are sets of them, or none.
+    """
+    train, test = read_training_set(plan.source, plan.train["seed"])
+    meta_set = plan.meta_set.bind()()
+    return Source(train, test, read_trusted(meta_set, train, data_root(plan.source.added["root"])))
+
+
+def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
+    """The training set of a section [data], biased, and the test set.
+
+    Args:
+        seed: The seed of the run; a bias may have its own.
+
+    Raises:
+        DataError, RecipeError: As for ``read_source``.
+    """
+    if data.parts["candidates"] and data.added["labeled"] is not None:
+        raise RecipeError("data.labeled and data.candidates: no method learns from both; remove one of them")
+    train, test = data.bind()(data_root(data.added["root"]))
+    changed = data.parts["bias"] or data.parts["candidates"] or data.added["labeled"] is not None
+    if changed and (train.candidates is not None or not train.labeled.all()):
+        raise RecipeError(
+            "data.bias, data.candidates and data.labeled need one label per sample; these data already have sets of "
+            "labels (data.separator) or gaps (data.unlabeled)"
+        )
+    if data.parts["bias"]:
+        train = biased(train, data, seed)
+    if data.parts["candidates"]:
+        train = partially_labeled(train, data.parts["candidates"][0], seed)
+    if data.added["labeled"] is not None:
+        train = few_labels(train, data.added["labeled"], stream(seed, LABELED))
+    return check(train, "training set"), test
+
+
+def partially_labeled(train: Dataset, rule: Part, seed: int) -> Dataset:
+    """The training set with a set of candidates in place of each label, the labels before kept as the true ones."""
+    own = stream(seed, CANDIDATES) if rule.added["seed"] is None else rule.added["seed"]
+    mask = rule.bind()(train.labels, train.num_classes, own)
+    logger.info("candidates: %.2f per sample", mask.sum(1).double().mean())
+    return with_candidates(train, mask)
+
+
+def read_trusted(meta_set: MetaSet, train: Dataset, root: Path) -> Dataset | None:
+    """The trusted samples that a meta set keeps apart from the training set, in the form of the training samples.
+
+    Raises:
+        DataError: they cannot be read, or differ in shape from the training samples.
+    """
+    if meta_set.source is None:
+        return None
+    clean = read(
+        root / meta_set.source,
+        label=meta_set.label,
+        size=(train.shape[1], train.shape[2]) if train.is_images else None,
+        class_names=train.class_names,
+        encoding=train.reading.encoding,
+    )
+    if clean.shape != train.shape:
+        raise DataError(
+            f"meta_set.path: samples of shape {clean.shape}, but the training samples have {train.shape}; "
+            "trusted and training data must be of one kind"
+        )
+    return replace(clean, normalize=train.normalize)
+
+
+def data_root(given: str | Path | None) -> Path:
+    """Where data files are: where the user says, or else the environment, or else the folder ``data``."""
+    return Path(given or os.environ.get("REWEIGH_DATA") or "data")
+
+
+def biased(train: Dataset, data: Part, seed: int) -> Dataset:
+    """The training set with worse labels, the labels before kept as the true ones.
+
+    Raises:
+        RecipeError: inputs are to be replaced by foreign ones, but it is not said from where.
+    """
+    done = draw(train, data.parts["bias"], seed)
+    kept, before = len(done.index), len(train)
+    logger.info("bias: %d of %d samples kept, %.1f %% of them wrong", kept, before, 100 * done.rate)
+    train = train.subset(done.index).with_labels(done.labels)
+    if done.replaced is None:
+        return train
+    if data.added["foreign"] is None:
+        raise RecipeError("data.foreign: missing; name the dataset that the inputs of open-set noise come from")
+    foreign = member("datasets", data.added["foreign"])(data_root(data.added["root"])).train.inputs
+    return replace_inputs(train, done.replaced, foreign, seed)
+
+
+def draw(train: Dataset, parts: Sequence[Part], seed: int) -> Biased:
+    """What biases in sequence do to the labels of a training set; the set itself stays as it is.
+
+    Args:
+        parts: the biases; one without a seed of its own gets a stream of ``seed``.
+    """
+    own = [part.added["seed"] for part in parts]
+    seeds = [stream(seed, place) if given is None else given for place, given in enumerate(own)]
+
+    def posteriors(index: Tensor, labels: Tensor) -> Tensor:
+        return out_of_fold(train.inputs[index], labels, train.num_classes, seed)
+
+    biases = [part.bind() for part in parts]
+    return apply(biases, train.labels, train.num_classes, seeds, train.class_names, posteriors)

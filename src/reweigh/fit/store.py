@@ -1,0 +1,140 @@
+"""A fit as one file: safetensors with JSON in its header; nothing in it can run."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_bytes
+from torch import Tensor, nn
+
+from reweigh.errors import DataError, ModelError
+from reweigh.families import Families
+from reweigh.files import write_whole
+from reweigh.fit.fitting import Fit
+from reweigh.fit.inputs import InputForm
+from reweigh.fit.issues import Samples
+from reweigh.fit.scored import Scored
+from reweigh.fit.trainer import Build, builder
+from reweigh.fit.weighting import Weighting
+from reweigh.plan.check import examine
+from reweigh.plan.mistakes import raise_all
+from reweigh.plan.tables import member
+from reweigh.plan.toml import to_values
+from reweigh.training.checkpoint import plain_tensor
+from reweigh.weighting import construction, rebuilt
+
+KIND = "reweigh classifier"
+VERSION = 2
+
+
+def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
+    """Write a fit to a file, whole or not at all.
+
+    Args:
+        more: What the caller wants to store with it, as JSON can hold it.
+
+    Raises:
+        DataError: ``more`` holds something else.
+    """
+    weighting = found.weighting
+    content = {
+        "plan": to_values(found.plan),
+        "inputs": asdict(found.inputs),
+        "class_names": found.class_names,
+        "class_sizes": found.class_sizes,
+        "history": found.history,
+        "weighting": None if weighting is None else construction(weighting.net),
+        "more": more,
+    }
+    tensors: dict[str, Tensor] = {"origin": found.origin, **_named("model", found.model.state_dict())}
+    tensors |= _named("samples", vars(found.samples))
+    if weighting is not None:
+        tensors |= _named("weighting", weighting.net.state_dict()) | _named("families", weighting.families._asdict())
+    if found.held_out is not None:
+        tensors |= _named("held_out", found.held_out._asdict())
+    try:
+        text = json.dumps(content)
+    except TypeError as error:
+        raise DataError(f"{path}: not saved, {error}; labels and parameters must be numbers or strings") from None
+    about = {"kind": KIND, "version": str(VERSION), "content": text}
+    write_whole(path, to_bytes({name: plain_tensor(tensor) for name, tensor in tensors.items()}, about))
+
+
+def load(path: str | Path, build: Build | None = None, trust_code: bool = False) -> tuple[Fit, dict[str, Any]]:
+    """What ``save`` wrote; the network is on the CPU.
+
+    Args:
+        build: Makes the network, if it was the caller's own.
+        trust_code: Whether a network from outside the package, which the file names, may be built.
+
+    Raises:
+        DataError: There is no such file, or it is not a fit of a version known here.
+        ModelError: The network is needed, or does not fit.
+    """
+    content, tensors = _read(path)
+    plan, mistakes = examine(content["plan"], passed=[key for key in ("data", "model") if key not in content["plan"]])
+    raise_all(mistakes, f"the plan in {path}")
+    assert plan is not None
+    if build is None:
+        if plan.model is None:
+            raise ModelError(f"{path}: trained with a network of its own; pass it again: load(path, model=...)")
+        build = builder(plan.model, trust_code)
+    inputs = InputForm.from_json(json.dumps(content["inputs"]), str(path))
+    class_names = tuple(content["class_names"])
+    model = member("methods", plan.method.name).wraps(build(inputs.shape, len(class_names)))
+    weighting = None
+    if content["weighting"] is not None:
+        net = rebuilt(content["weighting"], _under("weighting", tensors))
+        weighting = Weighting(net, Families(**_under("families", tensors)))
+    held_out = _under("held_out", tensors)
+    found = Fit(
+        plan=plan,
+        inputs=inputs,
+        class_names=class_names,
+        class_sizes=tuple(content["class_sizes"]),
+        model=_filled(model, _under("model", tensors), path),
+        samples=Samples(**_under("samples", tensors)),
+        weighting=weighting,
+        history=content["history"],
+        origin=tensors["origin"],
+        held_out=Scored(**held_out) if held_out else None,
+    )
+    return found, content["more"]
+
+
+def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    try:
+        with safe_open(path, "pt") as file:
+            about = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    except (OSError, SafetensorError) as error:
+        raise DataError(f"{path}: no classifier can be read there ({error})") from None
+    if about.get("kind") != KIND:
+        raise DataError(f"{path}: a safetensors file, but not a classifier that reweigh saved")
+    if int(about["version"]) != VERSION:
+        raise DataError(f"{path}: written by another version of reweigh (format {about['version']}, not {VERSION})")
+    return json.loads(about["content"]), tensors
+
+
+def _filled(model: nn.Module, state: dict[str, Tensor], path: str | Path) -> nn.Module:
+    try:
+        model.load_state_dict(state)
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise ModelError(f"{path}: its weights do not fit the network ({reason}); pass the one it was trained with") \
+            from None
+    return model.eval()
+
+
+def _named(prefix: str, values: Any) -> dict[str, Tensor]:
+    """The tensors among some values, under a prefix."""
+    return {f"{prefix}.{name}": value for name, value in values.items() if isinstance(value, torch.Tensor)}
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors under a prefix, without it."""
+    start = f"{prefix}."
+    return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}

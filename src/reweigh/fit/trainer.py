@@ -1,0 +1,161 @@
+"""Train by a plan on some samples, and again on others: the only place that turns a plan into objects that train."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import Generator, nn
+
+from reweigh import methods, models
+from reweigh.core.method import Method
+from reweigh.data import Dataset
+from reweigh.errors import RecipeError
+from reweigh.fit.start import start_from
+from reweigh.losses.bound import bound
+from reweigh.methods.setup import Setup
+from reweigh.plan import Part, Plan
+from reweigh.plan.schema import TrainOptions
+from reweigh.training import Observer, Recall, Run, seed_all, train
+from reweigh.training.loop import Evaluate
+from reweigh.training.randomness import restore, snapshot
+from reweigh.transforms import Compose
+
+SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together
+VALUES_AT_ONCE = 10_000_000
+
+Build = Callable[[tuple[int, ...], int], nn.Module]
+"""(shape of a sample, number of classes) -> a fresh network."""
+
+
+class Trained(NamedTuple):
+    """A method at the end of its training, the numbers of every epoch, and what it made of each sample."""
+
+    method: Method
+    history: list[dict[str, Any]]
+    recall: Recall
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """Trains by a plan.
+
+    Attributes:
+        plan: What to train and how; its data are not looked at.
+        build: Makes the network.
+        device: Where to train.
+        trusted: Trusted samples apart from the training set, if the meta set asks for them.
+    """
+
+    plan: Plan
+    build: Build
+    device: torch.device
+    trusted: Dataset | None = None
+
+    def train(
+        self,
+        train_set: Dataset,
+        evaluate: Evaluate | None = None,
+        run: Callable[[], Run] | None = None,
+        observer: Observer | None = None,
+    ) -> Trained:
+        """Train on some samples. The global generators of torch, NumPy and Python end as they were.
+
+        Args:
+            evaluate: Looks at the model at the end of every epoch.
+            run: Opens the folder for metrics and checkpoints, once everything is built; a training that was interrupted
+                there continues.
+
+        Raises:
+            DivergedError: The loss or a parameter is no longer finite.
+            ModelError: The network does not fit the samples, or the weights that it should start from.
+        """
+        plan = self.plan
+        options = {key: value for key, value in plan.train.items() if key not in TrainOptions.model_fields}
+        options["batch_size"] = min(options["batch_size"], len(train_set))
+        with own_randomness(options["seed"]):
+            model = self.build(train_set.shape, train_set.num_classes).to(self.device)
+            if plan.model is not None and plan.model.added["start"] is not None:
+                start_from(model, plan.model.added["start"])
+            optimizer = plan.optimizer.bind()(model.parameters())
+            schedule = plan.optimizer.parts["schedule"][0].bind()(optimizer, options["epochs"])
+            transforms = [part.bind()() for part in plan.augment]
+            setup = Setup(
+                model=model,
+                optimizer=optimizer,
+                train_set=train_set,
+                meta_set=plan.meta_set.bind()(),
+                clean_set=self.trusted,
+                loss=bound(plan.loss.bind(), train_set.class_sizes),
+                augment=Compose(transforms) if transforms else None,
+                generator=Generator().manual_seed(options["seed"]),
+                device=self.device,
+            )
+            method = methods.build(plan.method.name, setup, **plan.method.options)
+            recall = Recall(train_set, options["epochs"], plan.train["looks"], self.device, at_once(train_set))
+            result = train(
+                method,
+                train_set,
+                schedule,
+                evaluate=evaluate,
+                run=None if run is None else run(),
+                observer=observer,
+                augment=setup.augment,
+                generator=setup.generator,
+                device=self.device,
+                recall=recall,
+                **options,
+            )
+        method.model.eval()
+        return Trained(method, result.history, recall)
+
+
+def builder(part: Part, trust_code: bool = False) -> Build:
+    """Makes the network that a plan names.
+
+    Args:
+        trust_code: Whether a network from outside the package may be built, which runs its code.
+    """
+    return partial(_named, part.name, dict(part.options), trust_code)
+
+
+def _named(
+    name: str, options: dict[str, Any], trust_code: bool, input_shape: tuple[int, ...], num_classes: int
+) -> nn.Module:
+    return models.build(name, input_shape, num_classes, trust_code=trust_code, **options)
+
+
+def at_once(samples: Dataset) -> int:
+    """How many samples to predict at once; of large ones fewer."""
+    return max(1, min(SAMPLES_AT_ONCE, VALUES_AT_ONCE // max(1, torch.Size(samples.shape).numel())))
+
+
+def find_device(name: str) -> torch.device:
+    """The device of that name, or for "auto" the best one available.
+
+    Raises:
+        RecipeError: It is not available.
+    """
+    available = ["cpu"]
+    if torch.cuda.is_available():
+        available += ["cuda", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
+    if torch.backends.mps.is_available():
+        available.append("mps")
+    if name == "auto":
+        return torch.device("cuda" if "cuda" in available else "mps" if "mps" in available else "cpu")
+    if name not in available:
+        raise RecipeError(f"device: {name!r} is not available here; allowed: auto, {', '.join(available)}")
+    return torch.device(name)
+
+
+@contextmanager
+def own_randomness(seed: int) -> Iterator[None]:
+    """Inside, the global generators are seeded; afterward they are as they were."""
+    before = snapshot()
+    try:
+        seed_all(seed)
+        yield
+    finally:
+        restore(before)

@@ -1,0 +1,121 @@
+"""From the values of a plan, as nested dicts, to the checked plan, or to all of its mistakes."""
+
+from collections.abc import Collection, Mapping
+from pkgutil import resolve_name
+from typing import Any
+
+from reweigh.errors import ReweighError
+from reweigh.plan.mistakes import Mistake, check_options, shown, unknown_key
+from reweigh.plan.options import Options, options_of, supplied_to
+from reweigh.plan.plan import Part, Plan
+from reweigh.plan.schema import SECTIONS, Slot, TrainOptions
+from reweigh.plan.tables import TABLES, member, members
+
+
+def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Plan | None, list[Mistake]]:
+    """The plan, or None and all its mistakes. Nothing is built and no data are read.
+
+    Args:
+        values: Sections of the plan by name, each a table, as a recipe has them.
+        passed: Sections that are None in the plan because the caller passes their objects to the fit: "data", "model".
+    """
+    mistakes: list[Mistake] = []
+    known = ["scenario", *SECTIONS, "train", "compare"]
+    for key in values:
+        if key not in known:
+            mistakes.append(unknown_key("", key, known, "a recipe has no such section;", values[key]))
+    scenario = values.get("scenario")
+    mistakes += check_name(scenario, "scenario", "scenarios")
+    sections: dict[str, Any] = {}
+    for key, slot in SECTIONS.items():
+        if key in passed:
+            sections[key] = None
+            continue
+        chosen, found = check_slot(values.get(key, slot.default), key, slot)
+        mistakes += found
+        sections[key] = chosen if slot.many else chosen[0] if chosen else None
+    train, found = _check_train(values.get("train"))
+    mistakes += found
+    if mistakes:
+        return None, mistakes
+    plan = Plan(scenario=str(scenario), train=train, **sections)
+    if plan.own_loss and plan.loss.name != SECTIONS["loss"].default["name"]:
+        text = f"got {plan.loss.name!r}, but the method {plan.method.name} brings a loss of its own"
+        return None, [Mistake("loss.name", f"{text}; remove [loss] and set the options in [method]")]
+    return plan, []
+
+
+def _check_train(raw: Any) -> tuple[Mapping[str, Any], list[Mistake]]:
+    model = options_of(resolve_name("reweigh.training:train"), TrainOptions)
+    if not isinstance(raw, Mapping):
+        return {}, [Mistake("train", f"{_got(raw)}; should be a table of options: {', '.join(model.model_fields)}")]
+    options, mistakes = check_options(model, raw, "train", "[train]")
+    return _values(options) if options else {}, mistakes
+
+
+def check_slot(raw: Any, path: str, slot: Slot) -> tuple[tuple[Part, ...], list[Mistake]]:
+    """The choices made at one place, and all that is wrong with them; a place for one choice gives a tuple of one.
+
+    An optional place where nothing is chosen gives an empty one.
+
+    Args:
+        path: how the mistakes call the place.
+    """
+    if slot.optional and raw is None:
+        return (), []
+    if not slot.many:
+        part, mistakes = _check_part(raw, path, slot)
+        return ((part,) if part else ()), mistakes
+    if not isinstance(raw, list):
+        return (), [Mistake(path, f"got {shown(raw)}; should be a list of tables, each with a name")]
+    results = [_check_part(item, f"{path}.{place}", slot) for place, item in enumerate(raw)]
+    return tuple(part for part, _ in results if part), [mistake for _, found in results for mistake in found]
+
+
+def _check_part(raw: Any, path: str, slot: Slot) -> tuple[Part | None, list[Mistake]]:
+    if not isinstance(raw, Mapping):
+        names = ", ".join(sorted(members(slot.table)))
+        wanted = f"a table with the name of a {TABLES[slot.table].kind}: {names}"
+        return None, [Mistake(path, f"{_got(raw)}; should be {wanted}")]
+    parts: dict[str, tuple[Part, ...]] = {}
+    mistakes: list[Mistake] = []
+    for key, inner in slot.slots.items():
+        parts[key], found = check_slot(raw.get(key, inner.default), f"{path}.{key}", inner)
+        mistakes += found
+    name = raw.get("name")
+    wrong_name = check_name(name, f"{path}.name", slot.table)
+    if wrong_name:  # whose options the rest should be, nobody knows
+        return None, wrong_name + mistakes
+    given = {key: value for key, value in raw.items() if key != "name" and key not in slot.slots}
+    chosen = member(slot.table, str(name))
+    options, found = check_options(options_of(chosen, slot.adds), given, path, str(name))
+    if options and options.model_extra:
+        taken = options.model_extra.keys() & set(supplied_to(chosen))
+        found += [
+            Mistake(f"{path}.{key}", f"comes from the data, {name} gets it anyway; leave it away") for key in taken
+        ]
+    mistakes = found + mistakes
+    if options is None or mistakes:
+        return None, mistakes
+    values = _values(options)
+    added = {key: values.pop(key) for key in slot.adds.model_fields}
+    return Part(slot.table, str(name), values, added, parts), []
+
+
+def check_name(name: Any, path: str, table: str) -> list[Mistake]:
+    if isinstance(name, str):
+        try:
+            member(table, name)
+        except ReweighError as error:
+            return [Mistake(path, str(error))]
+        return []
+    names = members(table)
+    return [Mistake(path, f"{_got(name)}; should be the name of a {TABLES[table].kind}: {', '.join(sorted(names))}")]
+
+
+def _values(options: Options) -> dict[str, Any]:
+    return {key: getattr(options, key) for key in type(options).model_fields} | (options.model_extra or {})
+
+
+def _got(raw: Any) -> str:
+    return "missing" if raw is None else f"got {shown(raw)}"

@@ -1,0 +1,192 @@
+"""Choose what the user leaves open, by fixed rules from the kind and size of the data; the same on every machine."""
+
+from collections.abc import Mapping
+from math import ceil, log2, prod
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from reweigh.data import Dataset
+from reweigh.data.findings import LONG_TAIL
+from reweigh.plan.edit import merge, put
+
+LR = 1e-3  # of AdamW, falling along a cosine
+STEPS = 1000  # of training on small data, as far as EPOCHS allow
+EPOCHS = (20, 50)  # at least, at most
+BATCH = (16, 256)
+WIDTHS = ((2_000, 64), (20_000, 128))  # samples below this number: width of the hidden layers; otherwise 256
+DROPOUT = 0.2
+FIRST_LAYER = 4_000_000  # parameters of it, at most
+ROWS_PER_FEATURE = 2
+MOST_ROWS = 20_000  # beyond, out-of-fold models take too long to be trained unasked
+
+
+class Facts(NamedTuple):
+    """What the rules look at.
+
+    Attributes:
+        samples: Number of training samples.
+        shape: Shape of one sample.
+        class_sizes: Training samples of each class.
+        images: Whether samples are images.
+        photos: Whether they are photos: images of bytes in color, which may be mirrored and shifted, unlike digits.
+        candidates: Whether samples have sets of candidate labels.
+    """
+
+    samples: int
+    shape: tuple[int, ...]
+    class_sizes: tuple[int, ...]
+    images: bool = False
+    photos: bool = False
+    candidates: bool = False
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> "Facts":
+        """The facts of a training set."""
+        sizes = tuple(dataset.class_sizes.tolist())
+        images = dataset.is_images
+        photos = images and dataset.stores_bytes and dataset.shape[0] == 3
+        return cls(len(dataset), dataset.shape, sizes, images, photos, dataset.candidates is not None)
+
+
+class Choice(NamedTuple):
+    """Some values of a plan by dotted key, and why they were chosen."""
+
+    values: dict[str, Any]
+    why: str
+
+
+def chosen(facts: Facts, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a plan: what the user gives, and for everything else what ``choose`` says.
+
+    Args:
+        given: Sections as far as the user has written them.
+    """
+    values: dict[str, Any] = {}
+    for choice in choose(facts, given.get("train", {})):
+        for key, value in choice.values.items():
+            put(values, key.split("."), value)
+    merge(values, given)
+    return values
+
+
+def choose(facts: Facts, train: Mapping[str, Any]) -> list[Choice]:
+    """Everything that a plan needs besides the data.
+
+    Args:
+        train: The section [train] as far as the user has written it; other choices follow from it.
+    """
+    batch_size = _whole(train.get("batch_size")) or default_batch_size(facts.samples)
+    epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size)
+    model, options = default_model(facts)
+    return [
+        scenario(facts),
+        Choice(
+            {"model.name": model, **{f"model.{key}": value for key, value in options.items()}},
+            "a small network for images" if model == "cnn" else "a small network for tables",
+        ),
+        method(facts),
+        Choice(
+            {
+                "meta_set.name": "lowest-loss",
+                "meta_set.per_class": trusted_per_class(facts.class_sizes),
+                "meta_set.judge": "training",
+            },
+            "the weights are learned on the easiest samples of each class",
+        ),
+        Choice(
+            {
+                "train.epochs": epochs,
+                "train.batch_size": batch_size,
+                "train.warmup_epochs": warmup_epochs(epochs),
+                "train.seed": 0,
+            },
+            f"{epochs * ceil(facts.samples / batch_size):,} steps, plain ones in the first tenth of the epochs",
+        ),
+        Choice(
+            {"optimizer.name": "adamw", "optimizer.lr": LR, "optimizer.schedule.name": "cosine"},
+            "usual for small networks",
+        ),
+        *scoring(facts),
+        *augment(facts),
+    ]
+
+
+def method(facts: Facts) -> Choice:
+    """How to train."""
+    if facts.candidates:
+        return Choice({"method.name": "proden"}, "finds the right one of the candidates")
+    cheap = {"method.lookahead": "real", "method.engine": "difference"}
+    if facts.images:
+        return Choice({"method.name": "cmw-net-sl", **cheap}, "learns which labels to trust, corrects doubtful ones")
+    return Choice({"method.name": "cmw-net", **cheap}, "learns how much to trust each row")
+
+
+def scoring(facts: Facts) -> list[Choice]:
+    """Out-of-fold predictions where predictions on the training samples say nothing; otherwise those cost nothing.
+
+    With fewer than two rows per feature a network memorizes all labels at once and predicts what it was given. Images
+    have many values too, but a network for images cannot use each of them by itself.
+    """
+    wide = len(facts.shape) == 1 and facts.samples < ROWS_PER_FEATURE * facts.shape[0]
+    if not wide or facts.samples > MOST_ROWS or facts.candidates:
+        return []
+    why = f"{facts.samples:,} rows with {facts.shape[0]:,} features are memorized at once"
+    return [Choice({"train.scoring": "out-of-fold"}, f"{why}; models that did not see a row judge its label")]
+
+
+def augment(facts: Facts) -> list[Choice]:
+    """Random changes of photos that keep their class."""
+    if not facts.photos:
+        return []
+    padding = min(facts.shape[1:]) // 8  # the usual 4 pixels of 32
+    shift = [{"name": "pad-crop", "padding": padding}] if padding else []
+    return [Choice({"augment": [*shift, {"name": "flip"}]}, "photos in color may be shifted and mirrored")]
+
+
+def scenario(facts: Facts) -> Choice:
+    """What the model is judged by."""
+    factor = max(facts.class_sizes) / max(min(facts.class_sizes), 1)
+    if factor < LONG_TAIL:
+        return Choice({"scenario": "noisy-labels"}, f"classes of similar size (factor {factor:.3g})")
+    return Choice({"scenario": "long-tail"}, f"the largest class has {factor:.3g} times the samples of the smallest")
+
+
+def default_batch_size(samples: int) -> int:
+    """About fifty steps per epoch: a power of two from 16 to 256, or all samples if there are fewer."""
+    low, high = BATCH
+    wanted = 2 ** round(log2(max(samples / 50, 1)))
+    return min(max(low, min(wanted, high)), samples)
+
+
+def default_epochs(samples: int, batch_size: int) -> int:
+    """As many as make 1,000 steps, but from 20 to 50: longer training memorizes more wrong labels."""
+    low, high = EPOCHS
+    return max(low, min(round(STEPS / ceil(samples / batch_size)), high))
+
+
+def warmup_epochs(epochs: int) -> int:
+    """A tenth of the epochs, trained plainly before any weights are learned; at least one, and never all."""
+    return min(max(1, round(0.1 * epochs)), epochs - 1)
+
+
+def trusted_per_class(class_sizes: tuple[int, ...]) -> int:
+    """Ten samples of each class are trusted, as in the paper, but at most half of a class of median size."""
+    sizes = Tensor([size for size in class_sizes if size > 0])
+    return max(1, min(10, int(sizes.median()) // 2))
+
+
+def default_model(facts: Facts) -> tuple[str, dict[str, Any]]:
+    """The name of a model and its options: a convolutional network for images, else a perceptron of two layers.
+
+    The fewer the samples and the more the features, the narrower is the perceptron.
+    """
+    if facts.images and min(facts.shape[1:]) >= 4:
+        return "cnn", {}
+    wide = next((width for below, width in WIDTHS if facts.samples < below), 256)
+    width = max(16, min(wide, FIRST_LAYER // prod(facts.shape)))
+    return "mlp", {"hidden": [width, width], "dropout": DROPOUT}
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None  # the check reports anything else

@@ -1,0 +1,79 @@
+"""Change the values of a plan before it is checked; a part that is replaced keeps the options that the new one has."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from copy import deepcopy
+from typing import Any
+
+from reweigh.errors import ReweighError
+from reweigh.plan.mistakes import Mistake, shown
+from reweigh.plan.options import options_of
+from reweigh.plan.schema import SECTIONS, Slot
+from reweigh.plan.tables import member
+
+
+def put(values: dict[str, Any], path: list[str], value: Any) -> list[Mistake]:
+    """Set the item at ``path``, making tables on the way."""
+    here: Any = values
+    for depth, step in enumerate(path):
+        where, last = ".".join(path[: depth + 1]), depth == len(path) - 1
+        if isinstance(here, list):
+            if not step.isdecimal() or int(step) >= len(here):
+                allowed = f"0 to {len(here) - 1}" if here else "none, the list is empty"
+                return [Mistake(where, f"got item {step!r} of a list of {len(here)}; allowed: {allowed}")]
+            key: Any = int(step)
+        elif isinstance(here, dict):
+            key = step
+            if not last:
+                here.setdefault(step, {})
+        else:
+            return [Mistake(where, f"{'.'.join(path[:depth])} is {shown(here)}, not a table")]
+        if not last:
+            here = here[key]
+        elif step == "name" and isinstance(here, dict):
+            rename(here, value, slot_at(path[:-1]))
+        else:
+            here[key] = value
+    return []
+
+
+def rename(table: dict[str, Any], name: Any, slot: Slot | None) -> None:
+    """Name another member, and keep those options that it has too; of a member from elsewhere none are known."""
+    if slot and table.get("name") != name and isinstance(name, str):
+        with suppress(ReweighError):  # a wrong name, which the check will tell
+            known = {"name", *slot.slots, *options_of(member(slot.table, name), slot.adds).model_fields}
+            for key in table.keys() - known:
+                del table[key]
+    table["name"] = name
+
+
+def slot_at(path: list[str]) -> Slot | None:
+    """Which choice a path of the recipe is."""
+    slots: Mapping[str, Slot] = SECTIONS
+    slot = None
+    for step in path:
+        if slot is not None and slot.many and step.isdecimal():
+            continue
+        slot = slots.get(step)
+        if slot is None:
+            return None
+        slots = slot.slots
+    return slot
+
+
+def merge(values: dict[str, Any], changes: Mapping[str, Any], path: tuple[str, ...] = ()) -> None:
+    """Put the leaves of ``changes`` into ``values``, table by table.
+
+    A table that names another part keeps of the options there those that this part has too.
+
+    Args:
+        path: where ``values`` are in the recipe.
+    """
+    for key, value in changes.items():
+        here = (*path, key)
+        if isinstance(value, Mapping) and isinstance(values.get(key), dict):
+            if "name" in value:
+                rename(values[key], value["name"], slot_at(list(here)))
+            merge(values[key], value, here)
+        else:
+            values[key] = deepcopy(value)

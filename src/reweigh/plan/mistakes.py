@@ -1,0 +1,114 @@
+"""Say everything that is wrong with a recipe in one message."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple
+from typing import Any, NamedTuple
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import ValidationError
+
+from reweigh.errors import RecipeError
+from reweigh.names import suggestion
+from reweigh.plan.options import Options
+
+_LIMITS: dict[type, str] = {Ge: "at least", Gt: "above", Le: "at most", Lt: "below"}
+_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}
+
+
+class Mistake(NamedTuple):
+    """One thing that is wrong: where, and what was got, what is allowed, the nearest remedy."""
+
+    path: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.text}"
+
+
+def shown(value: Any) -> str:
+    """A value as a recipe would write it, cut to a readable length."""
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def unknown_key(path: str, key: str, known: Iterable[str], owner: str, got: Any) -> Mistake:
+    """A key that nothing reads."""
+    names = sorted(known)
+    there_are = f"there are: {', '.join(names)}" if names else "it has none"
+    return Mistake(f"{path}.{key}" if path else key, f"{owner} {there_are}; got {shown(got)}.{suggestion(key, names)}")
+
+
+def check_options(
+    model: type[Options], raw: Mapping[str, Any], path: str, owner: str
+) -> tuple[Options | None, list[Mistake]]:
+    """The checked options, or None and all that is wrong with them.
+
+    Checked as JSON: strict about types, yet an array is a tuple and a whole number is a number, as in TOML.
+
+    Args:
+        path: where ``raw`` is in the recipe.
+        owner: whose options they are, for the message about an unknown key.
+    """
+    try:
+        return model.model_validate_json(json.dumps(raw, default=str)), []
+    except ValidationError as error:
+        return None, _translate(error, model, path, owner)
+
+
+def _translate(error: ValidationError, model: type[Options], path: str, owner: str) -> list[Mistake]:
+    mistakes: dict[str, Mistake] = {}
+    for fault in error.errors(include_url=False):
+        key, *rest = fault["loc"] or ("",)
+        # Of the inner places only list indices are places in the recipe; the rest names branches of a union.
+        where = ".".join([path, str(key), *(str(step) for step in rest if isinstance(step, int))])
+        if fault["type"] == "extra_forbidden":
+            mistake = unknown_key(path, str(key), model.model_fields, f"{owner} has no option {key!r};", fault["input"])
+        elif fault["type"] == "missing":
+            mistake = Mistake(where, f"missing; expected {expected(model, str(key))}")
+        elif fault["type"] == "value_error":
+            cause = fault.get("ctx", {}).get("error")
+            mistake = Mistake(where, str(cause) if isinstance(cause, RecipeError) else _got(fault["input"], str(cause)))
+        else:
+            mistake = Mistake(where, _got(fault["input"], fault["msg"]) + _nearest(fault))
+        if where in mistakes and fault["type"] not in ("extra_forbidden", "missing"):  # another branch of a union
+            mistake = Mistake(where, f"{mistakes[where].text}, or {_allowed(fault['msg'])}")
+        mistakes[where] = mistake
+    return list(mistakes.values())
+
+
+def _got(value: Any, message: str) -> str:
+    return f"got {shown(value)}; {_allowed(message)}"
+
+
+def _allowed(message: str) -> str:
+    return message.removeprefix("Input ").removeprefix("Value error, ")
+
+
+def _nearest(fault: Any) -> str:
+    if fault["type"] != "literal_error":
+        return ""
+    return "." + suggestion(str(fault["input"]), re.findall(r"'([^']*)'", fault["ctx"]["expected"]))
+
+
+def expected(model: type[Options], key: str) -> str:
+    """What an option may be, in words."""
+    field = model.model_fields[key]
+    word = _WORDS.get(field.annotation, re.sub(r"\w+\.", "", str(field.annotation)))  # type: ignore[arg-type]
+    limits = [f"{_LIMITS[type(limit)]} {astuple(limit)[0]}" for limit in field.metadata if type(limit) in _LIMITS]
+    return ", ".join([word, *limits])
+
+
+def raise_all(mistakes: list[Mistake], what: str) -> None:
+    """Raise one error that lists all mistakes, if there are any.
+
+    Args:
+        what: how the message calls that which is wrong.
+
+    Raises:
+        RecipeError: there are.
+    """
+    if mistakes:
+        count = "1 mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
+        raise RecipeError("\n".join([f"{what}: {count}", *(f"  {mistake}" for mistake in mistakes)]))

@@ -1,0 +1,60 @@
+"""The options of a part are its keyword-only arguments: read a signature into a pydantic model."""
+
+import inspect
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, create_model
+
+from reweigh.plan.tables import TABLES, member
+
+
+class Options(BaseModel):
+    """Base of all options: unknown keys are mistakes, and a string is not a number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
+
+
+def named_member(table: str, name: str) -> str:
+    """The name itself, if a member of the table has it.
+
+    Raises:
+        RecipeError: none has.
+    """
+    member(table, name)
+    return name
+
+
+def _annotation(parameter: inspect.Parameter) -> Any:
+    """The type to check; an option called like a kind of part (``engine: str``) must name a member of its table."""
+    for table, (kind, *_) in TABLES.items():
+        if parameter.name == kind.replace(" ", "_") and parameter.annotation is str:
+            return Annotated[str, AfterValidator(partial(named_member, table))]
+    return Any if parameter.annotation is inspect.Parameter.empty else parameter.annotation
+
+
+@cache
+def options_of(part: Callable[..., Any], base: type[Options] = Options) -> type[Options]:
+    """The options that a part accepts.
+
+    Args:
+        part: a function or class; its positional arguments are supplied by the assembly, the keyword-only ones
+            are the options. An option without a default must be given. A part with ``**options`` takes any.
+        base: options that the place in the recipe adds (``data.root``).
+    """
+    fields: dict[str, Any] = {}
+    free = False
+    for parameter in inspect.signature(part, eval_str=True).parameters.values():
+        free = free or parameter.kind is inspect.Parameter.VAR_KEYWORD
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            fields[parameter.name] = (_annotation(parameter), default)
+    settings = {"extra": "allow"} if free else {}
+    return create_model(getattr(part, "__name__", "Part"), __base__=base, __cls_kwargs__=settings, **fields)
+
+
+def supplied_to(part: Callable[..., Any]) -> list[str]:
+    """What the assembly hands to a part: its positional arguments."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [parameter.name for parameter in inspect.signature(part).parameters.values() if parameter.kind in kinds]

@@ -1,0 +1,120 @@
+"""The sections of a plan: which table each one chooses from, and what it adds to the options of the chosen part."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Gt, Lt
+from pydantic import AfterValidator, ValidationInfo, field_validator
+
+from reweigh.plan.options import Options, named_member
+
+
+class DataOptions(Options):
+    """What [data] adds to the options of the dataset.
+
+    Attributes:
+        root: folder of the data files; otherwise the environment variable REWEIGH_DATA, otherwise ``data``.
+        foreign: the dataset that open-set noise takes its inputs from.
+        labeled: keep so many labels, the same number in each class, and take away the others; None keeps all.
+    """
+
+    root: str | None = None
+    foreign: Annotated[str, AfterValidator(partial(named_member, "datasets"))] | None = None
+    labeled: Annotated[int, Ge(1)] | None = None
+
+
+class BiasOptions(Options):
+    """What an entry of ``data.bias``, or ``data.candidates``, adds to the options of the bias.
+
+    Attributes:
+        seed: of the bias; otherwise the seed of the run.
+    """
+
+    seed: Annotated[int, Ge(0)] | None = None
+
+
+class ModelOptions(Options):
+    """What [model] adds to the options of the model.
+
+    Attributes:
+        start: run folder or safetensors file whose weights the model starts from; otherwise it starts at random.
+    """
+
+    start: str | None = None
+
+
+class TrainOptions(Options):
+    """What [train] adds to the options of ``reweigh.training.train``.
+
+    Attributes:
+        device: "auto" takes a GPU if there is one.
+        num_threads: of torch on the CPU; runs are bit-identical only with the same number.
+        looks: How often, along training, predictions for the training samples are recorded; label quality comes from
+            them. 0 means never.
+        scoring: Where label quality comes from: predictions made "in-training", or those of further models, trained
+            briefly without the sample ("out-of-fold").
+        calibration: Share of the samples of each class that is not trained on; how sure the model is of them sets the
+            threshold for a wanted coverage (``reweigh predict --coverage``).
+    """
+
+    device: str = "auto"
+    num_threads: Annotated[int, Ge(1)] | None = None
+    looks: Annotated[int, Ge(0)] = 10
+    scoring: Literal["in-training", "out-of-fold"] = "in-training"
+    calibration: Annotated[float, Gt(0), Lt(1)] | None = None
+
+    @field_validator("device")
+    @classmethod
+    def _device_exists(cls, device: str) -> str:
+        if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", device):
+            raise ValueError("should be auto, cpu, mps, cuda or cuda:0, cuda:1, ...")
+        return device
+
+    @field_validator("warmup_epochs", check_fields=False)
+    @classmethod
+    def _warm_up_ends(cls, warmup_epochs: int, info: ValidationInfo) -> int:
+        if warmup_epochs > info.data.get("epochs", warmup_epochs):
+            raise ValueError(f"should be at most train.epochs, {info.data['epochs']}")
+        return warmup_epochs
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place in a recipe where a member of a table is chosen by name.
+
+    Attributes:
+        table: the table to choose from.
+        many: a list of choices instead of one.
+        default: what an absent section means; None if it must be there, or is optional.
+        optional: may be absent, and then nothing is chosen.
+        adds: options that the place adds to those of the member.
+        slots: choices within the choice.
+    """
+
+    table: str
+    many: bool = False
+    default: Any = None
+    optional: bool = False
+    adds: type[Options] = Options
+    slots: "Mapping[str, Slot]" = field(default_factory=dict)
+
+
+SECTIONS: dict[str, Slot] = {
+    "data": Slot(
+        "datasets",
+        adds=DataOptions,
+        slots={
+            "bias": Slot("biases", many=True, default=[], adds=BiasOptions),
+            "candidates": Slot("candidates", optional=True, adds=BiasOptions),
+        },
+    ),
+    "augment": Slot("transforms", many=True, default=[]),
+    "model": Slot("models", adds=ModelOptions),
+    "method": Slot("methods"),
+    "loss": Slot("losses", default={"name": "cross-entropy"}),
+    "meta_set": Slot("meta-sets", default={"name": "lowest-loss"}),
+    "optimizer": Slot("optimizers", slots={"schedule": Slot("schedules", default={"name": "constant"})}),
+}

@@ -1,0 +1,179 @@
+"""A comparison makes what is missing and nothing else; a failure stays alone; methods start from the same place."""
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from reweigh.errors import DataError, RecipeError
+from reweigh.methods import METHODS
+from reweigh.recipes import comparison, perform
+from reweigh.fit.assemble import assemble
+from reweigh.compare.carry_out import carry_out
+from reweigh.compare.grid import Key, plan
+from reweigh.compare.rows import read_row
+from reweigh.training import Run
+from reweigh.training.series import Quiet
+
+REAL_TABLES = True
+SHORT = ["train.epochs=1", "train.warmup_epochs=0", "train.batch_size=256", "model.hidden=[8]", "train.num_threads=1"]
+
+
+@pytest.fixture
+def assembled(monkeypatch):
+    """Which runs read the data and built a model, in order."""
+    found = []
+
+    def counting(recipe):
+        found.append((recipe.method.name, recipe.train["seed"]))
+        return assemble(recipe)
+
+    monkeypatch.setattr(perform, "assemble", counting)
+    return found
+
+
+def test_methods_of_one_bias_and_seed_share_wrong_labels_and_initial_weights():
+    """By construction, whatever the method: data are drawn from the seed, and it is set anew before the model."""
+    planned = plan("demo", ["train.epochs=2", "model.hidden=[8]"], list(METHODS), ["symmetric-0.4"], seeds=2)
+    first, *others = (assemble(planned[Key("symmetric-0.4", method, 0)]) for method in METHODS)
+    labels, weights = first.splits.train.labels, first.method.model.state_dict()
+    assert (labels != first.splits.train.true_labels).any()
+    for other in others:
+        assert torch.equal(other.splits.train.labels, labels)
+        model = getattr(other.method.model, "classifier", other.method.model).state_dict()  # SelectiveNet adds heads
+        assert model.keys() == weights.keys()
+        assert all(torch.equal(model[name], weights[name]) for name in weights)
+    elsewhere = assemble(planned[Key("symmetric-0.4", "erm", 1)])
+    assert not torch.equal(elsewhere.splits.train.labels, labels)
+    model = elsewhere.method.model.state_dict()
+    assert any(not torch.equal(model[name], weights[name]) for name in weights)
+
+
+def test_rows_come_as_planned_and_can_be_read_again(tmp_path):
+    planned = plan("demo", SHORT, ["erm", "cmw-net"], ["clean", "symmetric-0.4"], seeds=1)
+    rows = carry_out(planned, tmp_path)
+    assert [Key(row.bias, row.method, row.seed) for row in rows] == list(planned)
+    assert rows == [read_row(recipe, key.path(tmp_path), key.bias) for key, recipe in planned.items()]
+    assert all(row.status == "finished" and row.last == 100 * row.last_epoch["test_accuracy"] for row in rows)
+
+
+def test_resuming_makes_only_what_is_missing(tmp_path, assembled):
+    planned = plan("demo", SHORT, ["erm", "cmw-net"], seeds=2)
+    first, second, *_ = planned
+    done = carry_out({first: planned[first]}, tmp_path)
+    carry_out({second: planned[second]}, tmp_path)
+    Run(second.path(tmp_path)).write_summary({"status": "interrupted"})
+    third = Run.create(Key("", "cmw-net", 0).path(tmp_path), (first.path(tmp_path) / "recipe.toml").read_text())
+    third.recipe.unlink()  # a folder that never became a run
+    assembled.clear()
+    rows = carry_out(planned, tmp_path, resume=True)
+    assert assembled == [("erm", 1), ("cmw-net", 0), ("cmw-net", 1)]
+    assert rows[0] == done[0]
+    assert [row.status for row in rows] == ["finished"] * 4
+    assembled.clear()
+    assert carry_out(planned, tmp_path, resume=True) == rows
+    assert assembled == []
+    assert len(carry_out(planned, tmp_path, overwrite=True)) == len(assembled) == 4
+
+
+def test_nothing_begins_where_something_is(tmp_path, assembled):
+    planned = plan("demo", SHORT, ["erm"], seeds=1)
+    carry_out(planned, tmp_path)
+    assembled.clear()
+    more = plan("demo", SHORT, ["cmw-net", "erm"], seeds=1)
+    with pytest.raises(DataError, match=r"erm-seed0: there already; continue with --resume"):
+        carry_out(more, tmp_path)
+    other = plan("demo", [*SHORT, "train.batch_size=128"], ["cmw-net", "erm"], seeds=1)
+    with pytest.raises(DataError, match=r"erm-seed0: begun with another recipe; replace with --overwrite"):
+        carry_out(other, tmp_path, resume=True)
+    with pytest.raises(RecipeError, match="workers: got 0; should be at least 1"):
+        carry_out(more, tmp_path, workers=0)
+    assert assembled == []
+    assert not (tmp_path / "cmw-net-seed0").exists()
+
+
+class Told(Quiet):
+    """Remembers what it was told."""
+
+    def __init__(self):
+        self.words = []
+
+    def start(self, runs, done):
+        self.words.append((runs, done))
+
+    def end(self, label, last, error):
+        self.words.append((label, error and error.partition(":")[0]))
+
+    def stop(self):
+        self.words.append("stop")
+
+
+def test_a_run_that_fails_leaves_the_others_alone(tmp_path):
+    planned = plan("demo", [*SHORT, "compare.erm.optimizer.lr=1e30"], ["erm", "cmw-net"], seeds=1)
+    told = Told()
+    diverged, good = carry_out(planned, tmp_path, series=told)
+    assert (diverged.status, diverged.last) == ("diverged", None)
+    assert diverged.error is not None
+    assert diverged.error.startswith("DivergedError: the ")
+    assert (good.status, good.error) == ("finished", None)
+    assert told.words == [(2, 0), ("erm, seed 0", "DivergedError"), ("cmw-net, seed 0", None), "stop"]
+
+
+def test_an_error_of_our_own_is_told_with_its_traceback(tmp_path, monkeypatch):
+    def broken(*arguments):
+        raise TypeError("oh no")
+
+    monkeypatch.setattr(comparison, "begin", broken)
+    (row,) = carry_out(plan("demo", SHORT, ["erm"], seeds=1), tmp_path)
+    assert (row.status, row.last) == ("failed", None)
+    assert row.error is not None
+    assert "Traceback" in row.error
+    assert "TypeError: oh no" in row.error
+
+
+def test_an_interrupt_says_how_far_it_came(tmp_path, monkeypatch):
+    planned = plan("demo", SHORT, ["erm"], seeds=3)
+    begin, told = perform.begin, Told()
+
+    def interrupted(recipe, *arguments):
+        if recipe.train["seed"] == 1:
+            raise KeyboardInterrupt
+        return begin(recipe, *arguments)
+
+    monkeypatch.setattr(comparison, "begin", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="interrupted; 1 of 3 runs are done"):
+        carry_out(planned, tmp_path, series=told)
+    assert told.words[-1] == "stop"
+    assert not (tmp_path / "erm-seed2").exists()
+
+
+def test_each_run_has_the_threads_that_it_would_have_alone(tmp_path, monkeypatch):
+    seen, begin, before = [], perform.begin, torch.get_num_threads()
+
+    def looking(recipe, *arguments):
+        seen.append(torch.get_num_threads())
+        return begin(recipe, *arguments)
+
+    monkeypatch.setattr(comparison, "begin", looking)
+    overrides = [word for word in SHORT if "threads" not in word]
+    planned = plan("demo", [*overrides, f"compare.erm.train.num_threads={before + 1}"], ["erm", "cmw-net"], seeds=1)
+    try:
+        carry_out(planned, tmp_path)
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [before, before]
+
+
+def test_workers_come_to_the_same_numbers_bit_for_bit(tmp_path):
+    overrides = [*SHORT, "compare.erm.optimizer.lr=1e30"]
+    planned = plan("demo", overrides, ["erm", "cmw-net"], ["symmetric-0.4"], seeds=1)
+    alone = carry_out(planned, tmp_path / "alone")
+    together = carry_out(planned, tmp_path / "together", workers=2)
+    for one, other in zip(alone, together, strict=True):
+        assert (one.method, one.status, one.last, one.best) == (other.method, other.status, other.last, other.best)
+        if one.status == "diverged":
+            assert other.error is not None
+            assert other.error.startswith("DivergedError")
+            continue
+        assert {**one.last_epoch, "seconds": 0} == {**other.last_epoch, "seconds": 0}
+        models = [load_file(Run(tmp_path / row.run).model) for row in (one, other)]
+        assert all(torch.equal(models[0][name], models[1][name]) for name in models[0])

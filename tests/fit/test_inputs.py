@@ -1,0 +1,33 @@
+"""The form of inputs survives JSON, and prepares further inputs exactly as the training inputs were."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from reweigh.data import from_arrays, from_frame
+from reweigh.errors import DataError
+from reweigh.fit.inputs import InputForm
+
+DRAW = np.random.default_rng(0)
+DATASETS = [
+    from_arrays(DRAW.integers(0, 256, (9, 3, 5, 5), dtype=np.uint8), [0, 1, 2] * 3),
+    from_arrays(DRAW.normal(size=(9, 4)), [0, 1, 2] * 3),
+    from_frame(pd.DataFrame({"a": [0.1, 0.2, 0.4] * 3, "b": ["x", "y", "x"] * 3, "label": [0, 1, 2] * 3})),
+]
+
+
+@pytest.mark.parametrize("dataset", DATASETS, ids=["bytes", "numbers", "table"])
+def test_the_same_batches_after_json(dataset):
+    form = InputForm.from_json(InputForm.of(dataset).to_json(), "here")
+    assert form == InputForm.of(dataset)
+    assert form.shape == dataset.shape
+    index = torch.arange(len(dataset))
+    again = form.dataset(dataset.inputs, dataset.class_names).batch(index)
+    assert again.inputs.equal(dataset.batch(index).inputs)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"shape": [1], "bytes": true, "version": 2}'])
+def test_something_else_is_refused(text):
+    with pytest.raises(DataError, match="here: not as this version of reweigh writes it"):
+        InputForm.from_json(text, "here")

@@ -1,0 +1,50 @@
+"""Scores come with the predictions, in batches as in one, and reach the scenario that asks for them."""
+
+import torch
+
+from reweigh.data import Dataset
+from reweigh.models import build
+from reweigh.models.selective import SelectiveModel
+from reweigh.fit.scored import judged_by, scored
+from reweigh.scenarios import SCENARIOS
+from reweigh.selective import error_at, risk_coverage
+
+REAL_TABLES = True
+
+
+def _data() -> Dataset:
+    generator = torch.Generator().manual_seed(0)
+    return Dataset(torch.randn(50, 6, generator=generator), torch.arange(50) % 3, ("a", "b", "c"))
+
+
+def test_a_plain_model_and_a_selective_one():
+    torch.manual_seed(0)
+    data, plain = _data(), build("mlp", (6,), 3)
+    model = SelectiveModel(plain).train()
+    for each in (plain, model):
+        logits, scores = scored(each, data, chunk=7)
+        assert model.training
+        assert model.selection.training
+        each.eval()
+        with torch.no_grad():
+            expected = each(data.inputs)
+            selection = model.eval()(data.inputs, heads=True).selection
+        torch.testing.assert_close(logits, expected)
+        wanted = expected.softmax(1).amax(1) if each is plain else selection.sigmoid()
+        torch.testing.assert_close(scores, wanted.double(), rtol=1e-5, atol=1e-6)
+        model.train()
+
+
+def test_a_scenario_gets_scores_if_it_asks():
+    torch.manual_seed(0)
+    data = _data()
+    model = SelectiveModel(build("mlp", (6,), 3))
+    sizes, device = data.class_sizes, torch.device("cpu")
+    logits, scores = scored(model, data)
+    found = judged_by(SCENARIOS["selective"], data, sizes, device)(model)
+    curve = risk_coverage(scores, logits.argmax(1) != data.labels)
+    assert found["error_at_80"] == error_at(curve, 0.8)
+    assert found == SCENARIOS["selective"](logits, data.labels, sizes, scores)
+    assert found != SCENARIOS["selective"](logits, data.labels, sizes)
+    plain = judged_by(SCENARIOS["noisy-labels"], data, sizes, device)(model)
+    assert plain == {name: found[name] for name in ("accuracy", "balanced_accuracy")}

@@ -1,0 +1,190 @@
+"""A recipe becomes the objects that it names, with the options that it gives."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from reweigh.errors import DataError, RecipeError
+from reweigh.fit.assemble import assemble, find_device
+from reweigh.fit.source import data_root, read_data
+from reweigh.plan.check import check
+from reweigh.recipes.read import Contents, read
+from reweigh.plan.toml import to_values
+
+REAL_TABLES = True
+
+RECIPE = """
+scenario = "noisy-labels"
+[data]
+name = "digits"
+[model]
+name = "mlp"
+hidden = [16]
+[method]
+name = "cmw-net"
+every = 3
+[train]
+epochs = 10
+batch_size = 64
+seed = 5
+[optimizer]
+name = "sgd"
+lr = 0.2
+schedule = { name = "cosine", floor = 0.5 }
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path):
+    """Checks the recipe with overrides."""
+    path = tmp_path / "recipe.toml"
+    path.write_text(RECIPE)
+    return lambda *overrides: check(read(path, overrides))
+
+
+def test_every_part_has_its_options(recipe):
+    assembly = assemble(recipe("data.augment=[{name='flip'}]"))
+    model = assembly.method.model
+    assert [tuple(layer.weight.shape) for layer in model.modules() if isinstance(layer, torch.nn.Linear)] == [
+        (16, 64), (10, 16),
+    ]  # fmt: skip
+    assert assembly.schedule.start_epoch(0) == 0.2
+    assert assembly.schedule.start_epoch(5) == pytest.approx(0.2 * 0.75)
+    assert assembly.augment is not None
+    assert set(assembly.evaluate(model)) == {"accuracy", "balanced_accuracy"}
+
+
+def test_the_seed_decides_the_model(recipe):
+    def weights(*overrides):
+        return next(assemble(recipe(*overrides)).method.model.parameters())
+
+    assert torch.equal(weights(), weights())
+    assert not torch.equal(weights(), weights("train.seed=6"))
+
+
+def test_the_bias_follows_the_seed_of_the_run_or_its_own(recipe):
+    def labels(*overrides):
+        checked = recipe('data.bias=[{name="symmetric", rate=0.4}]', *overrides)
+        train = read_data(checked.data, checked.train["seed"]).train
+        assert train.true_labels is not None
+        assert 0.3 < (train.labels != train.true_labels).double().mean() < 0.4  # a tenth of the draws hit the label
+        return train.labels
+
+    assert torch.equal(labels(), labels())
+    assert not torch.equal(labels(), labels("train.seed=6"))
+    assert torch.equal(labels("data.bias.0.seed=9"), labels("data.bias.0.seed=9", "train.seed=6"))
+    assert torch.equal(labels("data.bias.0.seed=5"), labels())
+
+
+def test_biases_follow_one_another(recipe):
+    checked = recipe('data.bias=[{name="long-tail", imbalance_factor=10}, {name="symmetric", rate=0.4}]')
+    train, test = read_data(checked.data, 0)
+    assert len(train) < 1257 * 0.6
+    assert len(test) == 540
+    assert train.true_labels is not None
+    assert torch.bincount(train.true_labels).max() >= 8 * torch.bincount(train.true_labels).min()
+
+
+def test_noise_that_needs_posteriors_gets_them(recipe):
+    checked = recipe('data.bias=[{name="feature-dependent-rival", rate=0.2, kind="I"}]')
+    train = read_data(checked.data, 0).train
+    assert train.true_labels is not None
+    assert (train.labels != train.true_labels).double().mean() == pytest.approx(0.2, abs=0.04)
+
+
+def test_foreign_inputs_come_from_the_dataset_named(recipe):
+    open_set = 'data.bias=[{name="open-set", rate=0.5}]'
+    with pytest.raises(RecipeError, match=r"data\.foreign: missing"):
+        read_data(recipe(open_set).data, 0)
+    with pytest.raises(RecipeError, match=r"data\.foreign: no dataset named 'digitz'.*Did you mean 'digits'\?"):
+        recipe(open_set, "data.foreign=digitz")
+    plain, patched = read_data(recipe().data, 0), read_data(recipe(open_set, "data.foreign=digits").data, 0)
+    everything = torch.arange(len(plain.train))
+    changed = (plain.train.inputs[everything] != patched.train.inputs[everything]).flatten(1).any(1)
+    assert 0.45 < changed.double().mean() <= 0.5
+
+
+def test_a_bias_that_empties_a_class_is_an_error(recipe):
+    with pytest.raises(DataError, match="training set"):
+        read_data(recipe('data.bias=[{name="asymmetric", rate=1.0, map={1 = 2}}]').data, 0)
+
+
+def test_the_root_of_the_data(monkeypatch):
+    monkeypatch.delenv("REWEIGH_DATA", raising=False)
+    assert data_root(None) == Path("data")
+    monkeypatch.setenv("REWEIGH_DATA", "/from/environment")
+    assert data_root(None) == Path("/from/environment")
+    assert data_root("/from/recipe") == Path("/from/recipe")
+
+
+def test_devices():
+    assert find_device("cpu") == torch.device("cpu")
+    assert find_device("auto").type in ("cpu", "cuda", "mps")
+    with pytest.raises(RecipeError, match=r"train\.device: got 'cuda:99'.*allowed here: auto, cpu"):
+        find_device("cuda:99")
+
+
+def test_threads_are_set_if_the_recipe_does(recipe):
+    before = torch.get_num_threads()
+    try:
+        assemble(recipe("train.num_threads=2"))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", ["timm:resnet18", "torchvision:resnet18", "some.package:Model"])
+def test_a_model_from_elsewhere_takes_any_options(recipe, name):
+    checked = recipe(f"model.name={name}", "model.width=3", "model.layers=[1, 2]")
+    assert (checked.model.name, checked.model.options) == (name, {"width": 3, "layers": [1, 2]})
+    values = to_values(checked)["model"]
+    assert values == {"name": name, "width": 3, "layers": [1, 2]}
+    assert checked == check(Contents("again", to_values(checked), []))
+
+
+def test_a_model_from_elsewhere_is_built(recipe):
+    named = assemble(recipe("model.hidden=[7]")).method.model
+    foreign = recipe("model.name=reweigh.models.mlp:mlp", "model.hidden=[7]")
+    model = assemble(foreign, trust_code=True).method.model
+    assert all(one.equal(other) for one, other in zip(named.parameters(), model.parameters(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["model.name=timm:"], r"model\.name: .*write timm:NAME, torchvision:NAME or package\.module:Class"),
+        (
+            ["model.name=a:B", "model.num_classes=3"],
+            r"model\.num_classes: comes from the data, a:B gets it anyway; leave",
+        ),
+        (["model.name=resnet23"], r"model\.name: no model named 'resnet23'.*Did you mean 'resnet3"),
+    ],
+)
+def test_mistakes_with_models_from_elsewhere(recipe, overrides, message):
+    with pytest.raises(RecipeError, match=message):
+        recipe(*overrides)
+
+
+def test_a_clean_set_is_read_like_the_training_data(tmp_path):
+    import pandas as pd
+
+    rows = pd.DataFrame({"a": [0.0, 1, 2, 3, 4, 5] * 20, "b": ["x", "y"] * 60, "kind": ["u", "v", "w"] * 40})
+    rows.to_csv(tmp_path / "train.csv", index=False)
+    rows[:9].to_csv(tmp_path / "clean.csv", index=False)
+    (tmp_path / "r.toml").write_text(
+        f"""
+        scenario = "noisy-labels"
+        data = {{ name = "files", path = "{tmp_path / "train.csv"}", label = "kind" }}
+        model = {{ name = "mlp", hidden = [4] }}
+        method = {{ name = "cmw-net", every = 1 }}
+        meta_set = {{ name = "clean", path = "{tmp_path / "clean.csv"}", label = "kind" }}
+        train = {{ epochs = 1 }}
+        optimizer = {{ name = "sgd" }}
+        """
+    )
+    assembly = assemble(check(read(str(tmp_path / "r.toml"), [])))
+    clean = assembly.method._setup.clean_set
+    assert len(clean) == 9
+    assert clean.class_names == assembly.splits.train.class_names
+    assert clean.shape == assembly.splits.train.shape
