@@ -105,8 +105,8 @@ def train(
     """
     trained = trainer.train(train_set, observer)
     method, recall = trained.method, trained.recall
-    pseudo_labels = getattr(method, "pseudo_labels", None)
-    suggested = recall.predictions.labels() if pseudo_labels is None else pseudo_labels()
+    pseudo_labels = method.pseudo_labels()
+    suggested = recall.predictions.labels() if pseudo_labels is None else pseudo_labels
     if train_set.candidates is not None:
         scoring = "in-training"  # held-out models judge a given label, and there is none
     if scoring == "out-of-fold":

@@ -1,6 +1,7 @@
 """The parameters of the estimator, checked as the options of a recipe are: all mistakes in one message."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from reweigh.core.method import Method
 from reweigh.estimator.defaults import METHOD_OPTIONS
-from reweigh.methods import METHODS
+from reweigh.methods import METHODS, build
 from reweigh.methods.setup import Setup
 from reweigh.names import lookup
 from reweigh.recipes.check import check_slot
@@ -52,7 +53,7 @@ def check_parameters(given: Mapping[str, Any]) -> Callable[[Setup], Method]:
         values = {**chosen, **{str(key): plain(value) for key, value in options.items()}, "name": method}
         parts, found = check_slot(values, "method_options", SECTIONS["method"])
         mistakes += found
-        bound = parts[0].bind() if parts else None
+        bound = partial(build, method, **parts[0].options) if parts else None
     else:
         mistakes.append(Mistake("method_options", f"got {shown(options)}; should be a dict of the method's options"))
     raise_all(mistakes, "RobustClassifier")
@@ -61,7 +62,7 @@ def check_parameters(given: Mapping[str, Any]) -> Callable[[Setup], Method]:
 
 def takes_unlabeled(method: str) -> bool:
     """Whether a method learns from samples without a label too."""
-    return getattr(METHODS[method], "unlabeled", False)
+    return METHODS[method].unlabeled
 
 
 def plain(value: Any) -> Any:

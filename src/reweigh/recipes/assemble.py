@@ -11,12 +11,13 @@ from reweigh.core.method import Method
 from reweigh.data import Dataset, Splits, with_label
 from reweigh.errors import RecipeError
 from reweigh.losses.bound import bound
+from reweigh.methods import build
 from reweigh.methods.setup import Setup
 from reweigh.recipes.biased_data import data_root, read_calibrated, read_clean
 from reweigh.recipes.recipe import Recipe
 from reweigh.recipes.scored import judged_by
 from reweigh.recipes.start import start_from
-from reweigh.recipes.tables import member
+from reweigh.recipes.tables import member, method_named
 from reweigh.training import seed_all
 from reweigh.training.schedules import Schedule
 from reweigh.transforms import Compose
@@ -75,17 +76,15 @@ def assemble(recipe: Recipe) -> Assembly:
         device=device,
     )
     judge = judged_by(member("scenarios", recipe.scenario), splits.test, splits.train.class_sizes, device)
-    return Assembly(recipe.method.bind()(setup), splits, schedule, judge, augment, generator, device, calibration)
+    method = build(recipe.method.name, setup, **recipe.method.options)
+    return Assembly(method, splits, schedule, judge, augment, generator, device, calibration)
 
 
 def usable(train: Dataset, method: str) -> Dataset:
-    """The training set without samples that have no label, unless the method learns from these too.
-
-    A method says in ``unlabeled`` that it does, and in ``candidates`` that it tells candidates of a sample apart.
-    """
-    if train.candidates is not None and not getattr(member("methods", method), "candidates", False):
+    """The training set without samples that have no label, unless the method learns from these too."""
+    if train.candidates is not None and not method_named(method).candidates:
         logger.info("method %r takes all candidates of a sample alike; 'proden' finds the right one", method)
-    if getattr(member("methods", method), "unlabeled", False) or bool(train.labeled.all()):
+    if method_named(method).unlabeled or bool(train.labeled.all()):
         return train
     left = with_label(train)
     logger.info("%d of %d samples have a label; method %r trains on these alone", len(left), len(train), method)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from reweigh.recipes.tables import member
+from reweigh.recipes.tables import member, method_named
 
 
 @dataclass(frozen=True)
@@ -49,4 +49,4 @@ class Recipe:
     @property
     def own_loss(self) -> str | None:
         """The name of the loss that the method brings along, instead of the one in the section [loss]."""
-        return getattr(member("methods", self.method.name), "own_loss", None)
+        return method_named(self.method.name).own_loss

@@ -12,7 +12,7 @@ from reweigh.recipes.check import check
 from reweigh.recipes.input_form import InputForm
 from reweigh.recipes.read import read
 from reweigh.recipes.recipe import Recipe
-from reweigh.recipes.tables import member
+from reweigh.recipes.tables import method_named
 from reweigh.training import Run
 
 
@@ -80,8 +80,7 @@ def reload(path: Path) -> Trained:
 
 def as_trained(method: str, model: nn.Module) -> nn.Module:
     """A fresh model in the form in which the method trains it: itself, or within what the method puts around it."""
-    wraps = getattr(member("methods", method), "wraps", None)
-    return model if wraps is None else wraps(model)
+    return method_named(method).wraps(model)
 
 
 def _filled(model: nn.Module, file: Path) -> nn.Module:
