@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from reweigh.cli.bars import bars
-from reweigh.plan.check import check
+from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 
 

@@ -9,7 +9,7 @@ import pytest
 from reweigh.cli.choices import choose
 from reweigh.cli.facts import Facts, look
 from reweigh.plan.choose import default_batch_size, default_epochs
-from reweigh.plan.check import check
+from reweigh.recipes.check import check
 from reweigh.recipes.overrides import put
 from reweigh.recipes.read import Contents
 

@@ -3,7 +3,7 @@
 import pytest
 
 from reweigh.compare.bias_names import name_of, parse
-from reweigh.plan.check import check
+from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.plan.tables import members
 from reweigh.recipes.variants import for_bias

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reweigh.errors import RecipeError
-from reweigh.plan.check import check
+from reweigh.recipes.check import check
 from reweigh.compare.grid import Key, plan
 from reweigh.recipes.read import read
 

@@ -15,7 +15,7 @@ from reweigh.core.method import Method
 from reweigh.data import Dataset, few_labels, with_candidates
 from reweigh.errors import DataError
 from reweigh.meta_sets import META_SETS
-from reweigh.methods import METHODS
+from reweigh.methods import METHODS, build
 from reweigh.methods.setup import Setup
 from reweigh.training import SCHEDULES, Run, train
 from reweigh.training.checkpoint import load, save
@@ -67,9 +67,9 @@ def _method(name: str) -> tuple[Method, Setup]:
 
 
 def _method_on(name: str, data: Dataset, layers: Callable[[], tuple[nn.Module, ...]]) -> tuple[Method, Setup]:
-    if getattr(METHODS[name], "unlabeled", False):
+    if METHODS[name].unlabeled:
         data = few_labels(data, 45, seed=0)
-    if getattr(METHODS[name], "candidates", False):
+    if METHODS[name].candidates:
         data = with_candidates(data, CANDIDATES["independent"](data.labels, 3, 0, q=0.3))
     torch.manual_seed(0)
     model = nn.Sequential(*layers())
@@ -78,7 +78,7 @@ def _method_on(name: str, data: Dataset, layers: Callable[[], tuple[nn.Module, .
     setup = Setup(
         model, optimizer, data, META_SETS["lowest-loss"](per_class=5), loss, None, generator, torch.device("cpu")
     )
-    return METHODS[name](setup), setup
+    return build(name, setup), setup
 
 
 def _train(name: str, epochs: int, run: Run | None = None) -> tuple[Method, Dataset]:

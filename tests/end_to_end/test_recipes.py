@@ -10,7 +10,7 @@ from safetensors.numpy import load_file
 from typer.testing import CliRunner
 
 from reweigh.cli.app import app
-from reweigh.plan.check import check
+from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.recipes.shipped import shipped
 

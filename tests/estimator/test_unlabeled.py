@@ -92,5 +92,5 @@ def test_learned_weights_on_images(quick):
 
 def test_strong_distortion_of_a_table_is_refused_and_an_alternative_named(few, quick):
     X, _, y = few
-    with pytest.raises(ValueError, match="take method 'pseudo-label' or 'mean-teacher'"):
+    with pytest.raises(ValueError, match="use method 'pseudo-label' or 'mean-teacher'"):
         quick("fixmatch").fit(X, y)

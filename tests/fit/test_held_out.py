@@ -10,8 +10,8 @@ import torch
 from reweigh.data.subsets import set_apart
 from reweigh.errors import DataError, RecipeError
 from reweigh.fit.source import read_calibrated, read_data
-from reweigh.plan.check import check
-from reweigh.fit.fit import begin
+from reweigh.recipes.check import check
+from reweigh.fit.run_folder import begin
 from reweigh.recipes.read import read
 from reweigh.fit.store import reload
 from reweigh.fit.scored import scored

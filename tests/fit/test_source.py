@@ -6,7 +6,7 @@ import torch
 from reweigh.errors import RecipeError
 from reweigh.fit.assemble import assemble
 from reweigh.fit.source import read_data
-from reweigh.plan.check import check
+from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 
 REAL_TABLES = True

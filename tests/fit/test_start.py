@@ -11,8 +11,8 @@ from torch import nn
 from reweigh.errors import ModelError
 from reweigh.models import build
 from reweigh.fit.assemble import assemble
-from reweigh.plan.check import check
-from reweigh.fit.fit import begin, resume
+from reweigh.recipes.check import check
+from reweigh.fit.run_folder import begin, resume
 from reweigh.recipes.read import read
 from reweigh.fit.start import start_from
 

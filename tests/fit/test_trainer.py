@@ -8,7 +8,7 @@ import torch
 from reweigh.errors import DataError, RecipeError
 from reweigh.fit.assemble import assemble, find_device
 from reweigh.fit.source import data_root, read_data
-from reweigh.plan.check import check
+from reweigh.recipes.check import check
 from reweigh.recipes.read import Contents, read
 from reweigh.plan.toml import to_values
 

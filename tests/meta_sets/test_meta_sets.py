@@ -2,11 +2,9 @@
 
 import pytest
 import torch
-from torch import Tensor
 
-from reweigh.core.batch import Batch
 from reweigh.errors import DataError
-from reweigh.meta_sets import META_SETS, MetaStream
+from reweigh.meta_sets import META_SETS
 
 TORCH = torch.Generator().manual_seed(0)
 LABELS = torch.randint(4, (200,), generator=TORCH)
@@ -36,51 +34,10 @@ def test_balanced_random_takes_as_many_as_the_rarest_has() -> None:
 
 def test_given_samples_are_checked() -> None:
     assert META_SETS["given"](index=(5, 7)).choose(LABELS, None, TORCH).tolist() == [5, 7]
-    with pytest.raises(DataError, match="places from 5 to 200, but the training set has 200"):
+    with pytest.raises(DataError, match="indices from 5 to 200, but the training set has 200"):
         META_SETS["given"](index=(5, 200)).choose(LABELS, None, TORCH)
     with pytest.raises(DataError, match="empty"):
         META_SETS["given"](index=()).choose(LABELS, None, TORCH)
-
-
-def _stream(**options: object) -> MetaStream:
-    inputs = torch.arange(200.0).reshape(200, 1)
-    generator = torch.Generator().manual_seed(1)
-
-    def fetch(index: Tensor) -> Batch:
-        return Batch(inputs[index], LABELS[index], index)
-
-    stream = MetaStream(META_SETS["lowest-loss"](per_class=5, **options), fetch, LABELS, 4, generator)
-    stream.refresh(LOSSES)
-    return stream
-
-
-def test_each_trusted_sample_comes_once_before_any_comes_again() -> None:
-    stream = _stream(mixup=False, batch_size=6)
-    seen = torch.cat([stream.next(64)[0].squeeze(1) for _ in range(6)])  # 18 chosen, 36 drawn
-    assert seen[:18].sort().values.tolist() == stream.chosen.tolist()
-    assert seen[18:].sort().values.tolist() == stream.chosen.tolist()
-
-
-def test_a_trusted_batch_is_no_larger_than_the_set() -> None:
-    assert len(_stream(mixup=False).next(64)[0]) == 18
-    assert len(_stream(mixup=False).next(4)[0]) == 4
-
-
-def test_mixed_batches_have_soft_labels() -> None:
-    inputs, labels = _stream(mixup=True).next(64)
-    assert labels.shape == (18, 4)
-    torch.testing.assert_close(labels.sum(1), torch.ones(18))
-    assert not torch.equal(inputs, inputs.round())
-
-
-def test_goes_on_where_it_was() -> None:
-    stream = _stream(mixup=False, batch_size=5)
-    stream.next(64)
-    other = _stream(mixup=False, batch_size=5)
-    other.load_state_dict(stream.state_dict())
-    other._generator.set_state(stream._generator.get_state())
-    for _ in range(5):
-        assert torch.equal(stream.next(64)[0], other.next(64)[0])
 
 
 def test_labeled_samples_are_those_with_a_label() -> None:

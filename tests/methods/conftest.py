@@ -13,7 +13,7 @@ from reweigh.core.method import Method
 from reweigh.data import Dataset, few_labels
 from reweigh.losses import LOSSES
 from reweigh.meta_sets import META_SETS
-from reweigh.methods import METHODS
+from reweigh.methods import build
 from reweigh.methods.setup import Setup
 
 LR, DECAY = 0.1, 0.01
@@ -40,7 +40,7 @@ class Tiny:
             torch.Generator().manual_seed(0),
             torch.device("cpu"),
         )
-        self.method: Method = METHODS[name](self.setup, **options)
+        self.method: Method = build(name, self.setup, **options)
         self.batches: list[Batch] = [self.data.batch(torch.arange(12)), self.data.batch(torch.arange(12, 20))]
 
     def epoch(self, epoch: int, warm_up: bool = False) -> None:
@@ -139,7 +139,7 @@ class FewLabels:
             torch.Generator().manual_seed(0),
             torch.device("cpu"),
         )
-        self.method: Any = METHODS[name](self.setup, **{"labeled_batch": 6, **options})
+        self.method: Any = build(name, self.setup, **{"labeled_batch": 6, **options})
         self.batch = self.data.batch(torch.arange(5, 17))
         self.labeled = self.data.batch(self.data.labeled.nonzero().squeeze(1)[3:9])
         self.views = torch.rand(30, 1, 4, 4, generator=generator).double()  # stand for distorted images

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from reweigh.core.batch import Batch
 from reweigh.data import Dataset
 from reweigh.meta_sets import META_SETS
-from reweigh.methods import METHODS
+from reweigh.methods import METHODS, build, options_of_method
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.setup import Setup
 from reweigh.weighting import ClassAwareNet, Origin, save_weighting
@@ -44,7 +44,7 @@ def _batch(setup: Setup) -> Batch:
 
 def test_warm_up_is_plain_training() -> None:
     first, second = _setup(), _setup()
-    plain, reweighted = METHODS["erm"](first), METHODS["cmw-net"](second)
+    plain, reweighted = build("erm", first), build("cmw-net", second)
     for method, setup in ((plain, first), (reweighted, second)):
         method.start_epoch(0, warm_up=True)
         method.step(_batch(setup))
@@ -55,7 +55,7 @@ def test_warm_up_is_plain_training() -> None:
 
 def test_weights_are_kept_by_sample() -> None:
     setup = _setup()
-    method = METHODS["cmw-net"](setup, every=1)
+    method = build("cmw-net", setup, every=1)
     method.start_epoch(0, warm_up=False)
     method.step(setup.train_set.batch(torch.tensor([5, 60])))
     weights = method.sample_weights()
@@ -63,22 +63,13 @@ def test_weights_are_kept_by_sample() -> None:
     assert (~weights.isnan()).nonzero().squeeze(1).tolist() == [5, 60]
 
 
-def test_trusted_samples_can_be_withheld_from_training() -> None:
-    setup = _setup(keep=False)
-    method = METHODS["cmw-net"](setup)
-    assert isinstance(method, CMWNet)
-    method.start_epoch(0, warm_up=False)
-    method.step(_batch(setup))
-    chosen = method._trusted._stream.chosen
-    assert len(chosen) == 12
-    assert method.sample_weights().isnan().nonzero().squeeze(1).tolist() == chosen.tolist()
-
-
 def test_mw_net_has_one_curve_and_no_option_for_more() -> None:
-    method = METHODS["mw-net"](_setup())
-    assert isinstance(method, CMWNet)
-    assert method.weighting().num_families == 1
-    assert METHODS["cmw-net"](_setup()).weighting().num_families == 3
+    for method in (build("mw-net", _setup()), METHODS["mw-net"](_setup())):
+        assert method.weighting().num_families == 1
+        assert method.families().num_families == 1
+    assert "families" not in options_of_method(METHODS["mw-net"])
+    assert build("cmw-net", _setup()).weighting().num_families == 3
+    assert build("cmw-net", _setup(), families=2).families().num_families == 2
 
 
 def test_a_function_from_another_run(tmp_path: Path) -> None:
@@ -86,7 +77,7 @@ def test_a_function_from_another_run(tmp_path: Path) -> None:
     learned = ClassAwareNet(3)
     save_weighting(tmp_path / "w.safetensors", learned, Origin())
     setup = _setup()
-    method = METHODS["cmw-net"](setup, weighting=str(tmp_path / "w.safetensors"))
+    method = build("cmw-net", setup, weighting=str(tmp_path / "w.safetensors"))
     method.start_epoch(0, warm_up=False)
     before = loss(setup.model(_batch(setup).inputs), setup.train_set.labels).detach()
     method.step(_batch(setup))
@@ -94,11 +85,25 @@ def test_a_function_from_another_run(tmp_path: Path) -> None:
     torch.testing.assert_close(method.sample_weights(), expected)
 
 
+@pytest.mark.parametrize("judge", ["model", "average"])
+@pytest.mark.parametrize(("name", "options"), [("cmw-net", {}), ("cmw-net-sl", {"settled": 0.0})])
+def test_with_a_function_from_another_run_nothing_is_judged(name, options, judge, tmp_path, monkeypatch) -> None:
+    save_weighting(tmp_path / "w.safetensors", ClassAwareNet(3), Origin())
+    passes: list[object] = []
+    monkeypatch.setattr(Setup, "losses", lambda self, model: passes.append(model) or torch.zeros(70))
+    for weighting, expected in ((None, 1), (str(tmp_path / "w.safetensors"), 0)):
+        passes.clear()
+        method = build(name, setup := _setup(judge=judge), weighting=weighting, **options)
+        method.start_epoch(0, warm_up=False)
+        method.step(_batch(setup))
+        assert len(passes) == expected
+
+
 def test_trusted_batches_come_from_the_clean_set_where_there_is_one() -> None:
     setup = _setup(mixup=False)
     clean = Dataset(torch.full((6, 4), 7.0), torch.tensor([0, 0, 1, 1, 2, 2]), ("a", "b", "c"))
     setup = replace(setup, meta_set=META_SETS["clean"](path="elsewhere"), clean_set=clean)
-    method = METHODS["cmw-net"](setup, every=1)
+    method = build("cmw-net", setup, every=1)
     assert isinstance(method, CMWNet)
     method.start_epoch(0, warm_up=False)
     inputs, labels = method._trusted.next(64)
@@ -109,7 +114,7 @@ def test_trusted_batches_come_from_the_clean_set_where_there_is_one() -> None:
 
 def test_the_average_of_the_model_can_judge_who_is_trusted() -> None:
     setup = _setup(judge="average", memory=0.0)
-    method = METHODS["cmw-net"](setup)
+    method = build("cmw-net", setup)
     assert isinstance(method, CMWNet)
     for epoch in range(2):
         method.start_epoch(epoch, warm_up=epoch == 0)
@@ -119,9 +124,9 @@ def test_the_average_of_the_model_can_judge_who_is_trusted() -> None:
     assert method._trusted._average is not None
     judged = setup.losses(method._trusted._average.model)
     expected = setup.meta_set.choose(setup.train_set.labels, judged, setup.generator)
-    assert torch.equal(method._trusted._stream.chosen, expected)
+    assert torch.equal(method._trusted.chosen, expected)
     assert not torch.equal(judged, setup.losses(setup.model))
-    other = METHODS["cmw-net"](_setup(judge="average", memory=0.0))
+    other = build("cmw-net", _setup(judge="average", memory=0.0))
     other.load_state_dict(method.state_dict())
     assert isinstance(other, CMWNet)
     assert other._trusted._average is not None
@@ -130,11 +135,11 @@ def test_the_average_of_the_model_can_judge_who_is_trusted() -> None:
 
 def test_losses_that_training_saw_can_say_who_is_trusted() -> None:
     setup = _setup(judge="training", memory=0.0)
-    method = METHODS["cmw-net"](setup)
+    method = build("cmw-net", setup)
     assert isinstance(method, CMWNet)
     method.start_epoch(0, warm_up=False)  # nothing was seen yet: the model judges
     chosen = setup.meta_set.choose(setup.train_set.labels, setup.losses(setup.model), setup.generator)
-    assert torch.equal(method._trusted._stream.chosen, chosen)
+    assert torch.equal(method._trusted.chosen, chosen)
     seen = setup.losses(setup.model)
     first = setup.train_set.batch(torch.arange(50))
     method.step(first)
@@ -142,16 +147,16 @@ def test_losses_that_training_saw_can_say_who_is_trusted() -> None:
     torch.testing.assert_close(state["trusted"]["seen"][:50], seen[:50])
     method.start_epoch(1, warm_up=False)
     torch.testing.assert_close(method._trusted._losses, seen)  # the last twenty keep the loss that they had
-    other = METHODS["cmw-net"](_setup(judge="training", memory=0.0))
+    other = build("cmw-net", _setup(judge="training", memory=0.0))
     other.load_state_dict(state)
     other.start_epoch(1, warm_up=False)
     assert isinstance(other, CMWNet)
-    assert torch.equal(other._trusted._stream.chosen, method._trusted._stream.chosen)
+    assert torch.equal(other._trusted.chosen, method._trusted.chosen)
 
 
 def test_losses_of_earlier_epochs_are_remembered() -> None:
     setup = _setup(memory=0.75)
-    method = METHODS["cmw-net"](setup)
+    method = build("cmw-net", setup)
     assert isinstance(method, CMWNet)
     remembered = None
     for epoch in range(4):
@@ -159,10 +164,10 @@ def test_losses_of_earlier_epochs_are_remembered() -> None:
         remembered = now if remembered is None else 0.75 * remembered + 0.25 * now
         method.start_epoch(epoch, warm_up=False)
         expected = setup.meta_set.choose(setup.train_set.labels, remembered, setup.generator)
-        assert torch.equal(method._trusted._stream.chosen, expected)
+        assert torch.equal(method._trusted.chosen, expected)
         for _ in range(3):
             method.step(_batch(setup))
-    other = METHODS["cmw-net"](_setup(memory=0.75))
+    other = build("cmw-net", _setup(memory=0.75))
     other.load_state_dict(method.state_dict())
     assert isinstance(other, CMWNet)
     torch.testing.assert_close(other._trusted._losses, remembered)

@@ -1,6 +1,5 @@
 """CMW-Net-SL: pseudo-labels from the averaged model, on the unmixed view."""
 
-import inspect
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,7 @@ from torch import Tensor, nn
 from reweigh.data import Dataset
 from reweigh.errors import DataError
 from reweigh.meta_sets import META_SETS
-from reweigh.methods import METHODS
+from reweigh.methods import METHODS, build, options_of_method
 from reweigh.methods.cmw_net_sl import CMWNetSL
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels.predictions import DensePredictions
@@ -37,7 +36,7 @@ def _setup() -> Setup:
 @pytest.mark.parametrize("mixup", [0.0, 1.0])
 def test_pseudo_labels_find_the_truth(mixup: float) -> None:
     setup = _setup()
-    method = METHODS["cmw-net-sl"](setup, mixup=mixup, average=0.9, ensembling=0.5, every=1, settled=0.0)
+    method = build("cmw-net-sl", setup, mixup=mixup, average=0.9, ensembling=0.5, every=1, settled=0.0)
     assert isinstance(method, CMWNetSL)
     assert torch.equal(method.pseudo_labels(), setup.train_set.labels)  # where they start
     for epoch in range(20):
@@ -53,7 +52,7 @@ def test_pseudo_labels_find_the_truth(mixup: float) -> None:
 
 def test_predictions_are_those_of_the_average_on_the_unmixed_view() -> None:
     setup = _setup()
-    method = METHODS["cmw-net-sl"](setup, ensembling=0.0, settled=0.0)
+    method = build("cmw-net-sl", setup, ensembling=0.0, settled=0.0)
     assert isinstance(method, CMWNetSL)
     method.start_epoch(0, warm_up=True)
     batch = setup.train_set.batch(torch.arange(40))
@@ -66,26 +65,18 @@ def test_predictions_are_those_of_the_average_on_the_unmixed_view() -> None:
     torch.testing.assert_close(method._predictions.state_dict()["rows"][:40], expected)
 
 
-def test_the_average_is_judged_unless_asked_otherwise() -> None:
+def test_the_average_is_what_is_evaluated_and_saved() -> None:
     setup = _setup()
-    for judged, own in (("average", False), ("model", True)):
-        method = METHODS["cmw-net-sl"](setup, judged=judged)
-        method.start_epoch(0, warm_up=True)
-        method.step(setup.train_set.batch(torch.arange(40)))
-        assert (method.model is setup.model) == own
+    method = build("cmw-net-sl", setup)
+    assert isinstance(method, CMWNetSL)
+    method.start_epoch(0, warm_up=True)
+    method.step(setup.train_set.batch(torch.arange(40)))
+    assert method.model is method._average.model
 
 
 def test_its_options_are_those_of_cmw_net_and_more() -> None:
-    options = set(inspect.signature(METHODS["cmw-net-sl"]).parameters)
-    assert options - set(inspect.signature(METHODS["cmw-net"]).parameters) == {
-        "average",
-        "average_schedule",
-        "ensembling",
-        "mixup",
-        "settled",
-        "judged",
-    }
-    assert set(inspect.signature(METHODS["cmw-net"]).parameters) < options
+    options, fewer = (set(options_of_method(METHODS[name])) for name in ("cmw-net-sl", "cmw-net"))
+    assert options == {"average", "ensembling", "mixup", "settled", *fewer}
 
 
 def test_integers_cannot_be_mixed() -> None:
@@ -94,29 +85,16 @@ def test_integers_cannot_be_mixed() -> None:
     model = nn.Sequential(nn.Embedding(9, 4), nn.Flatten(), nn.Linear(16, 3))
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     setup = replace(setup, train_set=tokens, model=model, optimizer=optimizer)
-    method = METHODS["cmw-net-sl"](setup)
+    method = build("cmw-net-sl", setup)
     batch = replace(tokens.batch(torch.arange(8)), inputs=tokens.inputs[torch.arange(8)])
     assert isinstance(method, CMWNetSL)
     with pytest.raises(DataError, match=r"mixup cannot mix inputs of torch.int64; set method.mixup = 0"):
         method._train_on(batch, (None, None))
 
 
-def test_the_average_is_frozen_from_the_epoch_that_is_named() -> None:
-    setup = _setup()
-    method = METHODS["cmw-net-sl"](setup, average=0.9, average_schedule=((2, 1.0),))
-    weights = []
-    for epoch in range(4):
-        method.start_epoch(epoch, warm_up=False)
-        method.step(setup.train_set.batch(torch.arange(40)))
-        weights.append(method.model.state_dict()["0.weight"].clone())
-    assert not torch.equal(weights[0], weights[1])
-    assert torch.equal(weights[1], weights[2])
-    assert torch.equal(weights[1], weights[3])
-
-
 def test_by_default_the_average_is_over_an_epoch() -> None:
     setup = _setup()
-    method = METHODS["cmw-net-sl"](setup)
+    method = build("cmw-net-sl", setup)
     assert isinstance(method, CMWNetSL)
     method.start_epoch(0, warm_up=True)
     for index in torch.arange(240).split(32):  # the last one is smaller
@@ -130,7 +108,7 @@ def test_soft_labels_begin_when_the_average_has_settled(monkeypatch: pytest.Monk
     monkeypatch.setattr(DensePredictions, "labels", lambda self: classes.clone())
 
     def begun(settled: float, moves: list[int], warm_up: int = 0) -> list[bool]:
-        method = METHODS["cmw-net-sl"](setup, settled=settled)
+        method = build("cmw-net-sl", setup, settled=settled)
         assert isinstance(method, CMWNetSL)
         found = []
         for epoch, moved in enumerate(moves):
@@ -148,7 +126,7 @@ def test_soft_labels_begin_when_the_average_has_settled(monkeypatch: pytest.Monk
 def test_it_is_too_late_for_soft_labels_once_the_learning_rate_has_fallen() -> None:
     for rates, begins in (([0.1, 0.05], True), ([0.1, 0.049], False), ([0.01, 0.1], True), ([0.1, 0.04, 0.04], False)):
         setup = _setup()
-        method = METHODS["cmw-net-sl"](setup, settled=0.5)
+        method = build("cmw-net-sl", setup, settled=0.5)
         assert isinstance(method, CMWNetSL)
         for epoch, rate in enumerate(rates):
             setup.optimizer.param_groups[0]["lr"] = rate
@@ -160,7 +138,7 @@ def test_until_then_it_is_cmw_net() -> None:
     models = []
     for name, options in (("cmw-net-sl", {"settled": 1.0}), ("cmw-net", {})):
         setup = _setup()
-        method = METHODS[name](setup, **options)
+        method = build(name, setup, **options)
         method.start_epoch(0, warm_up=False)
         for index in torch.arange(240).split(40):
             method.step(setup.train_set.batch(index))
@@ -171,7 +149,7 @@ def test_until_then_it_is_cmw_net() -> None:
 
 def test_soft_labels_start_from_what_the_settled_average_predicts() -> None:
     setup = _setup()
-    method = METHODS["cmw-net-sl"](setup, settled=0.01)
+    method = build("cmw-net-sl", setup, settled=0.01)
     assert isinstance(method, CMWNetSL)
     for epoch in range(2):
         method.start_epoch(epoch, warm_up=False)

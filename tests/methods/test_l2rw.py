@@ -5,9 +5,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from reweigh.meta_sets import META_SETS
-from reweigh.methods.l2rw import L2RW
-
 
 def loss_of(row, label):
     return -row.log_softmax(0)[label]
@@ -57,7 +54,7 @@ def test_warm_up_is_plain_training(like_erm):
 
 
 def test_between_the_steps_that_learn_all_count_fully(tiny):
-    problem = tiny("l2rw", period=2)
+    problem = tiny("l2rw", every=2)
     problem.method.start_epoch(0, warm_up=False)
     first, second = (problem.method.step(batch) for batch in problem.batches)
     assert first.keys() - second.keys() == {"meta_loss", "gradient_norm", "meta_gradient_norm"}
@@ -74,15 +71,6 @@ def test_given_weights_count_besides(tiny):
         problem.method.step(batch)
     torch.testing.assert_close(plain.method.sample_weights(), told.method.sample_weights(), equal_nan=True)
     assert not torch.equal(plain.model.weight, told.model.weight)
-
-
-def test_trusted_samples_can_be_withheld(tiny):
-    problem = tiny("erm")
-    withheld = META_SETS["given"](index=(0, 1, 2), keep=False)
-    method = L2RW(replace(problem.setup, meta_set=withheld))
-    method.start_epoch(0, warm_up=False)
-    method.step(problem.batches[0])
-    assert method.sample_weights().isnan().nonzero().squeeze(1).tolist() == [0, 1, 2, *range(12, 20)]
 
 
 def test_a_batch_that_helps_no_trusted_sample_teaches_nothing(tiny):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from reweigh.plan.check import check
-from reweigh.fit.fit import begin, resume
+from reweigh.recipes.check import check
+from reweigh.fit.run_folder import begin, resume
 from reweigh.recipes.read import read
 
 RECIPE = """

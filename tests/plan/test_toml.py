@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from reweigh.plan.check import check
+from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.plan.toml import inline, to_toml
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from reweigh.pseudo_labels import draw
+from reweigh.pseudo_labels.mixup import draw, draw_each
 
 
 def test_inputs_and_labels_mix_alike() -> None:
@@ -31,3 +31,16 @@ def test_reproducible() -> None:
     first, second = (draw(5, 0.4, torch.Generator().manual_seed(3)) for _ in range(2))
     assert first.share == second.share
     assert torch.equal(first.partner, second.partner)
+
+
+def test_each_sample_can_have_a_share_of_its_own() -> None:
+    inputs, labels = torch.rand(6, 3, 2), torch.tensor([0, 1, 2, 0, 1, 2])
+    mix = draw_each(6, 1.0, torch.Generator().manual_seed(0))
+    assert mix.share.unique().numel() == 6
+    assert float(mix.share.min()) >= 0.5
+    rows = torch.eye(3)[labels]
+    for i, j in enumerate(mix.partner.tolist()):
+        share = float(mix.share[i])
+        torch.testing.assert_close(mix.inputs(inputs)[i], share * inputs[i] + (1 - share) * inputs[j])
+        torch.testing.assert_close(mix.labels(labels, 3)[i], share * rows[i] + (1 - share) * rows[j])
+        torch.testing.assert_close(mix.labels(rows, 3)[i], share * rows[i] + (1 - share) * rows[j])

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import pytest
 from annotated_types import Ge, Le
 
+from reweigh.core.method import Method
 from reweigh.recipes import tables
 
 
@@ -35,21 +36,21 @@ def mlp(shape, num_classes: int, *, hidden: tuple[int, ...] = (8, 8), dropout: f
     return ("mlp", shape, num_classes, hidden, dropout)
 
 
-class Plain:
+class Plain(Method):
     """Fake method without options."""
 
     def __init__(self, setup) -> None:
         pass
 
 
-class Weighted:
+class Weighted(Method):
     """Fake method."""
 
     def __init__(self, setup, *, families: int = 3, every: int = 1, engine: str = "forward") -> None:
         pass
 
 
-class Single:
+class Single(Method):
     """Fake method."""
 
     def __init__(self, setup, *, every: int = 1, engine: str = "forward") -> None:

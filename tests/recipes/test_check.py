@@ -3,7 +3,7 @@
 import pytest
 
 from reweigh.errors import RecipeError
-from reweigh.plan.check import check
+from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 
 

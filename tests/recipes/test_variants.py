@@ -1,6 +1,6 @@
 """Compared methods and biases share all but what the recipe gives them of their own."""
 
-from reweigh.plan.check import check
+from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.recipes.variants import for_bias, for_method
 

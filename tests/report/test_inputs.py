@@ -9,7 +9,7 @@ import torch
 from PIL import Image
 
 from reweigh.data import Dataset
-from reweigh.plan.check import check
+from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.report.inputs import SIDE, picture, show
 

@@ -53,8 +53,9 @@ def first_sentence(part: object) -> str:
 
 
 def _options(part: "Callable[..., Any]") -> list[str]:
-    parameters = [p for p in inspect.signature(part).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    return [p.name if p.default is p.empty else f"{p.name}={_value(p.default)}" for p in parameters]
+    from reweigh.plan.options import parameters_of
+
+    return [p.name if p.default is p.empty else f"{p.name}={_value(p.default)}" for p in parameters_of(part)]
 
 
 def _value(default: Any) -> str:

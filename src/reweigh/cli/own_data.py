@@ -122,11 +122,11 @@ def data_section(own: OwnData, before: Any) -> dict[str, Any]:
 
 def takes_unlabeled(values: Mapping[str, Any]) -> bool:
     """Whether the method of a recipe as far as it is written learns from samples without a label too."""
-    from reweigh.plan.tables import members
+    from reweigh.plan.tables import members, method_named
 
     method = values.get("method")
     name = method.get("name") if isinstance(method, Mapping) else method
-    return getattr(members("methods").get(str(name)), "unlabeled", False)
+    return str(name) in members("methods") and method_named(str(name)).unlabeled
 
 
 def show_choices(

@@ -1,44 +1,94 @@
 """What the training loop asks of a method, be it plain training, CMW-Net or a rival."""
 
-from typing import Any, Protocol
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 
+if TYPE_CHECKING:
+    from reweigh.families import Families
+
 
 class Method(Protocol):
-    """One way to train a classifier. The loop owns epochs, batches and schedules; a method owns the step."""
+    """One way to train a classifier. The loop owns epochs, batches and schedules; a method owns the step.
+
+    Every method subclasses this class. It defines ``__init__``, ``model``, ``step``, ``state_dict`` and
+    ``load_state_dict``; everything else has a default.
+
+    Attributes:
+        unlabeled: whether it learns from samples without a label (-1) too; otherwise these are left out.
+        candidates: whether it distinguishes the candidate labels of a sample; otherwise all count the same.
+        abstains: whether its model is meant to leave doubtful samples undecided, so that its errors at several
+            coverages are reported too.
+        own_loss: the name of the loss that it brings along, so that a recipe cannot ask for another; None if it trains
+            with the loss of the setup.
+        learns_weights: whether its weights come from ``setup.reweighter``; the options of ``Reweighter`` are then
+            options of the method as well.
+        settled: options of ``Reweighter`` that the method fixes, and that are therefore not options of it.
+    """
+
+    unlabeled: ClassVar[bool] = False
+    candidates: ClassVar[bool] = False
+    abstains: ClassVar[bool] = False
+    own_loss: ClassVar[str | None] = None
+    learns_weights: ClassVar[bool] = False
+    settled: ClassVar[Mapping[str, Any]] = {}
+
+    @abstractmethod
+    def __init__(self, setup: Any, **options: Any) -> None:
+        """Called with a setup (``reweigh.methods.setup``); the options of a method are keyword-only arguments."""
+        ...
+
+    @staticmethod
+    def wraps(model: nn.Module) -> nn.Module:
+        """A fresh model in the form in which the method trains and saves it; by default the model itself."""
+        return model
 
     @property
+    @abstractmethod
     def model(self) -> nn.Module:
-        """The classifier to judge and to save; called with a batch of inputs it returns logits."""
+        """The classifier to evaluate and to save; called with a batch of inputs it returns logits."""
         ...
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         """Called before the first step of an epoch: choose the meta set, refresh the families.
 
         Args:
-            warm_up: the epoch is trained plainly, without reweighting.
+            epoch: counted from 0.
+            warm_up: whether the epoch is trained plainly, without reweighting.
         """
-        ...
+        self.model.train()
 
+    @abstractmethod
     def step(self, batch: Batch) -> dict[str, float]:
         """Train on a batch and return numbers to log; always ``loss``, and ``weight`` (the mean) if it weighs."""
         ...
 
     def sample_weights(self) -> Tensor | None:
-        """The latest weight of each training sample, shape (N,), NaN where it was never seen; None if it has none."""
-        ...
+        """The latest weight of each training sample, shape (N,), NaN if it was never weighed; None without weights."""
+        return None
 
     def weighting(self) -> nn.Module | None:
-        """The weight net, as learned so far or as given: (losses, family) -> weights; None if it has none."""
-        ...
+        """The weight net, learned so far or given: (losses, family) -> weights; None without one."""
+        return None
 
+    def families(self) -> "Families | None":
+        """The families of classes that the weights were really computed with; None without a weight net."""
+        return None
+
+    def pseudo_labels(self) -> Tensor | None:
+        """The class that the method has come to suggest for each training sample, shape (N,); None if it has none."""
+        return None
+
+    @abstractmethod
     def state_dict(self) -> dict[str, Any]:
-        """All that a resumed run needs: tensors, numbers, strings, None, and dicts and lists of these."""
+        """Everything that a resumed run needs: tensors, numbers, strings, None, and dicts and lists of these."""
         ...
 
+    @abstractmethod
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue as if never interrupted."""
         ...

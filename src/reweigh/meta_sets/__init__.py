@@ -8,9 +8,8 @@ from reweigh.meta_sets.given import Given
 from reweigh.meta_sets.labeled import Labeled
 from reweigh.meta_sets.lowest_loss import LowestLoss
 from reweigh.meta_sets.meta_set import MetaSet
-from reweigh.meta_sets.stream import MetaStream
 
-__all__ = ["META_SETS", "MetaSet", "MetaStream"]
+__all__ = ["META_SETS", "MetaSet"]
 
 META_SETS: dict[str, Callable[..., MetaSet]] = {
     "lowest-loss": LowestLoss,

@@ -13,13 +13,12 @@ from reweigh.meta_sets.meta_set import MetaSet
 class BalancedRandom(MetaSet):
     """As many samples of each class as the rarest has, drawn anew each epoch. Paper: Sec. 4.1, for long tails.
 
-    The labels are taken as right; only their unequal numbers are mended.
+    The labels are taken as right; only their unequal numbers are corrected.
 
     Args:
-        per_class: draw so many instead; a class with fewer gives all it has.
-        mixup: mix the trusted batches in pairs.
-        batch_size: samples in a trusted batch; by default as many as a training batch has.
-        keep: trusted samples stay in training as well; in the published code they do.
+        per_class: number of samples of each class to draw instead; a class with fewer gives all it has.
+        mixup: whether trusted batches are mixed in pairs.
+        batch_size: number of samples in a trusted batch; by default as many as a training batch has.
     """
 
     def __init__(
@@ -28,9 +27,8 @@ class BalancedRandom(MetaSet):
         per_class: Annotated[int, Ge(1)] | None = None,
         mixup: bool = False,
         batch_size: Annotated[int, Ge(1)] | None = None,
-        keep: bool = True,
     ):
-        super().__init__(mixup=mixup, batch_size=batch_size, keep=keep)
+        super().__init__(mixup=mixup, batch_size=batch_size)
         self.per_class = per_class
 
     def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:

@@ -13,10 +13,10 @@ class Clean(MetaSet):
     """All samples of another file or folder of the same kind as the training data. Paper: Sec. 3.2, MW-Net's own.
 
     Args:
-        path: where they are; relative to the data root.
-        label: the column of a table that holds the labels.
-        mixup: mix the trusted batches in pairs.
-        batch_size: samples in a trusted batch; by default as many as a training batch has.
+        path: the file or folder, relative to the data root.
+        label: name of the label column, if it is a table.
+        mixup: whether trusted batches are mixed in pairs.
+        batch_size: number of samples in a trusted batch; by default as many as a training batch has.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class Clean(MetaSet):
         mixup: bool = False,
         batch_size: Annotated[int, Ge(1)] | None = None,
     ):
-        super().__init__(mixup=mixup, batch_size=batch_size, keep=True)
+        super().__init__(mixup=mixup, batch_size=batch_size)
         self.source = path
         self.label = label
 

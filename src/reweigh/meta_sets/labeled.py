@@ -14,13 +14,12 @@ class Labeled(MetaSet):
     """All samples with a label; -1 marks those without. Paper: Sec. 7.2, semi-supervised learning.
 
     Args:
-        mixup: mix the trusted batches in pairs.
-        batch_size: samples in a trusted batch; by default as many as a training batch has.
-        keep: trusted samples stay in training as well.
+        mixup: whether trusted batches are mixed in pairs.
+        batch_size: number of samples in a trusted batch; by default as many as a training batch has.
     """
 
-    def __init__(self, *, mixup: bool = False, batch_size: Annotated[int, Ge(1)] | None = None, keep: bool = True):
-        super().__init__(mixup=mixup, batch_size=batch_size, keep=keep)
+    def __init__(self, *, mixup: bool = False, batch_size: Annotated[int, Ge(1)] | None = None):
+        super().__init__(mixup=mixup, batch_size=batch_size)
 
     def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
         chosen = (labels >= 0).nonzero().squeeze(1)

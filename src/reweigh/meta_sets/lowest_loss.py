@@ -10,17 +10,16 @@ from reweigh.meta_sets.meta_set import MetaSet
 
 
 class LowestLoss(MetaSet):
-    """The samples of lowest loss in each class, chosen anew each epoch. Paper: Sec. 4.2, ten a class, with mixup.
+    """The samples of lowest loss in each class, chosen anew each epoch. Paper: Sec. 4.2, ten per class, with mixup.
 
     Args:
-        per_class: how many; a class with fewer gives all it has.
-        mixup: mix the trusted batches in pairs.
-        batch_size: samples in a trusted batch; by default as many as a training batch has.
-        keep: trusted samples stay in training as well; in the published code they do.
-        judge: whose losses count: the model's, those of its average along training, or those that training saw in its
-            steps, in whatever view; these cost nothing, while the others cost a pass over the data in each epoch.
+        per_class: number of samples of each class; a class with fewer gives all it has.
+        mixup: whether trusted batches are mixed in pairs.
+        batch_size: number of samples in a trusted batch; by default as many as a training batch has.
+        judge: which losses count: those of the model, those of its EMA ("average"), or those that training saw in its
+            steps, augmented views included; the last cost nothing, the others cost a pass over the data in each epoch.
         memory: how much of the losses of earlier epochs stays in those that count. In the end a model may have
-            memorized wrong labels, which are then as easy as right ones; it once found them hard. 0 is the paper's.
+            memorized wrong labels, and finds them as easy as right ones; earlier it did not. 0 is the paper's.
     """
 
     def __init__(
@@ -29,11 +28,10 @@ class LowestLoss(MetaSet):
         per_class: Annotated[int, Ge(1)] = 10,
         mixup: bool = True,
         batch_size: Annotated[int, Ge(1)] | None = None,
-        keep: bool = True,
         judge: Literal["model", "average", "training"] = "model",
         memory: Annotated[float, Ge(0), Lt(1)] = 0.9,
     ):
-        super().__init__(mixup=mixup, batch_size=batch_size, keep=keep)
+        super().__init__(mixup=mixup, batch_size=batch_size)
         self.per_class = per_class
         self.judge = judge
         self.memory = memory

@@ -1,65 +1,64 @@
 """Methods: CMW-Net and its rivals, one interface for all."""
 
-from collections.abc import Callable
+from typing import Any
 
 from reweigh.core.method import Method
+from reweigh.methods.abstain.selectivenet import SelectiveNet
+from reweigh.methods.abstain.selectivenet_cmw_net import SelectiveNetCMWNet
+from reweigh.methods.abstain.softmax_response import SoftmaxResponse
+from reweigh.methods.candidates.proden import PRODEN
+from reweigh.methods.candidates.proden_cmw_net import PRODENCMWNet
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.cmw_net_sl import CMWNetSL
 from reweigh.methods.cmw_net_sl_plus import CMWNetSLPlus
-from reweigh.methods.co_teaching import CoTeaching
-from reweigh.methods.deferred import DeferredReweighting
-from reweigh.methods.elr import ELR
 from reweigh.methods.erm import ERM
-from reweigh.methods.fixmatch import FixMatch
-from reweigh.methods.fixmatch_cmw_net import FixMatchCMWNet
-from reweigh.methods.forward import Forward
+from reweigh.methods.few_labels.fixmatch import FixMatch
+from reweigh.methods.few_labels.fixmatch_cmw_net import FixMatchCMWNet
+from reweigh.methods.few_labels.labeled_only import LabeledOnly
+from reweigh.methods.few_labels.mean_teacher import MeanTeacher
+from reweigh.methods.few_labels.mixmatch import MixMatch
+from reweigh.methods.few_labels.pi_model import PiModel
+from reweigh.methods.few_labels.pseudo_label import PseudoLabel
+from reweigh.methods.few_labels.uda import UDA
 from reweigh.methods.l2rw import L2RW
-from reweigh.methods.mean_teacher import MeanTeacher
-from reweigh.methods.mixmatch import MixMatch
-from reweigh.methods.mw_net import mw_net
-from reweigh.methods.on_loss import on_loss
-from reweigh.methods.pi_model import PiModel
-from reweigh.methods.proden import PRODEN
-from reweigh.methods.proden_cmw_net import PRODENCMWNet
-from reweigh.methods.pseudo_label import PseudoLabel
-from reweigh.methods.selectivenet import SelectiveNet
-from reweigh.methods.selectivenet_cmw_net import SelectiveNetCMWNet
-from reweigh.methods.self_paced import SelfPaced
-from reweigh.methods.semi_supervised import LabeledOnly
+from reweigh.methods.long_tail.deferred import DeferredLDAM
+from reweigh.methods.long_tail.losses import LDAM, ClassBalanced, ClassBalancedFocal, Focal, LDAMCMWNet
+from reweigh.methods.mw_net import MWNet
+from reweigh.methods.noisy.co_teaching import CoTeaching
+from reweigh.methods.noisy.elr import ELR
+from reweigh.methods.noisy.forward import Forward
+from reweigh.methods.noisy.losses import GCE, BootstrapHard, BootstrapSoft
+from reweigh.methods.noisy.self_paced import SelfPaced
+from reweigh.methods.options import keyword_only, options_of_method
+from reweigh.methods.setup import Setup
 from reweigh.methods.simclr import SimCLR
-from reweigh.methods.uda import UDA
-from reweigh.methods.variant import variant
 
-METHODS: dict[str, Callable[..., Method]] = {
+__all__ = ["METHODS", "build", "options_of_method"]
+
+METHODS: dict[str, type[Method]] = {
     "erm": ERM,
-    "mw-net": mw_net,
+    "mw-net": MWNet,
     "cmw-net": CMWNet,
     "cmw-net-sl": CMWNetSL,
     "cmw-net-sl+": CMWNetSLPlus,
     "simclr": SimCLR,
-    "focal": on_loss(ERM, "focal"),
-    "class-balanced": on_loss(ERM, "class-balanced"),
-    "class-balanced-focal": on_loss(ERM, "class-balanced-focal"),
-    "ldam": on_loss(ERM, "ldam"),
-    "ldam-drw": on_loss(
-        DeferredReweighting,
-        "ldam",
-        "LDAM with deferred reweighting (Cao et al., NeurIPS 2019): rare classes count more once the warm-up is over.",
-    ),
-    "ldam+cmw-net": on_loss(CMWNet, "ldam", "CMW-Net on the LDAM loss in place of cross-entropy. Paper: Table 1."),
-    "gce": on_loss(ERM, "gce"),
+    "focal": Focal,
+    "class-balanced": ClassBalanced,
+    "class-balanced-focal": ClassBalancedFocal,
+    "ldam": LDAM,
+    "ldam-drw": DeferredLDAM,
+    "ldam+cmw-net": LDAMCMWNet,
+    "gce": GCE,
     "forward": Forward,
-    "bootstrap-soft": on_loss(ERM, "bootstrap-soft"),
-    "bootstrap-hard": on_loss(ERM, "bootstrap-hard"),
+    "bootstrap-soft": BootstrapSoft,
+    "bootstrap-hard": BootstrapHard,
     "self-paced": SelfPaced,
     "l2rw": L2RW,
     "elr": ELR,
     "co-teaching": CoTeaching,
     "proden": PRODEN,
     "proden+cmw-net": PRODENCMWNet,
-    "softmax-response": variant(
-        ERM, "Plain training, to abstain where the largest probability is small (Geifman and El-Yaniv, NeurIPS 2017)."
-    ),
+    "softmax-response": SoftmaxResponse,
     "selectivenet": SelectiveNet,
     "selectivenet+cmw-net": SelectiveNetCMWNet,
     "labeled-only": LabeledOnly,
@@ -71,3 +70,17 @@ METHODS: dict[str, Callable[..., Method]] = {
     "fixmatch": FixMatch,
     "fixmatch+cmw-net": FixMatchCMWNet,
 }
+
+
+def build(name: str, setup: Setup, /, **options: Any) -> Method:
+    """The method of that name on a setup.
+
+    Args:
+        options: arguments of the method and, if it learns weights, of its reweighter; see ``options_of_method``.
+    """
+    method = METHODS[name]
+    own = keyword_only(method).keys() if method.learns_weights else options.keys()
+    borrowed = {key: value for key, value in options.items() if key not in own}
+    if borrowed:
+        setup = setup.reweighting(**borrowed)
+    return method(setup, **{key: value for key, value in options.items() if key in own})

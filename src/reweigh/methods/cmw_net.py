@@ -8,30 +8,40 @@ from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.core.learner import Step
+from reweigh.core.method import Method
 from reweigh.core.objective import reweighted
+from reweigh.families import Families
 from reweigh.methods.erm import ERM
-from reweigh.methods.learned import reweighter
+from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup
-from reweigh.methods.trusted import Trusted
-from reweigh.methods.variant import extends
-from reweigh.weighting import ClassAwareNet, load_weighting
+from reweigh.weighting import load_weighting
 
 
-@extends(reweighter)
-class CMWNet:
+class CMWNet(Method):
     """Class-aware Meta-Weight-Net. Paper: Algorithm 1, with its efficient variant (supplement).
 
-    All options of ``reweighter`` (methods/learned.py), and:
+    All options of ``Reweighter``, and:
 
     Args:
-        weighting: file of a function learned elsewhere, used as it is (the paper's meta-test, Algorithm 2).
+        weighting: file of a weighting function learned elsewhere, used as it is (the paper's meta-test, Algorithm 2);
+            no trusted samples are needed then, and none are chosen.
     """
 
-    def __init__(self, setup: Setup, *, weighting: str | None = None, **options: Any):
+    learns_weights = True
+
+    def __init__(self, setup: Setup, *, weighting: str | None = None):
         self._setup = setup
         self._plain = ERM(setup)
-        known = load_weighting(Path(weighting))[0] if weighting else None
-        self._reweighter = reweighter(setup, setup.train_set.labels, known=known, **options)
+        self._frozen = bool(weighting)
+        self._reweighter = setup.reweighter(
+            setup.model,
+            setup.optimizer,
+            setup.train_set.labels,
+            num_classes=setup.train_set.num_classes,
+            loss=setup.loss,
+            weighting=load_weighting(Path(weighting))[0] if weighting else None,
+            **self.settled,
+        )
         self._trusted = Trusted(setup)
         self._warm_up = False
         self._weights = torch.full((len(setup.train_set),), float("nan"))
@@ -43,7 +53,7 @@ class CMWNet:
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         self._plain.start_epoch(epoch, warm_up)
         self._warm_up = warm_up
-        if not warm_up:
+        if not warm_up and not self._frozen:
             self._trusted.refresh()
 
     def step(self, batch: Batch) -> dict[str, float]:
@@ -58,9 +68,8 @@ class CMWNet:
         return numbers
 
     def _reweighted_step(self, batch: Batch) -> dict[str, float]:
-        batch = self._trusted.withheld_from(batch)
         step = self._train_on(batch, self._trusted.next(len(batch)) if self._reweighter.due else (None, None))
-        self._weights[batch.index.cpu()] = step.weights.cpu()
+        self._weights[batch.index.cpu()] = step.weights.to(self._weights)
         self._observe(batch, step)
         return step.numbers()
 
@@ -74,9 +83,11 @@ class CMWNet:
     def sample_weights(self) -> Tensor | None:
         return self._weights
 
-    def weighting(self) -> ClassAwareNet:
-        """The weighting function as learned so far."""
+    def weighting(self) -> nn.Module | None:
         return self._reweighter.weight_net
+
+    def families(self) -> Families | None:
+        return self._reweighter.families
 
     def state_dict(self) -> dict[str, Any]:
         return {

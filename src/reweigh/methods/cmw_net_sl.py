@@ -1,6 +1,6 @@
 """CMW-Net-SL: doubtful labels are corrected instead of dropped."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import torch
 from annotated_types import Ge, Le
@@ -11,33 +11,30 @@ from reweigh.core.learner import Step
 from reweigh.core.objective import Objective, mixed_soft_labels, soft_labels
 from reweigh.errors import DataError
 from reweigh.methods.cmw_net import CMWNet
+from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup
-from reweigh.methods.trusted import Trusted
-from reweigh.methods.variant import extends
 from reweigh.pseudo_labels import AveragedModel, draw, predictions
 
 
-@extends(CMWNet)
 class CMWNetSL(CMWNet):
     """CMW-Net with soft labels. Paper: Sec. 3.6 and the supplement's Algorithm 1.
 
-    The weight of a sample says how far its given label is trusted; the rest goes to a pseudo-label, which the average
-    of the model along training predicts on the unmixed view. Before the average has settled, which in a short training
-    it may never do, this is CMW-Net: pseudo-labels of a model that has learned little would only hold it back.
+    The weight of a sample says how far its given label is trusted; the rest goes to a pseudo-label, which the EMA of
+    the model predicts on the unmixed view. Until the EMA has settled, which in a short training may never happen, this
+    is CMW-Net: pseudo-labels of a model that has learned little would only hold it back. The EMA is what is saved.
 
-    All options of ``cmw-net`` (``normalize`` is for that first part: with soft labels a weight is a share), and:
+    All options of ``cmw-net`` (``normalize`` applies to the first part: with soft labels a weight is a share), and:
 
     Args:
-        average: decay of the averaged model; by default it averages over about an epoch, as the published 0.997 does
+        average: decay of the EMA of the model; by default it averages over about one epoch, as the published 0.997 does
             for CIFAR. Paper: beta.
-        average_schedule: other decays from some epochs on, as pairs (epoch, decay); a decay of 1 freezes the average.
         ensembling: momentum of the running average of predictions; 0 takes the latest. Paper: alpha. It starts from the
-            predictions of the settled average, or from the given labels where soft labels begin at once.
+            predictions of the settled EMA, or from the given labels if soft labels begin at once.
         mixup: strength of mixing training samples in pairs; 0 mixes none. Paper: gamma.
-        settled: soft labels begin with the first epoch, after the warm-up, before which this share of the predictions
-            of the average for the training samples stayed the same as an epoch before. They do not begin any more once
-            the learning rate has fallen below half: then nothing moves, settled or not. 0 begins at once, as the paper.
-        judged: which model is judged and saved, the average or the one that is trained.
+        settled: share of the training samples for which the EMA must predict the same class as one epoch before; soft
+            labels begin with the first epoch after the warm-up for which it does. They no longer begin once the
+            learning rate has fallen below half: then nothing moves, settled or not. 0 begins at once, as in the paper.
+        weighting: file of a weighting function learned elsewhere, used as it is.
     """
 
     def __init__(
@@ -45,17 +42,14 @@ class CMWNetSL(CMWNet):
         setup: Setup,
         *,
         average: Annotated[float, Ge(0), Le(1)] | None = None,
-        average_schedule: tuple[tuple[Annotated[int, Ge(0)], Annotated[float, Ge(0), Le(1)]], ...] = (),
         ensembling: Annotated[float, Ge(0), Le(1)] = 0.9,
         mixup: Annotated[float, Ge(0)] = 1.0,
         settled: Annotated[float, Ge(0), Le(1)] = 0.95,
-        judged: Literal["average", "model"] = "average",
-        **options: Any,
+        weighting: str | None = None,
     ):
-        super().__init__(setup, **options)
+        super().__init__(setup, weighting=weighting)
         self._average = AveragedModel(setup.model, 0.0 if average is None else average)
         self._epoch_long = average is None
-        self._average_schedule = dict(average_schedule)
         self._trusted = Trusted(setup, self._average)
         self._predictions = predictions(setup.train_set.labels, setup.train_set.num_classes, ensembling)
         self._mixup = mixup
@@ -63,15 +57,13 @@ class CMWNetSL(CMWNet):
         self._predicted_before: Tensor | None = None
         self._highest_lr = 0.0
         self._soft = False
-        self._judged = judged
 
     @property
     def model(self) -> nn.Module:
-        return self._average.model if self._judged == "average" else self._setup.model
+        return self._average.model
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
-        self._average.decay = self._average_schedule.get(epoch, self._average.decay)
         lr = self._setup.optimizer.param_groups[0]["lr"]
         self._highest_lr = max(lr, self._highest_lr)
         early = self._settled == 0 or lr >= self._highest_lr / 2
@@ -79,7 +71,7 @@ class CMWNetSL(CMWNet):
             self._begin_soft_labels()
 
     def _has_settled(self) -> bool:
-        """Whether the average predicts what it did when this was last asked, an epoch ago."""
+        """Whether the EMA predicts the same as when this was last asked, one epoch ago."""
         if self._settled == 0:
             return True
         before = self._predicted_before
@@ -94,12 +86,13 @@ class CMWNetSL(CMWNet):
         self._reweighter.normalize("mean")
 
     def step(self, batch: Batch) -> dict[str, float]:
-        if self._epoch_long and self._average.decay == 0:  # the first step tells how many an epoch has
+        if self._epoch_long and self._average.decay == 0:  # the first batch shows how many an epoch has
             self._average.decay = 1 - len(batch) / max(len(self._setup.train_set), len(batch))
-        return super().step(batch)
+        numbers = super().step(batch)
+        self._average.update(self._setup.model)
+        return numbers
 
-    def pseudo_labels(self) -> Tensor:
-        """The likeliest class of each training sample as the average sees it, shape (N,)."""
+    def pseudo_labels(self) -> Tensor | None:
         return self._predictions.labels()
 
     def _train_on(self, batch: Batch, trusted: tuple[Tensor | None, Tensor | None]) -> Step:
@@ -123,7 +116,7 @@ class CMWNetSL(CMWNet):
             super()._observe(batch, step)
 
     def _completed(self, objective: Objective, batch: Batch, pseudo: Tensor) -> Objective:
-        """The objective with what a variant adds to it; here nothing."""
+        """The objective with what a subclass adds to it; here nothing."""
         return objective
 
     @torch.no_grad()
@@ -133,6 +126,7 @@ class CMWNetSL(CMWNet):
     def state_dict(self) -> dict[str, Any]:
         return {
             **super().state_dict(),
+            "average": self._average.state_dict(),
             "predictions": self._predictions.state_dict(),
             "predicted_before": self._predicted_before,
             "highest_lr": self._highest_lr,
@@ -141,6 +135,7 @@ class CMWNetSL(CMWNet):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
+        self._average.load_state_dict(state["average"])
         self._predictions.load_state_dict(state["predictions"])
         if state["soft"]:
             self._begin_soft_labels()

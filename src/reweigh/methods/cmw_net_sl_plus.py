@@ -1,19 +1,17 @@
 """CMW-Net-SL+: soft labels that must hold for strongly distorted images too."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Forward, Objective, with_rest
 from reweigh.methods.cmw_net_sl import CMWNetSL
+from reweigh.methods.parts.views import StrongView
 from reweigh.methods.setup import Setup
-from reweigh.methods.strong_view import StrongView
-from reweigh.methods.variant import extends
 
 
-@extends(CMWNetSL)
 class CMWNetSLPlus(CMWNetSL):
     """CMW-Net-SL with a consistency term, made for a model that starts from ``simclr``. Paper: Sec. 4.2.
 
@@ -21,12 +19,16 @@ class CMWNetSLPlus(CMWNetSL):
 
     where z_i is the pseudo-label of the sample, which comes from its ordinary view. A strong view passes the transforms
     of the recipe, then RandAugment and Cutout (as in FixMatch, Sohn et al., NeurIPS 2020, whose factor 1 is the default
-    here). The paper borrows both parts, the start (``model.start``) and this term, and gives no numbers. All options of
-    ``cmw-net-sl``, and:
+    here). The paper borrows both parts, the start (``model.start``) and this term, and gives no numbers.
 
     Args:
-        consistency: how much the term counts; 0 leaves it out.
-        magnitude: of the strong view's distortions, between 0 and 30.
+        consistency: factor of the term; 0 leaves it out.
+        magnitude: strength of the strong view's distortions, between 0 and 30.
+        average: decay of the EMA of the model, as in ``cmw-net-sl``.
+        ensembling: momentum of the running average of predictions, as in ``cmw-net-sl``.
+        mixup: strength of mixing training samples in pairs, as in ``cmw-net-sl``.
+        settled: share of equal predictions with which soft labels begin, as in ``cmw-net-sl``.
+        weighting: file of a weighting function learned elsewhere, used as it is.
     """
 
     def __init__(
@@ -35,11 +37,17 @@ class CMWNetSLPlus(CMWNetSL):
         *,
         consistency: Annotated[float, Ge(0)] = 1.0,
         magnitude: Annotated[int, Gt(0), Lt(30)] = 10,
-        **options: Any,
+        average: Annotated[float, Ge(0), Le(1)] | None = None,
+        ensembling: Annotated[float, Ge(0), Le(1)] = 0.9,
+        mixup: Annotated[float, Ge(0)] = 1.0,
+        settled: Annotated[float, Ge(0), Le(1)] = 0.95,
+        weighting: str | None = None,
     ):
-        super().__init__(setup, **options)
+        super().__init__(
+            setup, average=average, ensembling=ensembling, mixup=mixup, settled=settled, weighting=weighting
+        )
         self._consistency = consistency
-        instead = "take method 'cmw-net-sl', or set method.consistency = 0"
+        instead = "use method 'cmw-net-sl', or set method.consistency = 0"
         self._strong = StrongView(setup, "cmw-net-sl+", magnitude, instead) if consistency else None
 
     def _completed(self, objective: Objective, batch: Batch, pseudo: Tensor) -> Objective:

@@ -5,14 +5,15 @@ from typing import Any
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
+from reweigh.core.method import Method
 from reweigh.methods.setup import Setup
 
 
-class ERM:
-    """Empirical risk minimization: the mean loss, no weights. What everything else is compared with.
+class ERM(Method):
+    """Empirical risk minimization: the mean loss, no weights. The baseline of every comparison.
 
     Attributes:
-        losses: shape (n,), of the samples of the last step; None where the loss of a rival is no sum over samples.
+        losses: shape (n,), losses of the samples in the last step; None if a subclass minimizes something else.
     """
 
     def __init__(self, setup: Setup):
@@ -36,16 +37,10 @@ class ERM:
         return {"loss": loss.item()}
 
     def _loss(self, batch: Batch) -> Tensor:
-        """What a step descends, a scalar; a rival that trains plainly but for its loss has its own."""
+        """What a step minimizes, a scalar; methods that differ from plain training in the loss alone override this."""
         losses = self._setup.loss(self._model(batch.inputs), batch.labels)
         self.losses = losses.detach()
         return batch.weighted(losses).mean()
-
-    def sample_weights(self) -> Tensor | None:
-        return None
-
-    def weighting(self) -> nn.Module | None:
-        return None
 
     def state_dict(self) -> dict[str, Any]:
         return {"model": self._model.state_dict(), "optimizer": self._setup.optimizer.state_dict()}
@@ -53,4 +48,4 @@ class ERM:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._model.load_state_dict(state["model"])
         self._setup.optimizer.load_state_dict(state["optimizer"])
-        self._model.train()  # an epoch that goes on does not start
+        self._model.train()  # start_epoch is not called again for an epoch that is resumed in its middle

@@ -1,93 +1,69 @@
-"""L2RW: the weights of each batch are found anew, by what trusted data say of it."""
+"""L2RW: the weights of each batch are found anew, by how its samples agree with trusted data."""
 
+from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 import torch
 from annotated_types import Ge
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
-from reweigh.core.batch import Batch
-from reweigh.core.learner import MetaLearner
-from reweigh.core.objective import mean_loss, reweighted
+from reweigh.core.learner import MetaLearner, Step
+from reweigh.core.objective import Loss, Objective, mean_loss
 from reweigh.engines import engine as engine_named
-from reweigh.methods.erm import ERM
+from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.setup import Setup
-from reweigh.methods.trusted import Trusted
 from reweigh.weighting import FreeWeights
 
 
-class L2RW:
+class L2RW(CMWNet):
     """Learning to reweight (Ren et al., ICML 2018): a sample counts as far as its gradient agrees with trusted data.
 
     v_i = max(0, <grad L_i, grad L_meta>),   then scaled to a mean of one in the batch        (with plain SGD)
 
-    The look-ahead follows the optimizer, as everywhere here. During the warm-up training is plain.
+    The look-ahead follows the optimizer, as everywhere here. Training is plain during the warm-up.
 
     Ren, Zeng, Yang, Urtasun: Learning to Reweight Examples for Robust Deep Learning.
 
     Args:
-        period: learn in each ``period``-th step; in the others every sample counts fully. The paper learns in all.
-        engine: the meta-gradient.
+        every: learn in every n-th step only; in the others every sample counts fully. The paper learns in all.
+        engine: how the meta-gradient is computed.
         scope: the part of the model that the look-ahead moves: all, last-block, last-layer, or a pattern.
     """
 
+    learns_weights = False
+
+    def __init__(self, setup: Setup, *, every: Annotated[int, Ge(1)] = 1, engine: str = "auto", scope: str = "all"):
+        free: Any = partial(FreeReweighter, every=every, engine=engine, scope=scope)
+        super().__init__(replace(setup, reweighter=free))
+
+
+class FreeReweighter:
+    """A reweighter without a weight net: the weights are free numbers."""
+
+    weight_net = None
+    families = None
+
     def __init__(
-        self,
-        setup: Setup,
-        *,
-        period: Annotated[int, Ge(1)] = 1,
-        engine: str = "auto",
-        scope: str = "all",
+        self, model: nn.Module, optimizer: Optimizer, labels: Tensor, *, loss: Loss, engine: str, **options: Any
     ):
-        self._setup = setup
-        self._plain = ERM(setup)
-        self._trusted = Trusted(setup)
-        self._learner = MetaLearner(
-            setup.model, setup.optimizer, FreeWeights(), engine_named(engine), scope=scope, every=period
-        )
-        self._warm_up = False
-        self._weights = torch.full((len(setup.train_set),), float("nan"))
+        self._loss = loss
+        learner = {key: options[key] for key in ("every", "scope")}
+        self._learner = MetaLearner(model, optimizer, FreeWeights(), engine_named(engine), **learner)
 
     @property
-    def model(self) -> nn.Module:
-        return self._setup.model
+    def due(self) -> bool:
+        """Whether the coming step learns, and so needs trusted data."""
+        return self._learner.due
 
-    def start_epoch(self, epoch: int, warm_up: bool) -> None:
-        self._plain.start_epoch(epoch, warm_up)
-        self._warm_up = warm_up
-        if not warm_up:
-            self._trusted.refresh()
-
-    def step(self, batch: Batch) -> dict[str, float]:
-        numbers = self._plain.step(batch) if self._warm_up else self._reweighted_step(batch)
-        self._trusted.follow()
-        return numbers
-
-    def _reweighted_step(self, batch: Batch) -> dict[str, float]:
-        batch = self._trusted.withheld_from(batch)
-        objective = reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)
-        meta = mean_loss(self._setup.loss, *self._trusted.next(len(batch))) if self._learner.due else None
-        step = self._learner.step(objective, torch.zeros_like(batch.index), meta)
-        self._weights[batch.index.cpu()] = step.weights.to(self._weights)
-        return step.numbers()
-
-    def sample_weights(self) -> Tensor | None:
-        return self._weights
-
-    def weighting(self) -> None:
-        return None
+    def step_on(self, objective: Objective, labels: Tensor, inputs: Any = None, trusted: Tensor | None = None) -> Step:
+        """Train on an objective with weights from trusted inputs and labels."""
+        meta = None if trusted is None else mean_loss(self._loss, inputs, trusted)
+        return self._learner.step(objective, torch.zeros(len(labels), dtype=torch.int64, device=labels.device), meta)
 
     def state_dict(self) -> dict[str, Any]:
-        return {
-            **self._plain.state_dict(),
-            "trusted": self._trusted.state_dict(),
-            "steps": self._learner.steps,
-            "warm_up": self._warm_up,
-            "weights": self._weights,
-        }
+        return {"steps": self._learner.steps}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._plain.load_state_dict(state)
-        self._trusted.load_state_dict(state["trusted"])
         self._learner.steps = state["steps"]
-        self._warm_up, self._weights = state["warm_up"], state["weights"]

@@ -1,6 +1,12 @@
 """MW-Net: one weighting curve for all classes."""
 
-from reweigh.methods.cmw_net import CMWNet
-from reweigh.methods.variant import variant
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-mw_net = variant(CMWNet, "Meta-Weight-Net (Shu et al., NeurIPS 2019): CMW-Net with a single family.", families=1)
+from reweigh.methods.cmw_net import CMWNet
+
+
+class MWNet(CMWNet):
+    """Meta-Weight-Net (Shu et al., NeurIPS 2019): CMW-Net with a single family."""
+
+    settled: ClassVar[Mapping[str, Any]] = {"families": 1}

@@ -1,7 +1,9 @@
 """The parts that every method trains with."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
@@ -10,7 +12,12 @@ from torch.optim import Optimizer
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Loss
 from reweigh.data import Dataset
-from reweigh.meta_sets import MetaSet, MetaStream
+from reweigh.losses import LOSSES
+from reweigh.losses.bound import bound
+from reweigh.meta_sets import MetaSet
+from reweigh.reweighter import Reweighter
+
+REWEIGHTER = partial(Reweighter, every=10, normalize="weight-sum")
 
 
 @dataclass(frozen=True)
@@ -22,8 +29,9 @@ class Setup:
         meta_set: chooses trusted samples from it.
         loss: (logits, labels) -> loss of each sample.
         augment: float batch and generator -> float batch; None leaves inputs as they are.
+        generator: source of everything that a method draws on the CPU; the loop saves and restores it.
         clean_set: trusted samples apart from the training set, if the meta set names some.
-        generator: of all that a method draws on the CPU; the loop saves and restores it.
+        reweighter: makes the reweighter of a method that learns weights: ``Reweighter`` with its options bound.
     """
 
     model: nn.Module
@@ -35,30 +43,38 @@ class Setup:
     generator: Generator
     device: torch.device
     clean_set: Dataset | None = None
+    reweighter: Callable[..., Reweighter] = REWEIGHTER
 
-    def trusted(self) -> MetaStream:
-        """Trusted batches, augmented as training batches are."""
-        source = self.clean_set or self.train_set
+    def with_loss(self, name: str, **options: Any) -> "Setup":
+        """The setup with another loss, a member of ``LOSSES`` with these options."""
+        return replace(self, loss=bound(LOSSES[name], self.train_set.class_sizes, **options))
 
-        def fetch(index: Tensor) -> Batch:
-            return source.batch(index, self.augment, self.generator, self.device)
+    def reweighting(self, **options: Any) -> "Setup":
+        """The setup with more options of the reweighter bound."""
+        return replace(self, reweighter=partial(self.reweighter, **options))
 
-        return MetaStream(self.meta_set, fetch, source.labels, self.train_set.num_classes, self.generator)
-
-    def losses(self, model: nn.Module) -> Tensor:
-        """The loss of each training sample with its given label, as ``model`` judges it: shape (N,), on the CPU."""
-        return self.judged(model, self.loss)
-
-    @torch.no_grad()
-    def judged(self, model: nn.Module, judge: Loss, chunk: int = 500) -> Tensor:
-        """What ``judge`` makes of the logits and given labels of all training samples; in eval mode, on the CPU.
+    def new_batch(self, index: Tensor) -> Batch:
+        """Training samples, augmented anew, on the model's device.
 
         Args:
-            judge: (logits, labels) of some samples -> a row for each.
+            index: shape (n,), indices into the training set.
+        """
+        return self.train_set.batch(index.cpu(), self.augment, self.generator, self.device)
+
+    def losses(self, model: nn.Module) -> Tensor:
+        """The loss of each training sample with its given label under ``model``: shape (N,), on the CPU."""
+        return self.per_sample(model, self.loss)
+
+    @torch.no_grad()
+    def per_sample(self, model: nn.Module, compute: Loss) -> Tensor:
+        """``compute`` of the logits and given labels of all training samples; in eval mode, on the CPU.
+
+        Args:
+            compute: (logits, labels) of some samples -> one row for each.
         """
         found = torch.empty(0)
-        for batch, logits in self.predicted(model, chunk):
-            rows = judge(logits, batch.labels).cpu()
+        for batch, logits in self.predicted(model):
+            rows = compute(logits, batch.labels).cpu()
             if len(found) == 0:  # room for all: small parts kept between large ones that are freed scatter the memory
                 found = rows.new_empty((len(self.train_set), *rows.shape[1:]))
             found[batch.index.cpu()] = rows
@@ -66,7 +82,7 @@ class Setup:
 
     @torch.no_grad()
     def predicted(self, model: nn.Module, chunk: int = 500) -> Iterator[tuple[Batch, Tensor]]:
-        """The training samples, some at a time, each with its logits; in eval mode, without augmentation."""
+        """The training samples, ``chunk`` at a time, with their logits; in eval mode, without augmentation."""
         training = model.training
         model.eval()
         for index in torch.arange(len(self.train_set)).split(chunk):

@@ -16,20 +16,20 @@ from reweigh.methods.setup import Setup
 from reweigh.transforms import ColorDistortion, Compose, ResizedCrop
 
 
-class SimCLR:
+class SimCLR(ERM):
     """Two random views of an image should look alike, and unlike all others (Chen et al., ICML 2020).
 
     No label, right or wrong, reaches the features: below its last layer the model learns from the views alone. The
-    last layer is trained beside, on the features as they are, with the given labels; so the run is judged like any
+    last layer is trained at the same time, on fixed features, with the given labels; so the run is evaluated like any
     other, and the model it saves is one that any run can start from (``model.start``). A view passes the transforms of
-    the recipe (a flip, where it makes sense), then a random resized crop and a color distortion. Blur is left out, as
-    the authors do for small images. The more samples in a batch, the better: each is compared with all others.
+    the recipe (such as a flip), then a random resized crop and a color distortion. Blur is left out, as the authors do
+    for small images. The more samples in a batch, the better: each is compared with all others.
 
     Args:
-        temperature: the smaller, the more the most similar of the others count. Paper: tau.
-        projection: width of the space in which views are compared. The net that leads there has one hidden layer, is
+        temperature: temperature of the similarities; the smaller, the more the most similar samples count. Paper: tau.
+        projection: width of the space in which views are compared. The projection head has one hidden layer, is
             optimized as the model is, and is not part of the model.
-        crop: share of the image's area that a view shows at least.
+        crop: smallest share of the image's area that a view shows.
         color: strength of the color distortion.
     """
 
@@ -48,8 +48,7 @@ class SimCLR:
                 f"method 'simclr' needs images of shape (channels, height, width), but one sample has shape {shape}: "
                 "other data have no views to compare; train 'cmw-net-sl' or another method from scratch"
             )
-        self._setup = setup
-        self._plain = ERM(setup)
+        super().__init__(setup)
         self._temperature = temperature
         own = [setup.augment] if setup.augment else []
         self._view = Compose([*own, ResizedCrop(smallest=crop), ColorDistortion(strength=color)])
@@ -57,13 +56,6 @@ class SimCLR:
         width = self._layer.in_features
         self._head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, projection)).to(setup.device)
         self._head_optimizer = _alike(setup.optimizer, self._head)
-
-    @property
-    def model(self) -> nn.Module:
-        return self._setup.model
-
-    def start_epoch(self, epoch: int, warm_up: bool) -> None:
-        self._plain.start_epoch(epoch, warm_up)
 
     def step(self, batch: Batch) -> dict[str, float]:
         twice = batch.index.cpu().repeat(2)
@@ -98,23 +90,17 @@ class SimCLR:
             hook.remove()
         if len(entered) != 1 or entered[0].dim() != 2 or not entered[0].requires_grad:
             raise ModelError(
-                "method 'simclr' needs a model whose last layer reads one row of learned features a sample, once; take "
-                "a model with trained layers below its linear classifier"
+                "method 'simclr' needs a model whose last layer reads one row of learned features per sample, once; "
+                "use a model with trained layers below its linear classifier"
             )
         return entered[0], logits
 
-    def sample_weights(self) -> None:
-        return None
-
-    def weighting(self) -> None:
-        return None
-
     def state_dict(self) -> dict[str, Any]:
         head = {"head": self._head.state_dict(), "head_optimizer": self._head_optimizer.state_dict()}
-        return {**self._plain.state_dict(), **head}
+        return {**super().state_dict(), **head}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._plain.load_state_dict(state)
+        super().load_state_dict(state)
         self._head.load_state_dict(state["head"])
         self._head_optimizer.load_state_dict(state["head_optimizer"])
 
@@ -151,7 +137,7 @@ def _classifier(setup: Setup) -> nn.Linear:
 def _alike(optimizer: Optimizer, module: nn.Module) -> Optimizer:
     """An optimizer of the same kind and settings for another module.
 
-    One of its own: another group in the given one would escape the schedule, which knows the groups that it met.
+    Not another group of the given optimizer: the schedule only knows the groups that it started with.
     """
     settings = {key: value for key, value in optimizer.param_groups[0].items() if key not in ("params", "param_names")}
     kind: Any = type(optimizer)

@@ -1,7 +1,7 @@
 """The options of a part are its keyword-only arguments: read a signature into a pydantic model."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import Annotated, Any
 
@@ -34,6 +34,18 @@ def _annotation(parameter: inspect.Parameter) -> Any:
     return Any if parameter.annotation is inspect.Parameter.empty else parameter.annotation
 
 
+def parameters_of(part: Callable[..., Any]) -> Iterable[inspect.Parameter]:
+    """The arguments of a part that are options; a method that learns weights has those of its reweighter too."""
+    from reweigh.core.method import Method  # needs torch
+
+    if isinstance(part, type) and Method in part.__mro__:
+        from reweigh.methods import options_of_method
+
+        return options_of_method(part).values()
+    parameters = inspect.signature(part, eval_str=True).parameters.values()
+    return [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+
+
 @cache
 def options_of(part: Callable[..., Any], base: type[Options] = Options) -> type[Options]:
     """The options that a part accepts.
@@ -44,13 +56,11 @@ def options_of(part: Callable[..., Any], base: type[Options] = Options) -> type[
         base: options that the place in the recipe adds (``data.root``).
     """
     fields: dict[str, Any] = {}
-    free = False
-    for parameter in inspect.signature(part, eval_str=True).parameters.values():
-        free = free or parameter.kind is inspect.Parameter.VAR_KEYWORD
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-            fields[parameter.name] = (_annotation(parameter), default)
-    settings = {"extra": "allow"} if free else {}
+    for parameter in parameters_of(part):
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        fields[parameter.name] = (_annotation(parameter), default)
+    kinds = [parameter.kind for parameter in inspect.signature(part).parameters.values()]
+    settings = {"extra": "allow"} if inspect.Parameter.VAR_KEYWORD in kinds else {}
     return create_model(getattr(part, "__name__", "Part"), __base__=base, __cls_kwargs__=settings, **fields)
 
 

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reweigh.names import lookup
+
+if TYPE_CHECKING:
+    from reweigh.core.method import Method
 
 
 class Table(NamedTuple):
@@ -51,3 +54,13 @@ def member(table: str, name: str) -> Callable[..., Any]:
     """
     kind, _, finder = TABLES[table]
     return resolve_name(finder)(name) if finder else lookup(members(table), name, kind)
+
+
+def method_named(name: str) -> "type[Method]":
+    """A method; its class attributes say what it can take.
+
+    Raises:
+        RecipeError: there is none of that name.
+    """
+    found: Any = member("methods", name)
+    return found

@@ -1,40 +1,56 @@
 """Mixup: convex combinations of pairs of samples."""
 
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+Share = TypeVar("Share", bound=float | Tensor)
 
-class Mix(NamedTuple):
-    """Who is mixed with whom, and how much.
+
+class Mix(NamedTuple, Generic[Share]):
+    """Which samples are mixed, and how much.
 
     Attributes:
         partner: shape (n,), a permutation of the batch. Paper: idx.
-        share: of the sample itself, at least a half. Paper: lambda = max(lambda, 1 - lambda).
+        share: share of the sample itself, at least a half: one number, or one for each sample, shape (n,). Paper:
+            lambda = max(lambda, 1 - lambda).
     """
 
     partner: Tensor
-    share: float
+    share: Share
 
     def inputs(self, inputs: Tensor) -> Tensor:
         """The mixed inputs, shape as given."""
-        return self.share * inputs + (1 - self.share) * inputs[self.partner]
+        share: float | Tensor = self.share
+        if isinstance(share, Tensor):
+            share = share.to(inputs).view(-1, *[1] * (inputs.dim() - 1))
+        return share * inputs + (1 - share) * inputs[self.partner]
 
     def labels(self, labels: Tensor, num_classes: int) -> Tensor:
         """The mixed labels as rows that sum to one, shape (n, num_classes)."""
-        rows = F.one_hot(labels, num_classes).float() if labels.dim() == 1 else labels
-        return self.share * rows + (1 - self.share) * rows[self.partner]
+        return self.inputs(F.one_hot(labels, num_classes).float() if labels.dim() == 1 else labels)
 
 
-def draw(n: int, strength: float, generator: torch.Generator, device: torch.device | str = "cpu") -> Mix:
-    """A random mix with lambda ~ Beta(strength, strength).
+def draw(n: int, strength: float, generator: torch.Generator, device: torch.device | str = "cpu") -> Mix[float]:
+    """A random mix with one lambda ~ Beta(strength, strength) for all samples.
 
     Args:
-        strength: 1 draws evenly; towards 0 samples hardly mix, and towards infinity all mix half and half.
+        strength: 1 draws uniformly; towards 0 samples hardly mix, and towards infinity all mix half and half.
     """
+    share = float(_shares(strength, generator, 1)[0])
+    return Mix(torch.randperm(n, generator=generator).to(device), share)
+
+
+def draw_each(n: int, strength: float, generator: torch.Generator, device: torch.device | str = "cpu") -> Mix[Tensor]:
+    """A random mix with a lambda of its own for each sample."""
+    share = torch.from_numpy(_shares(strength, generator, n)).to(device)
+    return Mix(torch.randperm(n, generator=generator).to(device), share)
+
+
+def _shares(strength: float, generator: torch.Generator, n: int) -> np.ndarray:
     seed = int(torch.randint(2**62, (), generator=generator))  # torch's Beta takes no generator, NumPy's does
-    share = float(np.random.default_rng(seed).beta(strength, strength))
-    return Mix(torch.randperm(n, generator=generator).to(device), max(share, 1 - share))
+    drawn = np.random.default_rng(seed).beta(strength, strength, n)
+    return np.maximum(drawn, 1 - drawn)

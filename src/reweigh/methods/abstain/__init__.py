@@ -1,0 +1,1 @@
+"""Methods whose model may leave doubtful samples undecided."""

@@ -1,0 +1,131 @@
+"""SelectiveNet: learn to predict, and which samples to predict at all."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import torch
+from annotated_types import Ge, Gt, Le
+from torch import Tensor, nn
+
+from reweigh.core.batch import Batch
+from reweigh.core.objective import Loss
+from reweigh.methods.erm import ERM
+from reweigh.methods.setup import Setup
+from reweigh.models.selective import Heads, SelectiveModel
+
+Coverage = Annotated[float, Gt(0), Le(1)]
+Penalty = Annotated[float, Ge(0)]
+Alpha = Annotated[float, Ge(0), Le(1)]
+Score = Literal["selection", "softmax-response"]
+
+
+@dataclass(frozen=True)
+class SelectiveRisk:
+    """The loss of the samples that are predicted, and a penalty if these are too few.
+
+        risk = mean of g_i L(f(x_i), y_i) / coverage + penalty * max(0, wanted - coverage)^2,     coverage = mean of g_i
+
+    Attributes:
+        loss: (logits, labels) -> loss of each sample.
+        wanted: the coverage below which the penalty begins. Paper: c.
+        penalty: factor of the penalty. Paper: lambda.
+    """
+
+    loss: Loss
+    wanted: float
+    penalty: float
+
+    def __call__(self, heads: Heads, labels: Tensor, scale: Tensor | float = 1.0) -> Tensor:
+        """The risk of a batch, a scalar.
+
+        Args:
+            labels: shape (n,), or (n, num_classes).
+            scale: shape (n,), how much each sample counts besides.
+        """
+        accepted = heads.selection.sigmoid()
+        least = torch.finfo(accepted.dtype).eps  # if nothing is selected, or no sample counts
+        total = scale.sum().clamp_min(least) if isinstance(scale, Tensor) else len(accepted)
+        coverage = (scale * accepted).sum() / total
+        risk = (scale * accepted * self.loss(heads.logits, labels)).mean() / coverage.clamp_min(least)
+        return risk + self.penalty * (self.wanted - coverage).relu().square()
+
+
+class SelectiveNet(ERM):
+    """A selection head beside the prediction head decides what is predicted (Geifman and El-Yaniv, ICML 2019).
+
+        alpha * risk of what is predicted, with its penalty  +  (1 - alpha) * mean of L(h(x_i), y_i)
+
+    The auxiliary head h sees every sample, so that the features do not overfit those that were selected early.
+    ``reweigh predict --coverage`` sets the threshold of the score.
+
+    During the warm-up, which the paper does not have, everything is selected. Without it, under a long tail, the
+    selection head gives up the rare classes in the first epochs, and the prediction head never learns them.
+
+    Geifman, El-Yaniv: SelectiveNet: A Deep Neural Network with an Integrated Reject Option.
+
+    Args:
+        coverage: share of the samples that should be predicted. Paper: c. One model is trained for one coverage; its
+            scores rank samples for every other.
+        penalty: factor of the penalty for a lower coverage. Paper: lambda.
+        alpha: share of the selective risk in the objective; the auxiliary head has the rest. Paper: alpha.
+        score: what samples are ranked by: "selection" is g(x), as in the paper; "softmax-response" is the largest
+            probability of f, which often ranks better (Feng et al., ICLR 2023), most of all for rare classes.
+    """
+
+    abstains = True
+
+    @staticmethod
+    def wraps(model: nn.Module) -> nn.Module:
+        return SelectiveModel(model)
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        coverage: Coverage = 0.8,
+        penalty: Penalty = 32.0,
+        alpha: Alpha = 0.5,
+        score: Score = "selection",
+    ):
+        super().__init__(with_heads(setup))
+        assert isinstance(self._model, SelectiveModel)
+        self._model.ranks.fill_(score == "selection")
+        self._risk = SelectiveRisk(setup.loss, coverage, penalty)
+        self._alpha = alpha
+        self._warm_up = False
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        self._warm_up = warm_up
+
+    def _loss(self, batch: Batch) -> Tensor:
+        heads = self._model(batch.inputs, heads=True)
+        selected, auxiliary = (
+            batch.weighted(self._setup.loss(logits, batch.labels)).mean() for logits in (heads.logits, heads.auxiliary)
+        )
+        if not self._warm_up:
+            selected = self._risk(heads, batch.labels, batch.scale)
+        return self._alpha * selected + (1 - self._alpha) * auxiliary
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "warm_up": self._warm_up}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._warm_up = state["warm_up"]
+
+
+def with_heads(setup: Setup) -> Setup:
+    """The setup with a selective model around its own, whose heads the optimizer trains too.
+
+    They join its first group of parameters, and so follow the schedule. A model that has the heads stays as it is.
+
+    Raises:
+        ModelError: the model does not end in a linear layer.
+    """
+    if isinstance(setup.model, SelectiveModel):
+        return setup
+    model = SelectiveModel(setup.model)
+    heads = [*model.selection.parameters(), *model.auxiliary.parameters()]
+    setup.optimizer.param_groups[0]["params"].extend(heads)
+    return replace(setup, model=model)

@@ -1,0 +1,1 @@
+"""Methods for samples with several candidate labels, one of them right."""

@@ -1,0 +1,117 @@
+"""PRODEN, then CMW-Net: the labels that were identified among the candidates are taken as noisy ones."""
+
+from copy import deepcopy
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import torch
+from annotated_types import Ge
+from torch import Tensor, nn
+
+from reweigh.core.batch import Batch
+from reweigh.core.method import Method
+from reweigh.families import Families
+from reweigh.losses.labels import as_rows
+from reweigh.methods.candidates.proden import PRODEN, belief
+from reweigh.methods.cmw_net import CMWNet
+from reweigh.methods.setup import Setup
+
+
+class PRODENCMWNet(Method):
+    """PRODEN, then CMW-Net with the likeliest candidate of each sample as its label. Paper: Sec. 7.1 and supplement.
+
+    The second stage begins once ``identify_epochs`` and the warm-up are over, with a fresh optimizer. Some of its
+    labels are wrong, mostly between classes that look alike, and CMW-Net learns how far to trust them. In its first
+    epoch, the network of the first stage decides which samples to trust. The learning rate is set by the loop.
+
+    All options of ``cmw-net``, and:
+
+    Args:
+        identify_epochs: number of epochs of the first stage, which identifies the labels. The paper: 100 of 220. In a
+            training that ends before, there is no second stage.
+        network: network of the second stage: the one that the first has "trained", or a "fresh" one, which starts as
+            the first did. A fresh one needs a learning rate that starts again with it (the schedule
+            ``cosine-restarts``).
+        weighting: file of a weighting function learned elsewhere, used as it is.
+    """
+
+    candidates = True
+    learns_weights = True
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        identify_epochs: Annotated[int, Ge(1)] = 10,
+        network: Literal["trained", "fresh"] = "trained",
+        weighting: str | None = None,
+    ):
+        self._setup = setup
+        self._weighting = weighting
+        self._identify_epochs = identify_epochs
+        self._start = deepcopy(setup.model.state_dict()) if network == "fresh" else None
+        with torch.random.fork_rng(devices=[]):  # wrong options are reported now, not when the second stage begins
+            self._identified(setup.train_set.labels, torch.Generator())
+        self._first = PRODEN(setup)
+        self._second: CMWNet | None = None
+        self._labels = torch.empty(0, dtype=torch.int64)
+
+    @property
+    def model(self) -> nn.Module:
+        return self._setup.model
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        if self._second is not None:
+            self._second.start_epoch(epoch, warm_up)
+        elif warm_up or epoch < self._identify_epochs:
+            self._first.start_epoch(epoch, warm_up)
+        else:
+            self._labels = self._setup.per_sample(self.model, likeliest)
+            self._second = self._identified(self._labels, self._setup.generator)
+            self._second.start_epoch(epoch, warm_up)
+            if self._start is not None:
+                self.model.load_state_dict(self._start)
+            self._setup.optimizer.state.clear()
+
+    def _identified(self, labels: Tensor, generator: torch.Generator) -> CMWNet:
+        """The second stage on these labels, shape (N,)."""
+        train_set = self._setup.train_set.with_labels(labels)
+        return CMWNet(replace(self._setup, train_set=train_set, generator=generator), weighting=self._weighting)
+
+    def step(self, batch: Batch) -> dict[str, float]:
+        if self._second is None:
+            return self._first.step(batch)
+        return self._second.step(replace(batch, labels=self._labels[batch.index.cpu()].to(batch.index.device)))
+
+    def sample_weights(self) -> Tensor | None:
+        return None if self._second is None else self._second.sample_weights()
+
+    def weighting(self) -> nn.Module | None:
+        return None if self._second is None else self._second.weighting()
+
+    def families(self) -> Families | None:
+        return None if self._second is None else self._second.families()
+
+    def state_dict(self) -> dict[str, Any]:
+        if self._second is None:
+            return {"start": self._start, "first": self._first.state_dict()}
+        return {"labels": self._labels, "second": self._second.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        if "first" in state:
+            self._start = state["start"]
+            self._first.load_state_dict(state["first"])
+            return
+        self._labels = state["labels"]
+        self._second = self._identified(self._labels, self._setup.generator)
+        self._second.load_state_dict(state["second"])
+
+
+def likeliest(logits: Tensor, candidates: Tensor) -> Tensor:
+    """The candidate that is believed most, shape (n,).
+
+    Args:
+        logits: shape (n, num_classes).
+        candidates: shape (n,) labels, or (n, num_classes) rows that are above zero for candidates.
+    """
+    return belief(logits, as_rows(candidates, logits) > 0).argmax(1)

@@ -1,0 +1,1 @@
+"""Methods for training sets in which most samples have no label."""

@@ -1,0 +1,124 @@
+"""FixMatch with CMW-Net: how far to trust a pseudo-label is learned, in place of a threshold."""
+
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Gt, Lt
+from torch import Tensor, nn
+
+from reweigh.core.batch import Batch
+from reweigh.core.objective import Forward, Loss, Objective, Terms
+from reweigh.families import Families
+from reweigh.meta_sets.labeled import Labeled
+from reweigh.methods.few_labels.labeled_only import LabeledOnly
+from reweigh.methods.parts.labeled_batches import together
+from reweigh.methods.parts.trusted import Trusted
+from reweigh.methods.parts.views import StrongView
+from reweigh.methods.setup import Setup
+
+
+class FixMatchCMWNet(LabeledOnly):
+    """FixMatch whose threshold is replaced by a learned weight. Paper: Sec. 7.2.
+
+        mean of L(f(x), y) over labeled + factor * mean of V(L_u, N_u) L_u over all,    L_u = L(f(strong u), arg max p)
+
+    p is what the model predicts for the weak view, held constant. The labeled samples are the trusted ones too (or a
+    clean file, if the recipe names one; other meta sets need a label for every sample). The class of an unlabeled
+    sample is only known from its pseudo-label: class sizes are the counts of the latest pseudo-labels, and families
+    are found from them anew in each epoch, the first ones from the given labels.
+
+    All options of ``Reweighter``, and:
+
+    Args:
+        factor: factor of the unlabeled term. Paper: alpha, FixMatch's lambda_u.
+        magnitude: strength of the strong view's distortions, between 0 and 30.
+        families: number of curves, which stays the same even if classes have fewer distinct sizes for a while.
+        normalize: how weights are scaled in a batch; with "mean", as with FixMatch's threshold, a batch in which
+            nothing can be trusted counts little.
+        labeled_batch: number of samples in a labeled batch.
+        average: decay of the EMA of the model, as in ``labeled-only``.
+    """
+
+    learns_weights = True
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        factor: Annotated[float, Ge(0)] = 1.0,
+        magnitude: Annotated[int, Gt(0), Lt(30)] = 10,
+        families: Annotated[int, Ge(1)] = 3,
+        normalize: Literal["mean", "weight-sum", "weight-sum-differentiated"] = "mean",
+        labeled_batch: Annotated[int, Ge(1)] = 64,
+        average: Annotated[float, Ge(0), Lt(1)] = 0.999,
+    ):
+        super().__init__(setup, labeled_batch=labeled_batch, average=average)
+        self._strong = StrongView(setup, "fixmatch+cmw-net", magnitude)
+        self._factor = factor
+        self._reweighter = setup.reweighter(
+            setup.model,
+            setup.optimizer,
+            setup.train_set.labels[setup.train_set.labeled],
+            num_classes=setup.train_set.num_classes,
+            loss=setup.loss,
+            families=families,
+            curves=families,
+            normalize=normalize,
+        )
+        fits = setup.clean_set is not None or isinstance(setup.meta_set, Labeled)
+        self._trusted = Trusted(setup if fits else replace(setup, meta_set=Labeled()))
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        if warm_up:
+            return
+        self._trusted.refresh()
+        pseudo = self._guesses.labels
+        if bool((pseudo >= 0).any()):
+            self._reweighter.refresh(pseudo[pseudo >= 0])
+
+    def _descend(self, labeled: Batch, batch: Batch) -> dict[str, float]:
+        if self._warm_up:
+            return super()._descend(labeled, batch)
+        pseudo = self._predicted(batch.inputs).argmax(1)
+        views = self._strong(batch.index)
+        objective = weighted_guesses(self._setup.loss, labeled, views, pseudo, self._factor, batch.scale)
+        trusted = self._trusted.next(len(labeled)) if self._reweighter.due else (None, None)
+        step = self._reweighter.step_on(objective, pseudo, *trusted)
+        return {**step.numbers(), **self._guesses.note(batch.index, pseudo, step.weights)}
+
+    def families(self) -> Families | None:
+        return self._reweighter.families
+
+    def weighting(self) -> nn.Module | None:
+        return self._reweighter.weight_net
+
+    def state_dict(self) -> dict[str, Any]:
+        own = {"reweighter": self._reweighter.state_dict(), "trusted": self._trusted.state_dict()}
+        return {**super().state_dict(), **own}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._reweighter.load_state_dict(state["reweighter"])
+        self._trusted.load_state_dict(state["trusted"])
+
+
+def weighted_guesses(
+    loss: Loss, labeled: Batch, views: Tensor, pseudo: Tensor, factor: float = 1.0, scale: Tensor | float = 1.0
+) -> Objective:
+    """Each unlabeled sample's weight times the loss of its strong view; no weight touches the labeled batch.
+
+    Args:
+        views: shape (n, ...), strong views of the unlabeled samples.
+        pseudo: shape (n,), their pseudo-labels, held constant.
+        factor: factor of the unlabeled term.
+        scale: shape (n,), how much each of them counts besides, as the user says.
+    """
+
+    def objective(forward: Forward) -> Terms:
+        known, logits = together(forward, labeled, views)
+        losses = loss(logits, pseudo)
+        supervised = labeled.weighted(loss(known, labeled.labels)).mean()
+        return Terms(factor * scale * losses, losses, supervised, len(losses), logits)
+
+    return objective

@@ -1,0 +1,105 @@
+"""Plain training on the labeled samples alone, which every method for few labels builds on."""
+
+from typing import Annotated, Any
+
+import torch
+from annotated_types import Ge, Lt
+from torch import Tensor, nn
+
+from reweigh.core.batch import Batch
+from reweigh.methods.erm import ERM
+from reweigh.methods.parts.guesses import Guesses
+from reweigh.methods.parts.labeled_batches import LabeledBatches
+from reweigh.methods.setup import Setup
+from reweigh.pseudo_labels import AveragedModel
+
+
+class LabeledOnly(ERM):
+    """Plain training on the labeled samples alone, in as many steps as methods that use the unlabeled ones too.
+
+    Each batch of the loop, with labeled and unlabeled samples, stands for one step; a labeled batch comes besides. A
+    method that learns from both adds a term for the first. In the warm-up no method does.
+
+    Args:
+        labeled_batch: number of samples in a labeled batch.
+        average: decay of the EMA of the model, which is evaluated and saved; 0 is the model itself. After t steps the
+            decay is at most (1 + t) / (10 + t), so that the EMA of a short training forgets its beginning too.
+    """
+
+    unlabeled = True
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        labeled_batch: Annotated[int, Ge(1)] = 64,
+        average: Annotated[float, Ge(0), Lt(1)] = 0.999,
+    ):
+        super().__init__(setup)
+        self._labeled = LabeledBatches(setup, labeled_batch)
+        self._average = AveragedModel(setup.model, average)
+        self._decay = average
+        self._steps = 0
+        self._warm_up = False
+        self._epoch = -1  # counted from the end of the warm-up
+        self._guesses = Guesses(setup.train_set)
+
+    @property
+    def model(self) -> nn.Module:
+        return self._average.model
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        self._warm_up = warm_up
+        self._epoch += not warm_up
+
+    def step(self, batch: Batch) -> dict[str, float]:
+        labeled = self._labeled.next()
+        numbers = self._descend(labeled, batch)
+        self._average.decay = min(self._decay, (1 + self._steps) / (10 + self._steps))
+        self._average.update(self._model)
+        self._steps += 1
+        return numbers
+
+    def _descend(self, labeled: Batch, batch: Batch) -> dict[str, float]:
+        """One step of the optimizer."""
+        optimizer = self._setup.optimizer
+        optimizer.zero_grad()
+        if self._warm_up:
+            loss, numbers = self._loss(labeled), {}
+        else:
+            loss, numbers = self._objective(labeled, batch)
+        loss.backward()
+        optimizer.step()
+        return {"loss": loss.item(), **numbers}
+
+    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        """What a step minimizes, a scalar, and numbers to log; methods that use the batch too override this."""
+        return self._loss(labeled), {}
+
+    @torch.no_grad()
+    def _predicted(self, inputs: Tensor) -> Tensor:
+        """Probabilities of the model as it trains, shape (n, num_classes), held constant."""
+        return self._model(inputs).softmax(1)
+
+    def sample_weights(self) -> Tensor | None:
+        weights = self._guesses.weights
+        return None if bool(weights.isnan().all()) else weights
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            **super().state_dict(),
+            "labeled": self._labeled.state_dict(),
+            "average": self._average.state_dict(),
+            "steps": self._steps,
+            "warm_up": self._warm_up,
+            "epoch": self._epoch,
+            "guesses": self._guesses.state_dict(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._labeled.load_state_dict(state["labeled"])
+        self._average.load_state_dict(state["average"])
+        self._steps, self._warm_up, self._epoch = state["steps"], state["warm_up"], state["epoch"]
+        self._guesses.load_state_dict(state["guesses"])

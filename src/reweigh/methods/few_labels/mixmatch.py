@@ -1,0 +1,88 @@
+"""MixMatch: guess labels of unlabeled samples from several views, then mix all samples in pairs."""
+
+from typing import Annotated
+
+import torch
+from annotated_types import Ge, Gt, Lt
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.errors import DataError
+from reweigh.losses.labels import as_rows
+from reweigh.methods.few_labels.labeled_only import LabeledOnly
+from reweigh.methods.parts.guesses import sharpened
+from reweigh.methods.parts.ramp import ramp
+from reweigh.methods.parts.views import another_view
+from reweigh.methods.setup import Setup
+from reweigh.pseudo_labels.mixup import draw_each
+
+
+class MixMatch(LabeledOnly):
+    """MixMatch (Berthelot et al., NeurIPS 2019).
+
+    The guess q for an unlabeled sample is the mean prediction over some views, sharpened to q^(1 / T) / sum. Labeled
+    samples and all views then form a pool, W; each is mixed with one drawn from it, its own share being at least half:
+
+        mean of L(f(x'), y') over labeled + factor(t) * mean of |softmax f(u') - q'|^2 / num_classes over views
+
+    The factor rises linearly. Works for any data, but something must make views differ: transforms, or dropout.
+
+    Berthelot, Carlini, Goodfellow, Oliver, Papernot, Raffel: MixMatch: A Holistic Approach to Semi-Supervised Learning.
+
+    Args:
+        factor: final factor of the unlabeled term. Paper: lambda_U, 75 for CIFAR-10, with Adam; with SGD and momentum
+            this soon makes all predictions the same.
+        ramp_epochs: number of epochs until it is reached, counted from the end of the warm-up. Paper: the first 16,000
+            steps.
+        temperature: temperature of the guesses; below 1 sharpens them. Paper: T.
+        views: number of views of each unlabeled sample. Paper: K.
+        mixup: strength of mixing; 0 mixes nothing. Paper: alpha.
+        labeled_batch: number of samples in a labeled batch.
+        average: decay of the EMA of the model, as in ``labeled-only``.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        factor: Annotated[float, Ge(0)] = 10.0,
+        ramp_epochs: Annotated[int, Ge(0)] = 10,
+        temperature: Annotated[float, Gt(0)] = 0.5,
+        views: Annotated[int, Ge(1)] = 2,
+        mixup: Annotated[float, Ge(0)] = 0.75,
+        labeled_batch: Annotated[int, Ge(1)] = 64,
+        average: Annotated[float, Ge(0), Lt(1)] = 0.999,
+    ):
+        super().__init__(setup, labeled_batch=labeled_batch, average=average)
+        self._factor = factor
+        self._ramp_epochs = ramp_epochs
+        self._temperature = temperature
+        self._views = views
+        self._mixup = mixup
+
+    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        if self._mixup and not batch.inputs.is_floating_point():
+            raise DataError(f"mixup cannot mix inputs of {batch.inputs.dtype}; set method.mixup = 0")
+        views = [batch.inputs, *(another_view(self._setup, batch) for _ in range(self._views - 1))]
+        guess = self._guess(views)
+        known = as_rows(labeled.labels, guess[:1].expand(len(labeled), -1))
+        inputs, targets = self._mixed(
+            torch.cat([labeled.inputs, *views]), torch.cat([known, guess.repeat(self._views, 1)])
+        )
+        logits, n = self._model(inputs), len(labeled)
+        supervised = labeled.weighted(self._setup.loss(logits[:n], targets[:n])).mean()
+        apart = (logits[n:].softmax(1) - targets[n:]).square().mean(1)
+        apart = batch.weighted(apart.view(self._views, len(batch)).mean(0))
+        factor = self._factor * ramp("linear", self._epoch, self._ramp_epochs)
+        return supervised + factor * apart.mean(), {}
+
+    def _guess(self, views: list[Tensor]) -> Tensor:
+        """The label of each sample as its views suggest it, shape (n, num_classes)."""
+        return sharpened(torch.stack([self._predicted(view) for view in views]).mean(0), self._temperature)
+
+    def _mixed(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Each sample mixed with another of the pool, by its own share."""
+        if not self._mixup:
+            return inputs, targets
+        mix = draw_each(len(inputs), self._mixup, self._setup.generator, inputs.device)
+        return mix.inputs(inputs), mix.labels(targets, targets.shape[1])

@@ -1,0 +1,59 @@
+"""The Pi-model: two noisy views of a sample should be classified alike."""
+
+from typing import Annotated
+
+from annotated_types import Ge, Lt
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.methods.few_labels.labeled_only import LabeledOnly
+from reweigh.methods.parts.labeled_batches import together
+from reweigh.methods.parts.ramp import ramp
+from reweigh.methods.parts.views import another_view
+from reweigh.methods.setup import Setup
+
+
+class PiModel(LabeledOnly):
+    """The Pi-model (Laine and Aila, ICLR 2017; Rasmus et al., NeurIPS 2015): predictions must not depend on the noise.
+
+        mean of L(f(x), y) over labeled + factor(t) * mean of |p - p'|^2 / num_classes over all
+
+    p and p' are the probabilities for two views of a sample, each with its own transforms and dropout; without either
+    the term is zero. The factor rises along exp(-5 (1 - t)^2). The paper divides both sums by the whole batch and its
+    factor by the share of labeled samples: as means, the ratio is the same.
+
+    Laine, Aila: Temporal Ensembling for Semi-Supervised Learning. Rasmus, Valpola, Honkala, Berglund, Raiko:
+    Semi-Supervised Learning with Ladder Networks.
+
+    Args:
+        factor: final factor of the unlabeled term. Paper: w_max, 100 for CIFAR-10, with Adam; with SGD and momentum
+            this soon makes all predictions the same.
+        ramp_epochs: number of epochs until it is reached, counted from the end of the warm-up. Paper: 80 of 300.
+        labeled_batch: number of samples in a labeled batch.
+        average: decay of the EMA of the model, as in ``labeled-only``.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        factor: Annotated[float, Ge(0)] = 10.0,
+        ramp_epochs: Annotated[int, Ge(0)] = 10,
+        labeled_batch: Annotated[int, Ge(1)] = 64,
+        average: Annotated[float, Ge(0), Lt(1)] = 0.999,
+    ):
+        super().__init__(setup, labeled_batch=labeled_batch, average=average)
+        self._factor = factor
+        self._ramp_epochs = ramp_epochs
+
+    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        known, first = together(self._model, labeled, batch.inputs)
+        second = self._second(another_view(self._setup, batch))
+        apart = (first.softmax(1) - second).square().mean(1)
+        factor = self._factor * ramp("gaussian", self._epoch, self._ramp_epochs)
+        supervised = labeled.weighted(self._setup.loss(known, labeled.labels)).mean()
+        return supervised + factor * batch.weighted(apart).mean(), {}
+
+    def _second(self, inputs: Tensor) -> Tensor:
+        """Probabilities for the second view, shape (n, num_classes), by the same model."""
+        return self._model(inputs).softmax(1)

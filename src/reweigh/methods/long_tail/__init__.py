@@ -1,0 +1,1 @@
+"""Methods for classes of very different size."""

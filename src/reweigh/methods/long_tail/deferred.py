@@ -1,0 +1,58 @@
+"""Deferred reweighting: rare classes count more, but only once the features are learned."""
+
+from typing import Annotated, Any
+
+from annotated_types import Ge, Gt, Lt
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.losses.class_balanced import effective_weights
+from reweigh.losses.labels import as_rows
+from reweigh.methods.long_tail.losses import LDAM
+from reweigh.methods.setup import Setup
+
+
+class DeferredLDAM(LDAM):
+    """LDAM with deferred reweighting (Cao et al., NeurIPS 2019): rare classes count more once the warm-up is over.
+
+    sum_i w_label(i) L_i / sum_i w_label(i)    over a batch,    w_j ~ (1 - beta) / (1 - beta^n_j)
+
+    Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss, Algorithm
+    1; there, ``train.warmup_epochs`` is 160 of 200 epochs.
+
+    Args:
+        beta: 0 weighs all classes the same; towards 1 a class counts by the inverse of its size.
+        max_margin: margin of the rarest class.
+        scale: factor of the logits. Paper: s.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        beta: Annotated[float, Ge(0), Lt(1)] = 0.9999,
+        max_margin: Annotated[float, Ge(0)] = 5.0,
+        scale: Annotated[float, Gt(0)] = 1.0,
+    ):
+        super().__init__(setup, max_margin=max_margin, scale=scale)
+        self._class_sizes = setup.train_set.class_sizes
+        self._beta = beta
+        self._deferred = True
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        self._deferred = warm_up
+
+    def _loss(self, batch: Batch) -> Tensor:
+        if self._deferred:
+            return super()._loss(batch)
+        logits = self._model(batch.inputs)
+        weights = as_rows(batch.labels, logits) @ effective_weights(self._class_sizes, logits, self._beta)
+        return batch.weighted(weights * self._setup.loss(logits, batch.labels)).sum() / weights.sum()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "deferred": self._deferred}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._deferred = state["deferred"]

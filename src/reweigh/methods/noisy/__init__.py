@@ -1,0 +1,1 @@
+"""Methods for wrong labels in the training set."""

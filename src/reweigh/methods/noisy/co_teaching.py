@@ -1,0 +1,96 @@
+"""Co-teaching: two networks, each of which chooses the samples that the other one learns from."""
+
+from typing import Annotated, Any
+
+import torch
+from annotated_types import Ge, Lt
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.errors import RecipeError
+from reweigh.methods.erm import ERM
+from reweigh.methods.parts.peer import Peer
+from reweigh.methods.parts.ramp import ramp
+from reweigh.methods.setup import Setup
+
+
+class CoTeaching(ERM):
+    """Co-teaching (Han et al., NeurIPS 2018): each of two networks learns from what the other finds easy.
+
+    From each batch a network learns the samples for which its peer has the smallest losses; the rest is forgotten. In
+    epoch T, counted from 0, the share of the rest is forget_rate min(T / gradual_epochs, 1); it is 0 during the
+    warm-up. The first network is evaluated and saved; a step costs twice one of plain training.
+
+    Both have the same optimizer and schedule. The second starts from the values of the first in shuffled order.
+
+    Han, Yao, Yu, Niu, Xu, Hu, Tsang, Sugiyama: Co-teaching: Robust Training of Deep Neural Networks with Extremely
+    Noisy Labels.
+
+    Args:
+        forget_rate: share of a batch that is forgotten in the end. Paper: tau, the rate of wrong labels, which it
+            takes as known; the default is a guess.
+        gradual_epochs: number of epochs until this share is reached. Paper: T_k.
+        reset: the part of the second network that starts differently: all, last-block, last-layer (for a pretrained
+            model), or a pattern over parameter names.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        forget_rate: Annotated[float, Ge(0), Lt(1)] = 0.2,
+        gradual_epochs: Annotated[int, Ge(0)] = 10,
+        reset: str = "all",
+    ):
+        super().__init__(setup)
+        if not 0 <= forget_rate < 1:
+            raise RecipeError(
+                f"method.forget_rate: got {forget_rate:g}; should be at least 0 and below 1: the share of wrong "
+                "labels, as far as it is known"
+            )
+        self._forget_rate = forget_rate
+        self._gradual_epochs = gradual_epochs
+        self._peer = Peer(setup, reset)
+        self._forgotten = 0.0
+        self._weights = torch.full((len(setup.train_set),), float("nan"))
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        self._peer.start_epoch()
+        self._forgotten = 0.0 if warm_up else self._forget_rate * ramp("linear", epoch, self._gradual_epochs)
+
+    def step(self, batch: Batch) -> dict[str, float]:
+        own, theirs = (self._setup.loss(net(batch.inputs), batch.labels) for net in (self._model, self._peer.model))
+        for_us, for_them = self._easiest(theirs), self._easiest(own)
+        loss = batch.weighted(own)[for_us].mean()
+        for optimizer, objective in (
+            (self._setup.optimizer, loss),
+            (self._peer.optimizer, batch.weighted(theirs)[for_them].mean()),
+        ):
+            optimizer.zero_grad()
+            objective.backward()
+            optimizer.step()
+        self._weights[batch.index.cpu()] = for_us.to(self._weights)
+        return {"loss": loss.item(), "weight": float(for_us.float().mean())}
+
+    def _easiest(self, losses: Tensor) -> Tensor:
+        """Which samples are not forgotten, one at least: shape (n,), boolean."""
+        kept = max(len(losses) - round(self._forgotten * len(losses)), 1)
+        easiest = losses.detach().argsort(stable=True)[:kept]
+        return torch.zeros_like(losses, dtype=torch.bool).scatter(0, easiest, True)
+
+    def sample_weights(self) -> Tensor | None:
+        return self._weights
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            **super().state_dict(),
+            "peer": self._peer.state_dict(),
+            "forgotten": self._forgotten,
+            "weights": self._weights,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._peer.load_state_dict(state["peer"])
+        self._forgotten, self._weights = state["forgotten"], state["weights"]

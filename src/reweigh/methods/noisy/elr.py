@@ -1,0 +1,61 @@
+"""Early-learning regularization: what the model believed early keeps it from memorizing wrong labels later."""
+
+from typing import Annotated, Any
+
+import torch
+from annotated_types import Ge, Lt
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.methods.erm import ERM
+from reweigh.methods.setup import Setup
+
+NEARLY_SURE = 1e-4  # probabilities are clamped to this distance from 0 and 1, as in the released code
+
+
+class ELR(ERM):
+    """Early-learning regularization (Liu et al., NeurIPS 2020): stay close to earlier predictions.
+
+    L_i + strength log(1 - <p_i, t_i>),    t_i = momentum t_i + (1 - momentum) p_i,    started from zero
+
+    The target t_i is held constant. This applies from the first epoch on, with or without a warm-up. Targets take N x
+    num_classes numbers of memory. Without the mixup and the second network of the paper's ELR+.
+
+    Liu, Niles-Weed, Razavian, Fernandez-Granda: Early-Learning Regularization Prevents Memorization of Noisy Labels.
+
+    Args:
+        strength: factor of the regularization. Paper: lambda, 3 for CIFAR-10 and 7 for CIFAR-100.
+        momentum: momentum of the running average of predictions. Paper: beta, 0.7 for CIFAR-10 and 0.9 for CIFAR-100.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        strength: Annotated[float, Ge(0)] = 3.0,
+        momentum: Annotated[float, Ge(0), Lt(1)] = 0.7,
+    ):
+        super().__init__(setup)
+        self._strength = strength
+        self._momentum = momentum
+        self._targets = torch.zeros(len(setup.train_set), setup.train_set.num_classes)
+
+    def _loss(self, batch: Batch) -> Tensor:
+        logits = self._model(batch.inputs)
+        probabilities = logits.softmax(1).clamp(NEARLY_SURE, 1 - NEARLY_SURE)
+        agreement = (self._updated(batch.index.cpu(), probabilities.detach()) * probabilities).sum(1)
+        losses = self._setup.loss(logits, batch.labels) + self._strength * (1 - agreement).log()
+        return batch.weighted(losses).mean()
+
+    def _updated(self, index: Tensor, probabilities: Tensor) -> Tensor:
+        """The targets of some samples, updated by the latest predictions; shape (n, num_classes)."""
+        latest = (probabilities / probabilities.sum(1, keepdim=True)).to(self._targets)
+        self._targets[index] = self._momentum * self._targets[index] + (1 - self._momentum) * latest
+        return self._targets[index].to(probabilities)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "targets": self._targets}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._targets = state["targets"].clone()

@@ -1,0 +1,97 @@
+"""Forward correction: learn true labels from wrong ones, by how classes are confused, known or estimated."""
+
+import logging
+from typing import Annotated, Any
+
+from annotated_types import Gt, Le
+from pydantic import AfterValidator
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.errors import RecipeError
+from reweigh.losses.forward import Rows, forward, stochastic
+from reweigh.methods.erm import ERM
+from reweigh.methods.setup import Setup
+
+logger = logging.getLogger(__name__)
+
+
+class Forward(ERM):
+    """Forward correction (Patrini et al., CVPR 2017): cross-entropy after the noise has passed over a prediction.
+
+    The noise is given, and then corrected from the first step on; or it is estimated when the warm-up ends, after one
+    epoch at least. The paper then trains a second network from scratch; here the same one goes on.
+
+    Patrini, Rozza, Menon, Nock, Qu: Making Deep Neural Networks Robust to Label Noise: a Loss Correction Approach.
+
+    Args:
+        transition: matrix of the noise; row: true class, column: given label; rows sum to one. Paper: T.
+        quantile: each class is estimated from the sample at this quantile of its predicted probability, which surely
+            belongs to it and is not an outlier. Paper: 0.97; 1, the largest, for CIFAR-100. A class whose share of the
+            samples is below 1 - quantile needs a higher one.
+    """
+
+    own_loss = "forward"
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        transition: Annotated[Rows, AfterValidator(stochastic)] | None = None,
+        quantile: Annotated[float, Gt(0), Le(1)] = 0.97,
+    ):
+        super().__init__(setup)
+        classes = setup.train_set.num_classes
+        if transition is not None and len(stochastic(transition)) != classes:
+            raise RecipeError(
+                f"method.transition: {len(transition)} rows, but the data have {classes} classes; give one row for each"
+            )
+        self._transition = transition
+        self._quantile = quantile
+
+    @property
+    def transition(self) -> Rows | None:
+        """The noise as given or estimated; None until then."""
+        return self._transition
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        if self._transition is None and epoch > 0 and not warm_up:
+            probabilities = self._setup.per_sample(self._model, lambda logits, labels: logits.double().softmax(1))
+            self._transition = estimate(probabilities, self._quantile)
+
+    def _loss(self, batch: Batch) -> Tensor:
+        if self._transition is None:
+            return super()._loss(batch)
+        losses = forward(self._model(batch.inputs), batch.labels, transition=self._transition)
+        return batch.weighted(losses).mean()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "transition": self._transition}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._transition = state["transition"]
+
+
+def estimate(probabilities: Tensor, quantile: float) -> Rows:
+    """The noise, as seen by a model that was trained on it: row i is the prediction for a sample of class i.
+
+    Such an anchor of class i is the sample at the quantile of the probability of class i over all samples.
+
+    Args:
+        probabilities: shape (N, num_classes), rows sum to one.
+        quantile: above 0; 1 takes the sample of largest probability.
+    """
+    rank = int(quantile * (len(probabilities) - 1))
+    anchors = probabilities.kthvalue(rank + 1, dim=0).indices
+    rows = probabilities[anchors]
+    strangers = [row for row, likeliest in enumerate(rows.argmax(1).tolist()) if row != likeliest]
+    if strangers:
+        logger.warning(
+            "forward correction: the samples that classes %s were estimated from are predicted as other classes; for a "
+            "rare class raise method.quantile (%g); otherwise the warm-up may be too short, or the noise above 50 %%",
+            ", ".join(map(str, strangers)),
+            quantile,
+        )
+    return tuple(map(tuple, rows.tolist()))

@@ -1,0 +1,72 @@
+"""Self-paced learning: easy samples first, harder ones as training goes on."""
+
+from math import ceil
+from typing import Annotated, Any
+
+import torch
+from annotated_types import Ge, Gt, Le
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.methods.erm import ERM
+from reweigh.methods.setup import Setup
+
+
+class SelfPaced(ERM):
+    """Self-paced learning (Kumar et al., NeurIPS 2010): samples of small loss first, the others one by one.
+
+    A sample counts fully if its loss is at most a threshold, otherwise not at all. Losses and threshold are computed at
+    the start of each epoch. The first threshold admits a share of the samples; then it grows by a factor in each epoch,
+    until it admits all. The warm-up, one epoch at least, is plain: an untrained model finds nothing easy.
+
+    Kumar, Packer, Koller: Self-Paced Learning for Latent Variable Models.
+
+    Args:
+        start: share of the samples that the first threshold admits.
+        growth: factor by which the threshold grows in each epoch. Paper: the threshold is 1 / K, the growth mu.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        start: Annotated[float, Gt(0), Le(1)] = 0.5,
+        growth: Annotated[float, Ge(1)] = 1.3,
+    ):
+        super().__init__(setup)
+        self._start = start
+        self._growth = growth
+        self._threshold: float | None = None
+        self._weights = torch.full((len(setup.train_set),), float("nan"))
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        if warm_up or epoch == 0:
+            return
+        losses = self._setup.losses(self._model)
+        if self._threshold is None:
+            self._threshold = float(losses.kthvalue(ceil(self._start * len(losses))).values)
+        else:
+            self._threshold *= self._growth
+        self._weights = (losses <= self._threshold).to(self._weights.dtype)
+
+    def step(self, batch: Batch) -> dict[str, float]:
+        return {**super().step(batch), "weight": float(self._weights_of(batch).mean())}
+
+    def _loss(self, batch: Batch) -> Tensor:
+        losses = self._setup.loss(self._model(batch.inputs), batch.labels)
+        return batch.weighted(self._weights_of(batch).to(losses) * losses).mean()
+
+    def _weights_of(self, batch: Batch) -> Tensor:
+        """The weights of the samples; one for a sample whose loss was never computed."""
+        return self._weights[batch.index.cpu()].nan_to_num(1.0)
+
+    def sample_weights(self) -> Tensor | None:
+        return self._weights
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "threshold": self._threshold, "weights": self._weights}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._threshold, self._weights = state["threshold"], state["weights"]

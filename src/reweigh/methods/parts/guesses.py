@@ -1,0 +1,66 @@
+"""Guessed labels of unlabeled samples: which each one has, how much it counted, and whether it was right."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from reweigh.data import Dataset
+
+
+class Guesses:
+    """The latest guessed label of each training sample and its weight.
+
+    Attributes:
+        labels: shape (N,) int64, on the CPU; -1 before the first guess.
+
+    Args:
+        train_set: its true labels, if they are known, only serve to report how good the guesses are.
+    """
+
+    def __init__(self, train_set: Dataset):
+        self._true = train_set.true_labels
+        self._given = train_set.labeled
+        self.labels = torch.full((len(train_set),), -1, dtype=torch.int64)
+        self._weights = torch.full((len(train_set),), float("nan"))
+
+    @property
+    def weights(self) -> Tensor:
+        """Shape (N,); NaN for samples that were never weighed, and for labeled ones: their labels were not weighed."""
+        return self._weights.masked_fill(self._given, float("nan"))
+
+    def note(self, index: Tensor, labels: Tensor, weights: Tensor) -> dict[str, float]:
+        """Remember what was trained on, and return numbers to log.
+
+        Args:
+            index: shape (n,), indices of the samples.
+            labels: shape (n,), their guessed labels.
+            weights: shape (n,), how much each counted.
+
+        Returns:
+            ``weight``, the mean; if the true labels are known also ``pseudo_right``, the share of right guesses, and
+            ``pseudo_right_weight``, the mean weight with those of wrong guesses set to 0. So the mean weight of a
+            right guess is pseudo_right_weight / pseudo_right.
+        """
+        index, labels, weights = index.cpu(), labels.cpu(), weights.detach().float().cpu()
+        self.labels[index], self._weights[index] = labels, weights
+        numbers = {"weight": weights.mean()}
+        if self._true is not None:
+            right = labels == self._true[index]
+            numbers |= {"pseudo_right": right.float().mean(), "pseudo_right_weight": (right * weights).mean()}
+        return {name: float(number) for name, number in numbers.items()}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"labels": self.labels, "weights": self._weights}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.labels, self._weights = state["labels"].clone(), state["weights"].clone()
+
+
+def sharpened(probabilities: Tensor, temperature: float) -> Tensor:
+    """p^(1 / temperature) / sum, for each row; a temperature below 1 makes the likeliest class likelier.
+
+    Args:
+        probabilities: shape (n, num_classes), rows that sum to one.
+    """
+    return (probabilities.log() / temperature).softmax(1)

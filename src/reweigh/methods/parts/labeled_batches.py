@@ -1,0 +1,46 @@
+"""Batches of the labeled samples, for a training set in which most samples have no label."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.core.objective import Forward
+from reweigh.errors import DataError
+from reweigh.methods.parts.endless import EndlessOrder
+from reweigh.methods.setup import Setup
+
+
+class LabeledBatches:
+    """Endless batches, augmented as training batches are; each sample comes once before any comes again.
+
+    Args:
+        size: number of samples in a batch. If fewer samples are labeled, they come several times, in several views.
+
+    Raises:
+        DataError: no sample has a label.
+    """
+
+    def __init__(self, setup: Setup, size: int):
+        self._setup = setup
+        self._size = size
+        self._order = EndlessOrder(setup.train_set.labeled.nonzero().squeeze(1), setup.generator)
+        if len(self._order.pool) == 0:
+            raise DataError("no sample has a label, all are -1; label a few of each class")
+
+    def next(self) -> Batch:
+        """The next batch, on the model's device."""
+        return self._setup.new_batch(self._order.next(self._size))
+
+    def state_dict(self) -> dict[str, Any]:
+        return self._order.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._order.load_state_dict(state)
+
+
+def together(forward: Forward, labeled: Batch, inputs: Tensor) -> tuple[Tensor, Tensor]:
+    """Logits of the labeled batch and of other inputs, in one pass: BatchNorm sees them as one batch."""
+    logits = forward(torch.cat([labeled.inputs, inputs]))
+    return logits[: len(labeled)], logits[len(labeled) :]

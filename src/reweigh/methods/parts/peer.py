@@ -1,0 +1,49 @@
+"""A second network beside the first, for methods in which two networks correct each other."""
+
+import copy
+from typing import Any
+
+import torch
+
+from reweigh.core.scope import scoped
+from reweigh.methods.setup import Setup
+
+
+class Peer:
+    """A copy of a setup's model and optimizer that starts from other values, and follows the same schedule.
+
+    It starts from the values of the first network in shuffled order: so it is initialized in the same way, whatever
+    the model, yet knows nothing of the first. The order comes from a generator that nothing else uses.
+
+    Attributes:
+        model: the second network.
+        optimizer: trains it.
+
+    Args:
+        reset: the part of the network that starts differently: all, last-block, last-layer (for a pretrained model),
+            or a pattern over parameter names.
+    """
+
+    def __init__(self, setup: Setup, reset: str = "all"):
+        self._first = setup.optimizer
+        # copied together: the parameters of the copied optimizer are those of the copied model
+        self.model, self.optimizer = copy.deepcopy((setup.model, setup.optimizer))
+        generator = torch.Generator().manual_seed(setup.generator.initial_seed() + 1)
+        with torch.no_grad():
+            for param in scoped(self.model, self.optimizer, reset).values():
+                order = torch.randperm(param.numel(), generator=generator).to(param.device)
+                param.copy_(param.flatten()[order].view_as(param))
+
+    def start_epoch(self) -> None:
+        """Take over the learning rates of the first network, and train."""
+        self.model.train()
+        for ours, theirs in zip(self._first.param_groups, self.optimizer.param_groups, strict=True):
+            theirs["lr"] = ours["lr"]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.model.train()

@@ -1,0 +1,68 @@
+"""Further views of training samples, which should be classified as the samples themselves are."""
+
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.data import Inputs
+from reweigh.errors import DataError
+from reweigh.methods.setup import Setup
+from reweigh.transforms import Compose, Cutout, RandAugment, Transform
+
+
+def another_view(setup: Setup, batch: Batch) -> Tensor:
+    """The samples of a batch, augmented anew; the same inputs if the setup has no transforms."""
+    return batch.inputs if setup.augment is None else setup.new_batch(batch.index).inputs
+
+
+class StrongView:
+    """The transforms of the recipe, then RandAugment, then Cutout of half the side, as in FixMatch and UDA.
+
+    FixMatch draws the magnitude of each distortion; here it is fixed.
+
+    Args:
+        method: name of the method, for messages.
+        magnitude: strength of the distortions, between 0 and 30.
+        instead: what to do with samples that are not images, for messages.
+
+    Raises:
+        DataError: the samples are not images.
+        RecipeError: kornia is not installed.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        method: str,
+        magnitude: int,
+        instead: str = "use method 'pseudo-label' or 'mean-teacher', which distort nothing",
+    ):
+        shape = setup.train_set.shape
+        if len(shape) != 3:
+            raise DataError(
+                f"method {method!r} distorts images of shape (channels, height, width), but one sample has shape "
+                f"{shape}; {instead}"
+            )
+        own = [setup.augment] if setup.augment else []
+        distortions = Compose([RandAugment(magnitude=magnitude), Cutout(size=max(min(shape[1:]) // 2, 1))])
+        self._transform = Compose([*own, in_range(distortions, setup.train_set.inputs)])
+        self._setup = setup
+
+    def __call__(self, index: Tensor) -> Tensor:
+        """New views of some training samples, shape (n, ...), ready for the model.
+
+        Args:
+            index: shape (n,), indices into the training set.
+        """
+        setup = self._setup
+        return setup.train_set.batch(index.cpu(), self._transform, setup.generator, setup.device).inputs
+
+
+def in_range(distortions: Transform, inputs: Inputs) -> Transform:
+    """Distortions of images in [0, 1], for images in the range of ``inputs``: bytes come scaled, floats as they are."""
+    if not isinstance(inputs, Tensor) or not inputs.is_floating_point():
+        return distortions
+    low, high = float(inputs.min()), float(inputs.max())
+    if low >= 0 and high <= 1:
+        return distortions
+    span = max(high - low, 1e-12)
+    return lambda batch, generator: distortions((batch - low) / span, generator) * span + low
