@@ -23,6 +23,7 @@ from statistics import median
 from typing import NamedTuple
 
 import torch
+from reweigh.engines import ENGINES
 from rich.box import MARKDOWN
 from rich.console import Console
 from rich.progress import track
@@ -31,7 +32,6 @@ from torch.optim import SGD
 
 from peers import CLASSES, PEERS, Step, Task, disagreement, ours, plain
 from reweigh.core.scope import scoped
-from reweigh.engines import ENGINES
 from reweigh.errors import ModelError
 from reweigh.memory import keep_freed_memory
 from reweigh.models import MODELS

@@ -10,9 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reweigh.core.jvp import ENGINES, engine
 from reweigh.core.learner import MetaLearner, Step
 from reweigh.core.objective import Terms, mean_loss, reweighted
-from reweigh.engines import ENGINES, engine
 from reweigh.weighting import ClassAwareNet, FreeWeights, LearnedWeights
 
 INPUTS, LABELS = torch.randn(12, 6, generator=torch.Generator().manual_seed(0)), torch.arange(12) % 3

@@ -13,7 +13,7 @@ from reweigh.estimator.fitted import Fitted
 from reweigh.estimator.weighting import Weighting
 from reweigh.families import Families
 from reweigh.pseudo_labels import Predictions, predictions
-from reweigh.weighting import ClassAwareNet
+from reweigh.weighting import construction, rebuilt
 
 SAMPLES = ("given", "suggested", "losses")  # a row a training sample
 
@@ -30,7 +30,11 @@ def pack(found: Fitted) -> tuple[dict[str, Any], dict[str, Tensor]]:
         },
         "families": None
         if weighting is None
-        else {"of_class": weighting.family_of_class.tolist(), "centers": weighting.centers.tolist()},
+        else {
+            "of_class": weighting.family_of_class.tolist(),
+            "centers": weighting.centers.tolist(),
+            "net": construction(weighting.net),
+        },
         "scoring": found.scoring,
         "history": found.history,
     }
@@ -85,8 +89,6 @@ def _predictions(tensors: dict[str, Tensor], num_classes: int) -> Predictions:
 def _weighting(families: dict[str, Any] | None, tensors: dict[str, Tensor]) -> Weighting | None:
     if families is None:
         return None
-    state = under("weighting.", tensors)
-    net = ClassAwareNet(len(state["heads.bias"]), hidden=len(state["hidden.bias"]))
-    net.load_state_dict(state)
+    net = rebuilt(families["net"], under("weighting.", tensors))
     centers = torch.tensor(families["centers"], dtype=torch.float64)
     return Weighting(net, Families(torch.tensor(families["of_class"]), centers))

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from reweigh.families import Families, by_size
-from reweigh.weighting import ClassAwareNet, FrozenWeights
+from reweigh.weighting import num_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,10 +30,10 @@ class Weighting:
         centers: shape (num_families,), the mean class size of each family.
     """
 
-    def __init__(self, net: ClassAwareNet, families: Families) -> None:
+    def __init__(self, net: nn.Module, families: Families) -> None:
         self.net = net
         self.families = families
-        self._weights = FrozenWeights(net, families.num_families)
+        self._curves = families.curves(num_curves(net, families.num_families))
 
     @property
     def num_families(self) -> int:
@@ -55,7 +55,9 @@ class Weighting:
             family: of each sample, or one for all.
         """
         losses, family = np.broadcast_arrays(np.asarray(losses, dtype=np.float32), np.asarray(family))
-        weights = self._weights(torch.tensor(losses.ravel()), torch.tensor(family.ravel(), dtype=torch.int64))
+        curves = self._curves[torch.tensor(family.ravel(), dtype=torch.int64)]
+        with torch.no_grad():
+            weights = self.net(torch.tensor(losses.ravel()), curves)
         return weights.numpy().reshape(losses.shape)
 
     def __repr__(self) -> str:
@@ -79,6 +81,6 @@ class Weighting:
 
 def weighting_of(net: Any, class_sizes: Tensor) -> Weighting | None:
     """The weighting function of a method on classes of these sizes; None if it has no such net."""
-    if not isinstance(net, ClassAwareNet):
+    if not num_curves(net):
         return None
-    return Weighting(net.cpu(), by_size(class_sizes, net.num_families))
+    return Weighting(net.cpu(), by_size(class_sizes, num_curves(net)))

@@ -14,7 +14,7 @@ from reweigh.methods.learned import reweighter
 from reweigh.methods.setup import Setup
 from reweigh.methods.trusted import Trusted
 from reweigh.methods.variant import extends
-from reweigh.weighting import ClassAwareNet, load_weighting
+from reweigh.weighting import load_weighting
 
 
 @extends(reweighter)
@@ -74,7 +74,7 @@ class CMWNet:
     def sample_weights(self) -> Tensor | None:
         return self._weights
 
-    def weighting(self) -> ClassAwareNet:
+    def weighting(self) -> nn.Module:
         """The weighting function as learned so far."""
         return self._reweighter.weight_net
 

@@ -4,19 +4,19 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from annotated_types import Ge, Gt, Lt
-from torch import Tensor
+from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
+from reweigh.core.normalize import Normalize
 from reweigh.core.objective import Forward, Loss, Objective, Terms
 from reweigh.families import Families
 from reweigh.meta_sets.labeled import Labeled
-from reweigh.methods.learned import Normalize, reweighter
+from reweigh.methods.learned import reweighter
 from reweigh.methods.semi_supervised import LabeledOnly, together
 from reweigh.methods.setup import Setup
 from reweigh.methods.strong_view import StrongView
 from reweigh.methods.trusted import Trusted
 from reweigh.methods.variant import extends
-from reweigh.weighting import ClassAwareNet
 
 
 @extends(reweighter)
@@ -84,7 +84,7 @@ class FixMatchCMWNet(LabeledOnly):
         """Which classes share a curve, by the counts of pseudo-labels."""
         return self._reweighter.families
 
-    def weighting(self) -> ClassAwareNet:
+    def weighting(self) -> nn.Module:
         """The weighting function as learned so far."""
         return self._reweighter.weight_net
 

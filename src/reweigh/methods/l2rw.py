@@ -7,13 +7,11 @@ from annotated_types import Ge
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.core.learner import MetaLearner
-from reweigh.core.objective import mean_loss, reweighted
-from reweigh.engines import engine as engine_named
+from reweigh.core.objective import reweighted
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
 from reweigh.methods.trusted import Trusted
-from reweigh.weighting import FreeWeights
+from reweigh.reweighter import Reweighter
 
 
 class L2RW:
@@ -42,8 +40,16 @@ class L2RW:
         self._setup = setup
         self._plain = ERM(setup)
         self._trusted = Trusted(setup)
-        self._learner = MetaLearner(
-            setup.model, setup.optimizer, FreeWeights(), engine_named(engine), scope=scope, every=period
+        self._reweighter = Reweighter(
+            setup.model,
+            setup.optimizer,
+            setup.train_set.labels,
+            num_classes=setup.train_set.num_classes,
+            loss=setup.loss,
+            weight_net="free",
+            every=period,
+            engine=engine,
+            scope=scope,
         )
         self._warm_up = False
         self._weights = torch.full((len(setup.train_set),), float("nan"))
@@ -66,8 +72,8 @@ class L2RW:
     def _reweighted_step(self, batch: Batch) -> dict[str, float]:
         batch = self._trusted.withheld_from(batch)
         objective = reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)
-        meta = mean_loss(self._setup.loss, *self._trusted.next(len(batch))) if self._learner.due else None
-        step = self._learner.step(objective, torch.zeros_like(batch.index), meta)
+        trusted = self._trusted.next(len(batch)) if self._reweighter.due else (None, None)
+        step = self._reweighter.step_on(objective, batch.labels, *trusted)
         self._weights[batch.index.cpu()] = step.weights.to(self._weights)
         return step.numbers()
 
@@ -81,7 +87,7 @@ class L2RW:
         return {
             **self._plain.state_dict(),
             "trusted": self._trusted.state_dict(),
-            "steps": self._learner.steps,
+            "reweighter": self._reweighter.state_dict(),
             "warm_up": self._warm_up,
             "weights": self._weights,
         }
@@ -89,5 +95,5 @@ class L2RW:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._plain.load_state_dict(state)
         self._trusted.load_state_dict(state["trusted"])
-        self._learner.steps = state["steps"]
+        self._reweighter.load_state_dict(state["reweighter"])
         self._warm_up, self._weights = state["warm_up"], state["weights"]

@@ -3,19 +3,17 @@
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt
-from torch import Tensor
+from torch import Tensor, nn
 
+from reweigh.core.normalize import Normalize
 from reweigh.methods.setup import Setup
 from reweigh.reweighter import Reweighter
-from reweigh.weighting import ClassAwareNet
-
-Normalize = Literal["mean", "weight-sum", "weight-sum-differentiated"]
 
 
 def reweighter(
     setup: Setup,
     labels: Tensor,
-    known: ClassAwareNet | None = None,
+    known: nn.Module | None = None,
     refreshed: bool = False,
     *,
     families: Annotated[int, Ge(1)] = 3,
@@ -52,7 +50,7 @@ def reweighter(
         labels,
         num_classes=setup.train_set.num_classes,
         families=families,
-        curves=families if refreshed else None,
+        spare_curves=refreshed,
         loss=setup.loss,
         engine=engine,
         lookahead=lookahead,

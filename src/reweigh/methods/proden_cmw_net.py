@@ -14,7 +14,6 @@ from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.proden import PRODEN, belief
 from reweigh.methods.setup import Setup
 from reweigh.methods.variant import extends
-from reweigh.weighting import ClassAwareNet
 
 
 @extends(CMWNet)
@@ -84,7 +83,7 @@ class PRODENCMWNet:
     def sample_weights(self) -> Tensor | None:
         return None if self._second is None else self._second.sample_weights()
 
-    def weighting(self) -> ClassAwareNet | None:
+    def weighting(self) -> nn.Module | None:
         """The weighting function as learned so far; None in the first stage."""
         return None if self._second is None else self._second.weighting()
 

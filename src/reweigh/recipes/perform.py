@@ -9,7 +9,7 @@ from torch import Tensor
 
 from reweigh.data import Dataset
 from reweigh.errors import DataError
-from reweigh.families import by_size
+from reweigh.families import Families, by_size
 from reweigh.files import write_whole
 from reweigh.label_issues import judge, likeliest_candidates
 from reweigh.recipes.assemble import Assembly, assemble
@@ -21,7 +21,7 @@ from reweigh.recipes.schema import TrainOptions
 from reweigh.recipes.scored import scored
 from reweigh.recipes.write import to_toml
 from reweigh.training import Observer, Recall, Result, Run, labels_of, train
-from reweigh.weighting import ClassAwareNet, Origin, curve_of_family, load_weighting, save_weighting
+from reweigh.weighting import Origin, load_weighting, num_curves, save_weighting
 
 
 class Outcome(NamedTuple):
@@ -82,10 +82,10 @@ def _train(recipe: Recipe, run: Run, assembly: Assembly, observer: Observer | No
     weighting = method.weighting()
     families = None
     sizes = splits.train.with_labels(counted_labels(splits.train, recall)).class_sizes
-    if isinstance(weighting, ClassAwareNet):
-        save_weighting(run.weighting, weighting, origin_of(weighting, recipe, sizes))
-        found = by_size(sizes, weighting.num_families)
-        families = curve_of_family(found.num_families, weighting.num_families)[found.of_class]
+    if weighting is not None and (curves := num_curves(weighting)):
+        found = by_size(sizes, curves)
+        save_weighting(run.weighting, weighting, origin_of(found, recipe))
+        families = found.curves(curves)[found.of_class]
     run.write_classes(splits.train.class_names, sizes.tolist(), None if families is None else families.tolist())
     run.write_samples(samples(splits.train, recall, families))
     return Outcome(recipe, run, assembly, result)
@@ -136,12 +136,11 @@ def counted_labels(train_set: Dataset, recall: Recall) -> Tensor:
     return torch.where(given >= 0, given, recall.predictions.labels())
 
 
-def origin_of(weighting: ClassAwareNet, recipe: Recipe, class_sizes: Tensor) -> Origin:
+def origin_of(families: Families, recipe: Recipe) -> Origin:
     """Where a weighting function was learned: here, or where the file says that the recipe takes it from."""
     if given := recipe.method.options.get("weighting"):
         return load_weighting(given)[1]
-    centers = by_size(class_sizes, weighting.num_families).centers
-    return Origin(tuple(centers.tolist()), recipe.own_loss or recipe.loss.name, describe(recipe))
+    return Origin(tuple(families.centers.tolist()), recipe.own_loss or recipe.loss.name, describe(recipe))
 
 
 def describe(recipe: Recipe) -> str:

@@ -23,7 +23,7 @@ class Table(NamedTuple):
 
 TABLES: dict[str, Table] = {
     "methods": Table("method", "reweigh.methods:METHODS"),
-    "engines": Table("engine", "reweigh.engines:ENGINES"),
+    "engines": Table("engine", "reweigh.core.jvp:ENGINES"),
     "losses": Table("loss", "reweigh.losses:LOSSES"),
     "meta-sets": Table("meta set", "reweigh.meta_sets:META_SETS"),
     "datasets": Table("dataset", "reweigh.data:DATASETS"),

@@ -12,7 +12,7 @@ from reweigh.recipes.recipe import Recipe
 from reweigh.report.tables import Samples, Tested
 from reweigh.report.words import UNKNOWN
 from reweigh.training import Result
-from reweigh.weighting import ClassAwareNet, Origin
+from reweigh.weighting import Origin, WeightNet
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Account:
     classes: Classes
     samples: Samples | None = None
     tested: Tested | None = None
-    net: ClassAwareNet | None = None
+    net: WeightNet | None = None
     origin: Origin = field(default_factory=Origin)
     dataset: Dataset | None = None
     no_data: str = ""

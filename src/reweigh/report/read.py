@@ -19,7 +19,7 @@ from reweigh.recipes.reload import open_run
 from reweigh.report.account import Account, Classes
 from reweigh.report.tables import Samples, Tested, read_samples, read_tested
 from reweigh.training import Run
-from reweigh.weighting import ClassAwareNet, Origin, load_weighting
+from reweigh.weighting import Origin, WeightNet, load_weighting
 
 LETTERS = 60  # of a class name at most
 
@@ -106,7 +106,7 @@ def _classes(
     samples: Samples | None,
     tested: Tested | None,
     dataset: Dataset | None,
-    net: ClassAwareNet | None,
+    net: WeightNet | None,
 ) -> Classes:
     """As the run stored them, or else from the data, or else from the numbers that occur."""
     if "names" in stored:
