@@ -3,7 +3,7 @@
 from contextlib import ExitStack, nullcontext
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.autograd.forward_ad import unpack_dual
 
 from reweigh.core.objective import Forward, MetaObjective, Objective, Terms
@@ -62,10 +62,10 @@ class Tricks:
         return repeated
 
     def elsewhere(self, objective: MetaObjective) -> MetaObjective:
-        """The forward of another batch, which is not repeated."""
+        """The forward of another batch, which is not repeated; after the first forward."""
 
-        def laid_out(forward: Forward) -> torch.Tensor:
-            with ChannelsLast():
+        def laid_out(forward: Forward) -> Tensor:
+            with ChannelsLast() if self._rearranged else nullcontext():
                 return objective(forward)
 
         return laid_out
