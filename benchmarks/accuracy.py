@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from reweigh.files import write_whole
-from reweigh.memory import keep_freed_memory
 from reweigh.compare.carry_out import carry_out
 from reweigh.compare.grid import plan
 from reweigh.compare.rows import Row, to_json
+from reweigh.files import write_whole
+from reweigh.memory import keep_freed_memory
 from reweigh.training.series import SeriesLines
 
 

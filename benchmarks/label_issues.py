@@ -26,11 +26,11 @@ from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from reweigh import RobustClassifier
+from reweigh.compare.grid import plan
 from reweigh.files import write_whole
+from reweigh.fit.source import read_data
 from reweigh.memory import keep_freed_memory
 from reweigh.models import MODELS
-from reweigh.fit.source import read_data
-from reweigh.compare.grid import plan
 
 IMAGES = ["symmetric-0.2", "symmetric-0.4", "asymmetric-0.4", "feature-dependent-0.35"]
 WIDE = ["wide-symmetric-0.2", "wide-asymmetric-0.4"]

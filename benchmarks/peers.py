@@ -26,9 +26,11 @@ class Task:
 
     def __init__(self, model: nn.Module, optimizer: Optimizer, shape: tuple[int, ...], **options: Any):
         self.model, self.optimizer, self.lr = model, optimizer, optimizer.param_groups[0]["lr"]
-        self.reweighter = Reweighter(model, optimizer, TRAINING_LABELS, **options)
-        assert isinstance(self.reweighter.weights, LearnedWeights)
-        self.net, self.meta_optimizer = self.reweighter.weight_net, self.reweighter.weights.optimizer
+        self.reweighter = Reweighter(model, optimizer, TRAINING_LABELS, **{"every": 1, "normalize": "mean", **options})
+        learned = self.reweighter.weights
+        assert isinstance(learned, LearnedWeights)
+        assert learned.optimizer is not None
+        self.net, self.meta_optimizer = learned.net, learned.optimizer
         self.inputs, self.meta_inputs = torch.randn(2, *shape, dtype=next(model.parameters()).dtype)
         self.labels, self.meta_labels = torch.randint(CLASSES, (2, shape[0]))
         self.family = self.reweighter.families.of_class[self.labels]

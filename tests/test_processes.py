@@ -1,62 +1,79 @@
-"""The drop-in in several processes, each with a part of the batch, against one process with all of it."""
+"""The drop-in in two processes, each with a part of the batch, against one process with all of it, in fp64."""
 
-import os
+import itertools
 import subprocess
 import sys
-import tempfile
+from pathlib import Path
+from typing import Any
 
 import torch
-from torch import distributed, nn
+from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from reweigh import Reweighter
+from reweigh.core.jvp import ENGINES
+from reweigh.core.normalize import NORMALIZERS
+from reweigh.core.objective import soft_labels
+from reweigh.losses import LOSSES
 
+torch.set_num_threads(1)
 LABELS = torch.tensor([0, 1, 2, 0, 1, 0, 2, 0])
-INPUTS = torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
-TRUSTED = torch.randn(6, 4, generator=torch.Generator().manual_seed(1)), torch.arange(6) % 3
+INPUTS, TRUSTED = torch.randn(14, 4, generator=torch.Generator().manual_seed(0)).double().split([8, 6])
+TRUSTED_LABELS = torch.arange(6) % 3
+PARTS = [(slice(0, 5), slice(0, 3)), (slice(5, 8), slice(3, 6))]  # of unequal size, and of the trusted samples
+ALL = slice(None), slice(None)
+CASES: dict[str, dict[str, Any]] = {
+    " ".join(options): dict(zip(("engine", "lookahead", "normalize"), options, strict=True))
+    for options in itertools.product(ENGINES, ["virtual", "real"], NORMALIZERS)
+}
+CASES["free"] = {"weight_net": "free"}
+CASES["last layer"] = {"scope": "last-layer"}
+Outcome = dict[str, Tensor]
 
 
-def train(model: nn.Module, part: slice, trusted: slice, seed: int) -> Reweighter:
-    """Some steps on a part of the data."""
-    torch.manual_seed(seed)
-    optimizer = torch.optim.SGD(model.parameters(), 0.5)
-    reweighter = Reweighter(model, optimizer, LABELS, engine="forward")
-    for _ in range(5):
-        reweighter.step(INPUTS[part], LABELS[part], TRUSTED[0][trusted], TRUSTED[1][trusted])
-    return reweighter
-
-
-def network() -> nn.Module:
+def train(parts: tuple[slice, slice], seed: int, parallel: bool, **options: Any) -> Outcome:
+    """What some steps on a part of the data lead to: the model and the weights that it would give."""
+    part, trusted = parts
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3))
+    network = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3))
+    model = DistributedDataParallel(network) if parallel else network
+    optimizer = torch.optim.SGD(model.parameters(), 0.5, momentum=0.9)
+    torch.manual_seed(seed)
+    reweighter = Reweighter(model, optimizer, LABELS, every=2, meta_lr=0.05, **options)
+    pseudo = torch.linspace(0, 1, 24).reshape(8, 3).softmax(1)
+    for _ in range(3):
+        reweighter.step(INPUTS[part], LABELS[part], TRUSTED[trusted], TRUSTED_LABELS[trusted])
+        soft = soft_labels(LOSSES["cross-entropy"], INPUTS[part], LABELS[part], pseudo[part])
+        reweighter.step_on(soft, LABELS[part])
+    reweighter.learn((INPUTS[part], LABELS[part]), (TRUSTED[trusted], TRUSTED_LABELS[trusted]))
+    net = {f"weight net {name}": value for name, value in reweighter.weight_net.state_dict().items()}
+    return {**network.state_dict(), **net}
 
 
-def weights(reweighter: Reweighter) -> torch.Tensor:
-    losses = torch.linspace(0, 3, 3)
-    return torch.stack([reweighter.weigh(losses, torch.full((3,), label)) for label in range(3)])
-
-
-def work(rank: int, folder: str) -> None:
-    torch.set_num_threads(1)
+def work(rank: int, folder: Path) -> None:
     distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
-    model = DistributedDataParallel(network())
-    found = train(model, slice(4 * rank, 4 * rank + 4), slice(3 * rank, 3 * rank + 3), seed=rank)
-    torch.save((weights(found), dict(model.module.state_dict())), os.path.join(folder, f"{rank}.pt"))
+    found = {name: train(PARTS[rank], seed=rank, parallel=True, **options) for name, options in CASES.items()}
+    torch.save(found, folder / f"{rank}.pt")
     distributed.destroy_process_group()
 
 
-def test_two_processes_learn_what_one_would() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        processes = [subprocess.Popen([sys.executable, __file__, str(rank), folder]) for rank in range(2)]
-        assert [process.wait(timeout=120) for process in processes] == [0, 0]
-        first, second = (torch.load(os.path.join(folder, f"{rank}.pt")) for rank in range(2))
+def test_two_processes_learn_what_one_would(tmp_path: Path) -> None:
+    processes = [subprocess.Popen([sys.executable, __file__, str(rank), str(tmp_path)]) for rank in range(2)]
+    assert [process.wait(timeout=240) for process in processes] == [0, 0]
+    first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in range(2))
     torch.testing.assert_close(first, second, rtol=0, atol=0)
-    model = network()
-    alone = train(model, slice(None), slice(None), seed=0)
-    torch.testing.assert_close(first[0], weights(alone), rtol=1e-3, atol=1e-4)
-    for name, parameter in model.state_dict().items():
-        torch.testing.assert_close(first[1][name], parameter, rtol=1e-3, atol=1e-4)
+    torch.set_default_dtype(torch.float64)
+    try:
+        for name, options in CASES.items():
+            alone = train(ALL, seed=0, parallel=False, **options)
+            precision = 1e-5 if "difference" in name else 1e-12
+            torch.testing.assert_close(
+                first[name], alone, rtol=precision, atol=precision, msg=lambda words, name=name: f"{name}: {words}"
+            )
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 if __name__ == "__main__":
-    work(int(sys.argv[1]), sys.argv[2])
+    torch.set_default_dtype(torch.float64)
+    work(int(sys.argv[1]), Path(sys.argv[2]))

@@ -1,17 +1,21 @@
 """The drop-in, in loops of other people's shapes."""
 
 import copy
+import inspect
 from collections import UserDict
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
 import torch.nn.functional as F
+from pydantic import ValidationError, create_model
 from torch import Tensor, nn
 
 from reweigh import DataError, ModelError, Reweighter
+from reweigh.core.normalize import NORMALIZERS, Normalize
 from reweigh.errors import RecipeError
+from reweigh.families import Families
 from reweigh.weighting import ClassAwareNet
 
 TORCH = torch.Generator().manual_seed(0)
@@ -27,6 +31,7 @@ def _model() -> nn.Sequential:
 
 def _reweighter(model: nn.Module, **options: Any) -> Reweighter:
     torch.manual_seed(1)
+    options = {"every": 1, "normalize": "mean", **options}
     return Reweighter(model, torch.optim.SGD(model.parameters(), 0.1, momentum=0.9), LABELS, **options)
 
 
@@ -52,7 +57,7 @@ def test_the_two_halves_make_the_whole() -> None:
     optimizer = torch.optim.SGD(halves.parameters(), 0.1, momentum=0.9)
     by_step = _reweighter(whole)
     torch.manual_seed(1)
-    by_halves = Reweighter(halves, optimizer, LABELS)
+    by_halves = Reweighter(halves, optimizer, LABELS, every=1, normalize="mean")
     for _ in range(3):
         by_step.step(INPUTS, LABELS, *META)
         by_halves.learn((INPUTS, LABELS), META)
@@ -318,23 +323,142 @@ def test_names_are_looked_up() -> None:
         _reweighter(_model(), engine="foward")
     with pytest.raises(ValueError, match="no look-ahead named 'reel'"):
         _reweighter(_model(), lookahead="reel")
-    with pytest.raises(ValueError, match="every = 0 and families = 3: both are at least 1"):
-        _reweighter(_model(), every=0)
+    with pytest.raises(ValueError, match="every = 0 and hidden = -1: should be at least 1"):
+        _reweighter(_model(), every=0, hidden=-1)
     with pytest.raises(ValueError, match="no normalizer named 'sum'"):
         _reweighter(_model(), normalize="sum")
+    with pytest.raises(ValueError, match=r"no weight net named 'fre'; .* class-aware, free\. Did you mean 'free'"):
+        _reweighter(_model(), weight_net="fre")
+    with pytest.raises(ValueError, match="no family rule named 'size'"):
+        _reweighter(_model(), family_rule="size")
 
 
-def test_curves_may_wait_for_families_to_come() -> None:
+def test_curves_can_wait_for_families_to_come() -> None:
     model = nn.Linear(2, 3)
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    even = torch.arange(12) % 3
-    reweighter = Reweighter(model, optimizer, even, families=3, curves=3)
+    even, classes = torch.arange(12) % 3, torch.tensor([0, 1, 2])
+    reweighter = Reweighter(model, optimizer, even, families=3, spare_curves=True)
     assert (reweighter.families.num_families, reweighter.weight_net.num_families) == (1, 3)
-    assert reweighter._family(torch.tensor([0, 1, 2])).tolist() == [1, 1, 1]  # all of one size: the curve in the middle
+    assert reweighter._curve(classes).tolist() == [1, 1, 1]  # all of one size: the curve in the middle
     reweighter.refresh(torch.tensor([0] * 9 + [1] * 2 + [2] * 2))
-    assert reweighter._family(torch.tensor([0, 1, 2])).tolist() == [2, 0, 0]
+    assert reweighter._curve(classes).tolist() == [2, 0, 0]
     reweighter.refresh(torch.tensor([0] * 9 + [1] * 2 + [2] * 4))
-    assert reweighter._family(torch.tensor([0, 1, 2])).tolist() == [2, 0, 1]
-    assert Reweighter(model, optimizer, even, families=3).weight_net.num_families == 1
-    with pytest.raises(RecipeError, match="curves = 1: should be at least 2"):
-        Reweighter(model, optimizer, torch.tensor([0, 0, 1, 2, 2]), families=3, curves=1)
+    assert reweighter._curve(classes).tolist() == [2, 0, 1]
+    plain = Reweighter(model, optimizer, even, families=3)
+    plain.refresh(LABELS)
+    assert plain.weight_net.num_families == plain.families.num_families == 1
+
+
+def test_families_of_ones_own() -> None:
+    own = Families(torch.tensor([1, 0, 1]), torch.tensor([7.0, 8.5]))
+    reweighter = _reweighter(_model(), families=own)
+    assert reweighter.weight_net.num_families == 2
+    step = reweighter.step(INPUTS, LABELS, *META)
+    torch.testing.assert_close(step.weights, reweighter.weight_net(step.losses, own.of_class[LABELS]).detach())
+    with pytest.raises(DataError, match="families: of_class has 3 entries for 5 classes"):
+        _reweighter(_model(), families=own, num_classes=5)
+    pairs = _reweighter(_model(), family_rule=lambda sizes, most: Families(torch.tensor([0, 1, 0]), sizes[:2].double()))
+    assert pairs.families.of_class.tolist() == [0, 1, 0]
+
+
+class Slope(nn.Module):
+    """Weights fall with the loss, faster in some families than in others."""
+
+    def __init__(self):
+        super().__init__()
+        self.slope = nn.Parameter(torch.ones(3))
+
+    def forward(self, losses: Tensor, family: Tensor) -> Tensor:
+        return torch.sigmoid(1 - self.slope[family] * losses)
+
+
+@pytest.mark.parametrize("lookahead", ["virtual", "real"])
+def test_any_module_can_be_the_weight_net(lookahead: str) -> None:
+    net = Slope()
+    reweighter = _reweighter(_model().double(), weight_net=net, lookahead=lookahead, meta_lr=0.1)
+    assert reweighter.weight_net is net
+    with torch.autocast("cpu", torch.bfloat16):
+        assert reweighter.weigh(torch.rand(24), LABELS).dtype == torch.float32
+    for _ in range(3):
+        step = reweighter.step(INPUTS.double(), LABELS, META[0].double(), META[1])
+    assert step.weights.dtype == torch.float32
+    assert (net.slope != 1).all()
+    other = _reweighter(_model(), weight_net=Slope())
+    other.load_state_dict(reweighter.state_dict())
+    assert torch.equal(other.weight_net.slope, net.slope)
+
+
+def test_a_weight_net_without_parameters_is_used_as_it_is() -> None:
+    class Fixed(nn.Module):
+        def forward(self, losses: Tensor, family: Tensor) -> Tensor:
+            return torch.exp(-losses)
+
+    reweighter = _reweighter(_model(), weight_net=Fixed())
+    assert not reweighter.due
+    step = reweighter.step(INPUTS, LABELS)
+    torch.testing.assert_close(step.weights, torch.exp(-step.losses))
+
+
+def test_a_weight_net_that_returns_a_column() -> None:
+    class Column(Slope):
+        def forward(self, losses: Tensor, family: Tensor) -> Tensor:
+            return super().forward(losses, family).unsqueeze(1)
+
+    with pytest.raises(ModelError, match=r"returned shape \(24, 1\) for 24 losses; .* shape \(24,\)"):
+        _reweighter(_model(), weight_net=Column()).step(INPUTS, LABELS, *META)
+
+
+@pytest.mark.parametrize("normalize", ["mean", "weight-sum"])
+def test_free_weights_are_learning_to_reweight(normalize: str) -> None:
+    """Against double backward through a step from weight zero; see also tests/core/test_learner.py."""
+    model = nn.Linear(5, 3)
+    free = torch.zeros(24, requires_grad=True)
+    losses = F.cross_entropy(model(INPUTS), LABELS, reduction="none")
+    grads = torch.autograd.grad((free * losses).sum(), list(model.parameters()), create_graph=True)
+    weight, bias = (p - 0.1 * grad for p, grad in zip(model.parameters(), grads, strict=True))
+    ahead = F.cross_entropy(F.linear(META[0], weight, bias), META[1])
+    clipped = (-torch.autograd.grad(ahead, free)[0]).clamp_min(0)
+    reweighter = _reweighter(model, weight_net="free", normalize=normalize, every=2)
+    step = reweighter.step(INPUTS, LABELS, *META)
+    torch.testing.assert_close(step.weights, clipped * 24 / clipped.sum(), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(step.loss, (step.weights * losses).mean().detach())
+    assert reweighter.step(INPUTS, LABELS).weights.tolist() == [1.0] * 24
+    with pytest.raises(RecipeError, match=r"lookahead = 'real' .* FreeWeights finds them anew .* 'virtual'"):
+        _reweighter(model, weight_net="free", lookahead="real")
+
+
+@pytest.mark.parametrize("loss", [nn.CrossEntropyLoss(), F.cross_entropy])
+def test_a_loss_that_is_already_a_mean(loss: Any) -> None:
+    with pytest.raises(RecipeError, match=r"shape \(\) for 24 samples; .*CrossEntropyLoss\(reduction='none'\)"):
+        _reweighter(_model(), loss=loss).step(INPUTS, LABELS, *META)
+    _reweighter(_model(), loss=nn.CrossEntropyLoss(reduction="none")).step(INPUTS, LABELS, *META)
+
+
+def test_labels_of_32_bits() -> None:
+    short = _reweighter(_model()).step(INPUTS, LABELS.int(), META[0], META[1].int())
+    assert torch.equal(short.weights, _reweighter(_model()).step(INPUTS, LABELS, *META).weights)
+
+
+def test_it_shows_what_it_is() -> None:
+    assert repr(_reweighter(_model(), every=5)) == (
+        "Reweighter(Sequential, SGD, ClassAwareNet, 3 classes in families of mean size 3, 7, 14, every=5, "
+        "engine='auto', lookahead='virtual', scope='all', 0 steps done)"
+    )
+    assert "ClassAwareNet (fixed)" in repr(_reweighter(_model(), weighting=ClassAwareNet(2)))
+
+
+def test_the_options_can_be_checked_by_pydantic() -> None:
+    """Recipes and methods take the options, their limits and their defaults from this signature."""
+    signature = inspect.signature(Reweighter, eval_str=True)
+    kinds = {name: (p.annotation, p.default) for name, p in signature.parameters.items() if p.kind is p.KEYWORD_ONLY}
+    for supplied in ("num_classes", "loss", "weighting", "reduce"):
+        kinds.pop(supplied)
+    checked = create_model("Options", __config__={"arbitrary_types_allowed": True, "strict": True}, **kinds)
+    assert checked().model_dump(include={"every", "normalize"}) == {"every": 10, "normalize": "weight-sum"}
+    checked(families=2, weight_net="free", hidden=5, lookahead="real", meta_lr=0.1)
+    wrong = {"families": 0, "every": 0, "hidden": 0, "meta_lr": 0.0, "meta_weight_decay": -1.0,
+             "lookahead": "reel", "normalize": "sum", "weight_net": 3}  # fmt: skip
+    with pytest.raises(ValidationError) as mistakes:
+        checked(**wrong)
+    assert {error["loc"][0] for error in mistakes.value.errors()} == set(wrong)
+    assert set(get_args(Normalize)) == set(NORMALIZERS)

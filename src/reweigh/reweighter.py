@@ -1,22 +1,24 @@
 """The drop-in for a training loop of one's own: learns the weight of each sample while the model trains."""
 
 from copy import deepcopy
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import torch
-from torch import Tensor, distributed, nn
-from torch.nn.parallel import DistributedDataParallel
-from torch.optim import Adam, Optimizer
+from annotated_types import Ge, Gt
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
-from reweigh.core.learner import MetaLearner, Reduce, Step
-from reweigh.core.normalize import NORMALIZERS
+from reweigh.core.jvp import engine as engine_named
+from reweigh.core.learner import MetaLearner, Order
+from reweigh.core.normalize import NORMALIZERS, Normalize
 from reweigh.core.objective import Loss, MetaObjective, Objective, mean_loss, reweighted
-from reweigh.engines import engine as engine_named
+from reweigh.core.processes import Reduce, alone, averaging, parallel_in, start_alike
+from reweigh.core.step import Step
 from reweigh.errors import DataError, RecipeError
-from reweigh.families import Families, by_size
+from reweigh.families import FAMILIES, Families, FamilyRule
 from reweigh.losses import LOSSES
 from reweigh.names import lookup
-from reweigh.weighting import ClassAwareNet, FrozenWeights, LearnedWeights, curve_of_family
+from reweigh.weighting import WEIGHTINGS, num_curves, weigher
 
 
 class Reweighter:
@@ -30,25 +32,34 @@ class Reweighter:
         model: any ``nn.Module``; may return anything that ``loss`` understands; may be compiled or wrapped.
         optimizer: trains ``model``. The look-ahead follows its rule (SGD, Adam, AdamW; else a plain gradient step).
         labels: shape (N,), all given labels of the training set: the families come from the sizes of the classes.
-        num_classes: if some classes have no sample; otherwise the largest label plus one.
-        families: curves to learn. Paper: K. 1 is MW-Net.
-        curves: of the weight net, if there may be more families after a ``refresh`` than there are now; by default as
-            many as families are found. Fewer families meet the curves by rank; a single one meets that in the middle.
+        num_classes: number of classes, if some have no sample; by default the largest label plus one.
         loss: (what the model returns, labels) -> loss of each sample, shape (n,).
-        engine: the meta-gradient: ``"auto"``, ``"forward"``, ``"difference"``, ``"central-difference"`` or
-            ``"unrolled"``.
+        families: number of families of classes, each with a curve of its own (paper: K; 1 is MW-Net), or the families
+            themselves.
+        family_rule: how families are found: a name in ``reweigh.families.FAMILIES``, or a function (class sizes, number
+            of families) -> ``Families``.
+        spare_curves: learn a curve for each of ``families`` even if fewer are found now, because ``refresh`` may find
+            more. Fewer families use the curves by rank; a single one uses the curve in the middle.
+        weight_net: the weighting function to learn: a name in ``reweigh.weighting.WEIGHTINGS``, or a module of your own
+            that is called as (losses, family) -> weights in (0, 1), all of shape (n,). One without parameters is used
+            as it is.
+        hidden: width of the weight net.
+        every: learn in every n-th step only. Paper: T_meta.
+        engine: how the meta-gradient is computed, a name in ``reweigh.core.jvp.ENGINES``: ``"auto"``, ``"forward"``,
+            ``"difference"`` or ``"unrolled"``.
         lookahead: ``"virtual"``, the paper's; or ``"real"``, cheaper, where weights lag one step.
         scope: the part of the model that the look-ahead moves: ``"all"``, ``"last-block"``, ``"last-layer"``, or a
             pattern over parameter names. The smaller, the cheaper.
-        every: learn in each ``every``-th step only. Paper: T_meta.
-        normalize: ``"mean"``, where small weights slow down training as a whole; ``"weight-sum"``, where they only say
-            which samples count more; or ``"weight-sum-differentiated"``.
-        meta_lr: of the weight net, trained by Adam. Paper: beta.
-        meta_weight_decay: of the weight net. Paper: 1e-4, which pulls all weights to one half once the trusted samples
-            are learned.
-        hidden: width of the weight net.
-        weighting: a function learned elsewhere (``load_weighting``), used as it is: no trusted data are needed then.
-        reduce: averages tensors over processes, in place; by default those of a ``DistributedDataParallel`` model.
+        normalize: how weights are scaled in a batch: ``"weight-sum"``, where they only say which samples count more;
+            ``"mean"`` (the paper's, under label noise), where small weights also slow down training as a whole; or
+            ``"weight-sum-differentiated"``.
+        meta_lr: learning rate of the weight net, which is trained by Adam. Paper: beta.
+        meta_weight_decay: weight decay of the weight net. The paper's 1e-4 pulls all weights to one half once the
+            trusted samples are learned; see docs/results.md.
+        weighting: a function learned elsewhere (``load_weighting``), used as it is in place of ``weight_net``; no
+            trusted data are needed then.
+        reduce: averages a list of tensors over processes, in place; by default over those of a
+            ``DistributedDataParallel`` model.
     """
 
     def __init__(
@@ -58,38 +69,52 @@ class Reweighter:
         labels: Tensor,
         *,
         num_classes: int | None = None,
-        families: int = 3,
-        curves: int | None = None,
         loss: Loss = LOSSES["cross-entropy"],
+        families: Annotated[int, Ge(1)] | Families = 3,
+        family_rule: str | FamilyRule = "by-size",
+        spare_curves: bool = False,
+        weight_net: str | nn.Module = "class-aware",
+        hidden: Annotated[int, Ge(1)] = 100,
+        every: Annotated[int, Ge(1)] = 10,
         engine: str = "auto",
-        lookahead: Literal["virtual", "real"] = "virtual",
+        lookahead: Order = "virtual",
         scope: str = "all",
-        every: int = 1,
-        normalize: str = "mean",
-        meta_lr: float = 1e-3,
-        meta_weight_decay: float = 0.0,
-        hidden: int = 100,
-        weighting: ClassAwareNet | None = None,
+        normalize: Normalize = "weight-sum",
+        meta_lr: Annotated[float, Gt(0)] = 1e-3,
+        meta_weight_decay: Annotated[float, Ge(0)] = 0.0,
+        weighting: nn.Module | None = None,
         reduce: Reduce | None = None,
     ):
-        if every < 1 or families < 1:
-            raise RecipeError(f"every = {every} and families = {families}: both are at least 1")
+        wanted = families.num_families if isinstance(families, Families) else families
+        counts = {"families": wanted, "every": every, "hidden": hidden}
+        if wrong := [f"{name} = {value}" for name, value in counts.items() if value < 1]:
+            raise RecipeError(f"{' and '.join(wrong)}: should be at least 1")
         self.model = model
         self.loss = loss
-        parallel = parallel_in(model)
-        plain = next(model.parameters(), torch.empty(0))
-        self._device = plain.device
+        self._device = next(model.parameters(), torch.empty(0)).device
         self._num_classes = num_classes or int(labels.max()) + 1
-        self.families = by_size(self._sizes(labels), families)
-        if curves is not None and curves < self.families.num_families:
+        self._rule = lookup(FAMILIES, family_rule, "family rule") if isinstance(family_rule, str) else family_rule
+        sizes = self._sizes(labels)
+        if isinstance(weight_net, nn.Module):
+            wanted = min(wanted, num_curves(weight_net, wanted))
+        found = families if isinstance(families, Families) else self._rule(sizes, wanted)
+        net = deepcopy(weighting).requires_grad_(False) if weighting is not None else weight_net
+        if isinstance(net, str):
+            many = wanted if spare_curves else found.num_families
+            net = lookup(WEIGHTINGS, net, "weight net")(many, hidden)
+            wanted = num_curves(net, wanted)
+        self.weight_net: nn.Module = net.to(self._device)
+        self._wanted = wanted
+        self.families = found
+        self.weights = weigher(self.weight_net, meta_lr, meta_weight_decay)
+        if lookahead == "real" and not self.weights.remembers:
             raise RecipeError(
-                f"curves = {curves}: should be at least {self.families.num_families}, one for each family"
+                f"lookahead = 'real' trains with the weights of the step before, but {type(net).__name__} finds them "
+                "anew for every batch; use lookahead = 'virtual'"
             )
-        if weighting is None:
-            net = ClassAwareNet(curves or self.families.num_families, hidden).to(self._device)
-            self.weights = LearnedWeights(net, Adam(net.parameters(), meta_lr, weight_decay=meta_weight_decay))
-        else:
-            self.weights = FrozenWeights(deepcopy(weighting).to(self._device), self.families.num_families)
+        parallel = parallel_in(model)
+        if parallel:
+            start_alike(self.weight_net, parallel.process_group)
         self._learner = MetaLearner(
             model,
             optimizer,
@@ -99,25 +124,42 @@ class Reweighter:
             scope=scope,
             every=every,
             normalize=lookup(NORMALIZERS, normalize, "normalizer"),
-            reduce=reduce or (averaged if parallel else lambda tensors: None),
+            reduce=reduce or (averaging(parallel.process_group) if parallel else alone),
         )
-        if parallel:  # the weight net starts alike everywhere, as the model does
-            for parameter in self.weight_net.parameters():
-                distributed.broadcast(parameter.data, 0, group=parallel.process_group)
+        self._options = f"every={every}, engine={engine!r}, lookahead={lookahead!r}, scope={scope!r}"
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{size:.4g}" for size in self.families.centers.tolist())
+        parts = (type(part).__name__ for part in (self.model, self._learner.optimizer, self.weight_net))
+        return (
+            f"Reweighter({', '.join(parts)}{'' if self.weights.learns else ' (fixed)'}, {self._num_classes} classes in "
+            f"families of mean size {sizes}, {self._options}, {self._learner.steps} steps done)"
+        )
 
     @property
-    def weight_net(self) -> ClassAwareNet:
-        """The weighting function: ``weight_net(losses, family)``."""
-        return self.weights.net
+    def families(self) -> Families:
+        """Which classes share a curve; family 0 holds the rarest."""
+        return self._families
 
-    def normalize(self, name: str) -> None:
+    @families.setter
+    def families(self, families: Families) -> None:
+        if len(families.of_class) != self._num_classes:
+            raise DataError(
+                f"families: of_class has {len(families.of_class)} entries for {self._num_classes} classes; it should "
+                "have one per class (pass num_classes=... if some classes have no sample)"
+            )
+        self._families = families
+        curves = families.curves(num_curves(self.weight_net, families.num_families))
+        self._curve_of_class = curves[families.of_class].to(self._device)
+
+    def normalize(self, name: Normalize) -> None:
         """Scale weights in another way from now on."""
         self._learner.normalize = lookup(NORMALIZERS, name, "normalizer")
 
     @property
     def due(self) -> bool:
         """Whether the coming step learns, and so needs trusted data."""
-        return isinstance(self.weights, LearnedWeights) and self._learner.due
+        return self.weights.learns and self._learner.due
 
     def step(self, inputs: Any, labels: Tensor, meta_inputs: Any = None, meta_labels: Tensor | None = None) -> Step:
         """Train on a batch: forward, weights, backward, ``optimizer.step()``; and learn the weights where it is due.
@@ -129,7 +171,7 @@ class Reweighter:
             meta_labels: their labels.
 
         Raises:
-            DataError: a batch is empty, on another device, or holds a label that is no class.
+            DataError: a batch is empty, on another device, or holds a label that is not a class.
             ModelError: an operation of the model has no forward mode and the engine is ``"forward"``.
         """
         return self.step_on(self._batch(inputs, labels), labels, meta_inputs, meta_labels)
@@ -156,12 +198,13 @@ class Reweighter:
                     "reweighter.due is true"
                 )
             meta = self._trusted(meta_inputs, meta_labels)
-        return self._learner.step(objective, self._family(labels), meta if self.due else None)
+        return self._learner.step(objective, self._curve(labels), meta if self.due else None)
 
     def weigh(self, losses: Tensor, labels: Tensor) -> Tensor:
         """The weight of each sample, for a loop that owns its backward (mixed precision, accumulation).
 
-            loss = (reweighter.weigh(losses, labels) * losses).mean()
+            weights = reweighter.weigh(losses, labels)
+            loss = (weights * losses).sum() / weights.sum()
 
         Args:
             losses: shape (n,).
@@ -171,7 +214,7 @@ class Reweighter:
             Shape (n,), in (0, 1), without a graph.
         """
         self._check(labels, "labels")
-        return self.weights(losses.detach(), self._family(labels))
+        return self.weights(losses.detach(), self._curve(labels))
 
     def learn(self, batch: tuple[Any, Tensor], meta_batch: tuple[Any, Tensor]) -> Tensor | None:
         """The other half: learn from one look-ahead, without touching model, gradients or optimizer.
@@ -185,16 +228,11 @@ class Reweighter:
         """
         inputs, labels = batch
         self._check(labels, "labels")
-        return self._learner.learn(self._batch(inputs, labels), self._family(labels), self._trusted(*meta_batch))
+        return self._learner.learn(self._batch(inputs, labels), self._curve(labels), self._trusted(*meta_batch))
 
     def refresh(self, labels: Tensor) -> None:
         """Find the families anew, because the labels of the training set have changed."""
-        self._meet(by_size(self._sizes(labels), self.weight_net.num_families))
-
-    def _meet(self, families: Families) -> None:
-        self.families = families
-        if isinstance(self.weights, FrozenWeights):
-            self.weights.meet(families.num_families)
+        self.families = self._rule(self._sizes(labels), self._wanted)
 
     def state_dict(self) -> dict[str, Any]:
         """Weight net, its optimizer, families and the count of steps; model and optimizer are the user's own."""
@@ -208,21 +246,27 @@ class Reweighter:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.weights.load_state_dict(state["weights"])
         self._learner.steps = state["steps"]
-        self._meet(Families(state["family_of_class"].cpu(), state["centers"].cpu()))
+        self.families = Families(state["family_of_class"].cpu(), state["centers"].cpu())
 
     def _batch(self, inputs: Any, labels: Tensor) -> Objective:
-        return reweighted(self.loss, inputs, labels)
+        return reweighted(self._losses, inputs, _as_classes(labels))
 
     def _trusted(self, inputs: Any, labels: Tensor) -> MetaObjective:
         self._check(labels, "meta_labels")
-        return mean_loss(self.loss, inputs, labels)
+        return mean_loss(self._losses, inputs, _as_classes(labels))
 
-    def _family(self, labels: Tensor) -> Tensor:
-        classes = labels.argmax(1) if labels.dim() == 2 else labels.long()
-        family = self.families.of_class
-        if isinstance(self.weights, LearnedWeights):  # a frozen function knows by itself
-            family = curve_of_family(self.families.num_families, self.weight_net.num_families)[family]
-        return family.to(classes.device)[classes]
+    def _losses(self, outputs: Any, labels: Tensor) -> Tensor:
+        losses = self.loss(outputs, labels)
+        if losses.shape != labels.shape[:1]:
+            raise RecipeError(
+                f"loss returned shape {tuple(losses.shape)} for {len(labels)} samples; it should return one number per "
+                f"sample, shape ({len(labels)},). Pass reduction='none', as in nn.CrossEntropyLoss(reduction='none')"
+            )
+        return losses
+
+    def _curve(self, labels: Tensor) -> Tensor:
+        """The curve of each label's class, shape (n,)."""
+        return self._curve_of_class[labels.argmax(1) if labels.dim() == 2 else labels.long()]
 
     def _sizes(self, labels: Tensor) -> Tensor:
         if labels.dim() != 1 or labels.dtype.is_floating_point:
@@ -246,14 +290,6 @@ class Reweighter:
             )
 
 
-def parallel_in(model: nn.Module) -> DistributedDataParallel | None:
-    """The wrapper that trains a model in several processes; None if there is none."""
-    inner = getattr(model, "_orig_mod", model)  # compiled
-    return inner if isinstance(inner, DistributedDataParallel) else None
-
-
-def averaged(tensors: list[Tensor]) -> None:
-    """Average tensors over all processes, in place."""
-    for tensor in tensors:
-        distributed.all_reduce(tensor)
-        tensor.div_(distributed.get_world_size())
+def _as_classes(labels: Tensor) -> Tensor:
+    """Labels as losses expect them: integers of 64 bits; rows of soft labels as they are."""
+    return labels if labels.dtype.is_floating_point else labels.long()

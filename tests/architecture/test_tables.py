@@ -10,9 +10,9 @@ from reweigh.cli.app import app
 from reweigh.cli.complete import table_names
 from reweigh.plan.mistakes import check_options
 from reweigh.plan.options import options_of
-from reweigh.recipes.shipped import shipped
 from reweigh.plan.tables import TABLES, members
 from reweigh.plan.toml import plain
+from reweigh.recipes.shipped import shipped
 
 MEMBERS = [(table, name) for table in TABLES for name in members(table)]
 

@@ -5,8 +5,8 @@ import tomllib
 
 import numpy as np
 import pytest
-
 from reweigh.cli.choices import choose
+
 from reweigh.cli.facts import Facts, look
 from reweigh.plan.choose import default_batch_size, default_epochs
 from reweigh.recipes.check import check

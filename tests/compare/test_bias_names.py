@@ -3,9 +3,9 @@
 import pytest
 
 from reweigh.compare.bias_names import name_of, parse
+from reweigh.plan.tables import members
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
-from reweigh.plan.tables import members
 from reweigh.recipes.variants import for_bias
 
 

@@ -2,15 +2,15 @@
 
 import pytest
 import torch
+from reweigh.fit.assemble import assemble
 from safetensors.torch import load_file
 
-from reweigh.errors import DataError, RecipeError
-from reweigh.methods import METHODS
-from reweigh.recipes import comparison, perform
-from reweigh.fit.assemble import assemble
 from reweigh.compare.carry_out import carry_out
 from reweigh.compare.grid import Key, plan
 from reweigh.compare.rows import read_row
+from reweigh.errors import DataError, RecipeError
+from reweigh.methods import METHODS
+from reweigh.recipes import comparison, perform
 from reweigh.training import Run
 from reweigh.training.series import Quiet
 

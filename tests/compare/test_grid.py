@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from reweigh.compare.grid import Key, plan
 from reweigh.errors import RecipeError
 from reweigh.recipes.check import check
-from reweigh.compare.grid import Key, plan
 from reweigh.recipes.read import read
 
 REAL_TABLES = True

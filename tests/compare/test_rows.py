@@ -6,10 +6,10 @@ import pytest
 import torch
 
 import reweigh
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
 from reweigh.compare.rows import is_finished, is_of, read_row, to_json
 from reweigh.plan.toml import to_toml
+from reweigh.recipes.check import check
+from reweigh.recipes.read import read
 from reweigh.training import Run
 
 REAL_TABLES = True

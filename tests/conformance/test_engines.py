@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reweigh.core.jvp import ENGINES, engine
 from reweigh.core.learner import MetaLearner
 from reweigh.core.normalize import NORMALIZERS
 from reweigh.core.objective import (
@@ -20,7 +21,6 @@ from reweigh.core.objective import (
     soft_labels,
     with_rest,
 )
-from reweigh.engines import ENGINES, engine
 from reweigh.weighting import ClassAwareNet, LearnedWeights
 
 
@@ -181,7 +181,7 @@ class Case:
         torch.manual_seed(1)
         terms = self.objective(self.model)
         self.optimizer.zero_grad()
-        (self.normalize(weights, terms.size) @ terms.coefficients + terms.rest).backward()
+        (self.normalize(weights, terms.size, lambda value: value) @ terms.coefficients + terms.rest).backward()
         self.optimizer.step()
 
     def _restore(self, before: tuple[dict, dict]) -> None:
@@ -226,7 +226,7 @@ def test_normalizers(normalize: str, lookahead: str) -> None:
         case = Case("mlp")
         torch.manual_seed(1)
         total = case.net(case.objective(case.model).losses.detach(), case.family).sum().detach()
-        case.normalize = lambda weights, size: weights / total
+        case.normalize = lambda weights, size, average: weights / total
         expected = case.slow_gradient()
     else:
         expected = Case("mlp", normalize=normalize).slow_gradient()

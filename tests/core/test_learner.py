@@ -10,9 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reweigh.core.jvp import ENGINES, engine
 from reweigh.core.learner import MetaLearner, Step
 from reweigh.core.objective import Terms, mean_loss, reweighted
-from reweigh.engines import ENGINES, engine
 from reweigh.weighting import ClassAwareNet, FreeWeights, LearnedWeights
 
 INPUTS, LABELS = torch.randn(12, 6, generator=torch.Generator().manual_seed(0)), torch.arange(12) % 3
@@ -162,13 +162,14 @@ def test_a_model_in_double_precision_meets_a_net_in_single(name: str) -> None:
     assert step.loss.dtype == torch.float64
 
 
-def test_three_things_are_averaged_over_processes() -> None:
+def test_three_gradients_and_the_batch_size_are_averaged_over_processes() -> None:
     model = _model()
     seen: list[list[torch.Size]] = []
     learner = _learner(model, reduce=lambda tensors: seen.append([t.shape for t in tensors]))
     _step(learner)
     shapes = [p.shape for p in model.parameters()]
-    assert seen == [shapes, shapes, [p.shape for p in _net(learner).parameters()]]
+    size = [torch.Size()]
+    assert seen == [size, shapes, shapes, [p.shape for p in _net(learner).parameters()], size]
 
 
 def test_a_training_loss_with_parts_that_have_no_weight() -> None:

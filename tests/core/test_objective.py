@@ -4,9 +4,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reweigh.core.jvp import engine
 from reweigh.core.learner import MetaLearner
 from reweigh.core.objective import mean_loss, reweighted, soft_labels, with_rest
-from reweigh.engines import engine
 from reweigh.weighting import ClassAwareNet, LearnedWeights
 
 

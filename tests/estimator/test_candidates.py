@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from reweigh.estimator.candidate_targets import read_candidates
 
 from reweigh import DataError, RobustClassifier
 from reweigh.bias.candidates import independent
-from reweigh.estimator.candidate_targets import read_candidates
 from reweigh.estimator.sample_weights import read_weights
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from reweigh.estimator.features import learn_features
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from torch import Tensor
 
 from reweigh.data.sparse import SparseRows
-from reweigh.estimator.features import learn_features
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 3)).astype(np.float32) * [1, 10, 0.1] + [0, 5, 100]

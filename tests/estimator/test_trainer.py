@@ -1,10 +1,10 @@
 """The trainer against the same parts put together by hand."""
 
 import torch
+from reweigh.estimator.trainer import Trainer
 from torch import nn
 
 from reweigh.data import Dataset
-from reweigh.estimator.trainer import Trainer
 from reweigh.methods import METHODS
 
 G = torch.Generator().manual_seed(0)

@@ -5,33 +5,55 @@ from itertools import combinations, pairwise
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from reweigh.families import by_size
+from reweigh.families import Families, by_size
 
 
-def _exact(sizes: list[int], k: int) -> list[int]:
-    """Try every way to cut the sorted sizes into k runs; the least sum of squares wins."""
-    order = sorted(range(len(sizes)), key=lambda i: sizes[i])
-    values = torch.tensor([float(sizes[i]) for i in order])
+def _spread(parts: list[list[int]]) -> float:
+    """The sum of squared distances to the mean of each part."""
+    return sum((size - sum(part) / len(part)) ** 2 for part in parts for size in part)
 
-    def cost(cuts: tuple[int, ...]) -> float:
-        ends = (0, *cuts, len(values))
-        return sum(float(((part := values[a:b]) - part.mean()).square().sum()) for a, b in pairwise(ends))
 
-    best = min(combinations(range(1, len(values)), k - 1), key=cost)
-    family = [0] * len(sizes)
-    for place, i in enumerate(order):
-        family[i] = sum(place >= cut for cut in best)
-    return family
+def _least_spread(sizes: list[int], k: int) -> float:
+    """Of every way to cut the sorted sizes into k runs."""
+    values = sorted(sizes)
+    cuts = ((0, *cut, len(values)) for cut in combinations(range(1, len(values)), k - 1))
+    return min(_spread([values[a:b] for a, b in pairwise(ends)]) for ends in cuts)
+
+
+def _parts(sizes: list[int], families: Families) -> list[list[int]]:
+    return [
+        [size for size, own in zip(sizes, families.of_class.tolist(), strict=True) if own == family]
+        for family in range(families.num_families)
+    ]
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=9), st.integers(1, 4))
+def test_no_other_families_are_closer_together(sizes: list[int], k: int) -> None:
+    families = by_size(torch.tensor(sizes), k)
+    assert families.num_families == min(k, len(set(sizes)))
+    parts = _parts(sizes, families)
+    assert _spread(parts) == pytest.approx(_least_spread(sizes, families.num_families), abs=1e-6)
+    assert all(max(rarer) < min(larger) for rarer, larger in pairwise(parts))  # rarest first, equal sizes together
+    assert families.centers.tolist() == pytest.approx([sum(part) / len(part) for part in parts])
+    assert torch.equal(families.of_class, by_size(torch.tensor(sizes), k).of_class)
 
 
 @pytest.mark.parametrize("factor", [10, 20, 50, 100, 200])
 def test_long_tails_of_the_paper(factor: int) -> None:
     sizes = [int(5000 * factor ** (-c / 9)) for c in range(10)]
     families = by_size(torch.tensor(sizes), 3)
-    assert families.of_class.tolist() == _exact(sizes, 3)
+    assert _spread(_parts(sizes, families)) == pytest.approx(_least_spread(sizes, 3))
     # family sizes of CIFAR-10-LT, small to large, worked out independently in the notes on the published recipes
     assert torch.bincount(families.of_class).tolist() == {10: [5, 3, 2], 20: [6, 2, 2]}.get(factor, [7, 2, 1])
+
+
+@pytest.mark.parametrize(("factor", "members"), [(10, [52, 28, 20]), (100, [66, 21, 13]), (200, [70, 19, 11])])
+def test_a_hundred_classes_with_a_long_tail(factor: int, members: list[int]) -> None:
+    sizes = torch.tensor([int(500 * factor ** (-c / 99)) for c in range(100)])
+    assert torch.bincount(by_size(sizes, 3).of_class).tolist() == members
 
 
 def test_the_order_of_classes_does_not_matter() -> None:

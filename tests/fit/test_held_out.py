@@ -9,12 +9,12 @@ import torch
 
 from reweigh.data.subsets import set_apart
 from reweigh.errors import DataError, RecipeError
-from reweigh.fit.source import read_calibrated, read_data
-from reweigh.recipes.check import check
 from reweigh.fit.run_folder import begin
-from reweigh.recipes.read import read
-from reweigh.fit.store import reload
 from reweigh.fit.scored import scored
+from reweigh.fit.source import read_calibrated, read_data
+from reweigh.fit.store import reload
+from reweigh.recipes.check import check
+from reweigh.recipes.read import read
 from reweigh.selective import threshold
 
 REAL_TABLES = True

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from reweigh.data import Dataset
-from reweigh.fit.out_of_fold import FOLDS, ROUNDS, HeldOut, brief_epochs, choose_scoring, folds, out_of_fold
 from reweigh.fit.issues import judge
+from reweigh.fit.out_of_fold import FOLDS, ROUNDS, HeldOut, brief_epochs, choose_scoring, folds, out_of_fold
 from reweigh.methods import METHODS
 
 

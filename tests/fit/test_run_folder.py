@@ -8,8 +8,8 @@ import pytest
 from safetensors.torch import load_file
 
 from reweigh.errors import DataError
-from reweigh.recipes.check import check
 from reweigh.fit.run_folder import begin, describe, resume
+from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.weighting import ClassAwareNet, load_weighting
 

@@ -3,9 +3,9 @@
 import torch
 
 from reweigh.data import Dataset
+from reweigh.fit.scored import judged_by, scored
 from reweigh.models import build
 from reweigh.models.selective import SelectiveModel
-from reweigh.fit.scored import judged_by, scored
 from reweigh.scenarios import SCENARIOS
 from reweigh.selective import error_at, risk_coverage
 

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from reweigh.fit.assemble import assemble
 
 from reweigh.errors import RecipeError
-from reweigh.fit.assemble import assemble
 from reweigh.fit.source import read_data
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 import torch
+from reweigh.fit.assemble import assemble
 from safetensors.torch import load_file, save_file
 from torch import nn
 
 from reweigh.errors import ModelError
-from reweigh.models import build
-from reweigh.fit.assemble import assemble
-from reweigh.recipes.check import check
 from reweigh.fit.run_folder import begin, resume
-from reweigh.recipes.read import read
 from reweigh.fit.start import start_from
+from reweigh.models import build
+from reweigh.recipes.check import check
+from reweigh.recipes.read import read
 
 REAL_TABLES = True
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from reweigh.fit.assemble import assemble, find_device
 
 from reweigh.errors import DataError, RecipeError
-from reweigh.fit.assemble import assemble, find_device
 from reweigh.fit.source import data_root, read_data
+from reweigh.plan.toml import to_values
 from reweigh.recipes.check import check
 from reweigh.recipes.read import Contents, read
-from reweigh.plan.toml import to_values
 
 REAL_TABLES = True
 

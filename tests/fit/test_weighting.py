@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-
 from reweigh.estimator.weighting import Weighting, weighting_of
+
 from reweigh.families import by_size
 from reweigh.weighting import ClassAwareNet
 

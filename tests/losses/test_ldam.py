@@ -6,10 +6,10 @@ from math import exp, log
 import pytest
 import torch
 
+from reweigh.fit.run_folder import begin
 from reweigh.losses import LOSSES
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.plan.check import check as check_recipe
-from reweigh.fit.run_folder import begin
 from reweigh.recipes.read import read
 
 SIZES = [500, 40, 7, 120]

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from reweigh.errors import DataError, RecipeError
+from reweigh.fit.run_folder import begin
 from reweigh.losses import LOSSES
 from reweigh.methods import METHODS, build, options_of_method
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.options import keyword_only
 from reweigh.recipes.check import check
-from reweigh.fit.run_folder import begin
 from reweigh.recipes.read import Contents
 from reweigh.weighting import load_weighting
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from reweigh.recipes.check import check
 from reweigh.fit.run_folder import begin, resume
+from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 
 RECIPE = """

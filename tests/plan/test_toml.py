@@ -4,9 +4,9 @@ import tomllib
 
 import pytest
 
+from reweigh.plan.toml import inline, to_toml
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
-from reweigh.plan.toml import inline, to_toml
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reweigh.recipes.overrides import apply, parse, slot_at
 from reweigh.plan.schema import SECTIONS
+from reweigh.recipes.overrides import apply, parse, slot_at
 
 
 @pytest.mark.parametrize(

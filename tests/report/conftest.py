@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from reweigh.recipes.check import check
 from reweigh.fit.run_folder import begin
+from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.recipes.variants import for_method
 from reweigh.report.page import write_report

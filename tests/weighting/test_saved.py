@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from reweigh.errors import DataError
-from reweigh.weighting import ClassAwareNet, FrozenWeights, Origin, load_weighting, read_released, save_weighting
+from reweigh.weighting import WEIGHTINGS, ClassAwareNet, Origin, load_weighting, read_released, save_weighting
 
 LOSSES = torch.tensor([0.0, 0.5, 1.0, 2.0, 4.0, 10.0])
 
@@ -42,15 +42,43 @@ def test_what_is_not_a_weighting_function(tmp_path: Path) -> None:
         load_weighting(tmp_path / "new.safetensors")
 
 
-@pytest.mark.parametrize(
-    ("here", "heads"), [(1, [1]), (2, [0, 2]), (3, [0, 1, 2]), (4, [0, 1, 1, 2]), (5, [0, 0, 1, 2, 2])]
-)
-def test_families_meet_heads_by_rank(here: int, heads: list[int]) -> None:
+@pytest.mark.parametrize("name", WEIGHTINGS)
+def test_every_member_comes_back_or_says_that_it_has_nothing_to_save(name: str, tmp_path: Path) -> None:
     torch.manual_seed(0)
-    net = ClassAwareNet(3)
-    frozen = FrozenWeights(net, here)
-    for family, head in enumerate(heads):
-        assert torch.equal(frozen(LOSSES, torch.full((6,), family)), _curve(net, head))
+    net, path = WEIGHTINGS[name](2, 5), tmp_path / "w.safetensors"
+    if not net.num_families:
+        with pytest.raises(DataError, match=f"{type(net).__name__} has no parameters or buffers"):
+            save_weighting(path, net, Origin())
+        return
+    save_weighting(path, net, Origin((3.0, 40.0)))
+    found, _ = load_weighting(path)
+    assert (type(found), found.num_families, found.width) == (type(net), 2, 5)
+    assert torch.equal(_curve(found, 1), _curve(net, 1))
+
+
+class Slope(nn.Module):
+    """A module of someone else's: any weights in (0, 1)."""
+
+    def __init__(self):
+        super().__init__()
+        self.slope = nn.Parameter(torch.randn(()))
+
+    def forward(self, losses: Tensor, family: Tensor) -> Tensor:
+        return torch.sigmoid(self.slope * losses)
+
+
+def test_a_module_of_your_own_comes_back_into_one_like_it(tmp_path: Path) -> None:
+    net, path = Slope(), tmp_path / "w.safetensors"
+    save_weighting(path, net, Origin((3.0, 40.0), learned_on="digits"))
+    with pytest.raises(DataError, match=r"a 'Slope', which is not one of class-aware, free; pass such a module"):
+        load_weighting(path)
+    again = Slope()
+    found, origin = load_weighting(path, again)
+    assert found is again
+    assert torch.equal(again.slope, net.slope)
+    assert origin.learned_on == "digits"
+    with pytest.raises(DataError, match=r"(?s)w\.safetensors: .*slope"):
+        load_weighting(path, ClassAwareNet(2))
 
 
 def _released(heads: dict[int, tuple[float, float]]) -> dict[str, Tensor]:

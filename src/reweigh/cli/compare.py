@@ -54,11 +54,11 @@ def compare(
         raise RecipeError(f"--json {json}: is a folder; give the name of a file")
 
     from reweigh.cli.comparison import failures, show_comparison
-    from reweigh.files import write_whole
     from reweigh.compare.carry_out import carry_out
     from reweigh.compare.grid import plan
-    from reweigh.recipes.read import title
     from reweigh.compare.rows import to_json
+    from reweigh.files import write_whole
+    from reweigh.recipes.read import title
     from reweigh.training.series import series
 
     options = {"methods": methods, "biases": biases, "seeds": seeds, "json": json, "out": out}

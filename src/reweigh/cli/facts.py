@@ -48,7 +48,6 @@ def look(section: Mapping[str, Any]) -> Look | None:
     if found is not None:
         return found
     from reweigh.data.labels.candidates import several_in_one
-
     from reweigh.plan.choose import Facts
 
     train, test = parts[0].bind()(data_root(parts[0].added["root"]))

@@ -75,11 +75,13 @@ def predict(
         typer.echo(f"All {len(cells):,}, as a table: --out predictions.csv")
 
 
-def predictions(trained: "TrainedModel", data: Path) -> tuple[Sequence[str], list[str | None], list[float], list[float]]:
+def predictions(
+    trained: "TrainedModel", data: Path
+) -> tuple[Sequence[str], list[str | None], list[float], list[float]]:
     """Names of the samples (empty for rows), predicted classes by name, their probabilities, and scores."""
     from reweigh.data.readers.unlabeled import read_unlabeled
-    from reweigh.fit.trainer import find_device
     from reweigh.fit.scored import scored
+    from reweigh.fit.trainer import find_device
 
     form = trained.inputs
     found = read_unlabeled(data, form.shape, encoding=form.encoding, raw_bytes=form.bytes)

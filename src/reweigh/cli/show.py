@@ -19,8 +19,8 @@ def show(
 
     Every default is spelled out; written to a file, it trains the same.
     """
+    from reweigh.plan.toml import to_toml
     from reweigh.recipes.check import check
     from reweigh.recipes.read import read
-    from reweigh.plan.toml import to_toml
 
     typer.echo(to_toml(check(read(recipe, overrides or []))), nl=False)

@@ -106,8 +106,8 @@ def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool
     from reweigh.cli.issues import originals_of
     from reweigh.cli.outcome import show_outcome
     from reweigh.cli.target import check_outside
-    from reweigh.recipes.check import check
     from reweigh.fit.run_folder import begin
+    from reweigh.recipes.check import check
     from reweigh.training import progress
 
     checked = check(contents)

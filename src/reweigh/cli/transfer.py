@@ -32,8 +32,8 @@ def transfer(
     if recipe is None and data is None:
         raise RecipeError("what to train on? Give RECIPE or --data after the run")
 
-    from reweigh.recipes.overrides import put
     from reweigh.fit.run_folder import not_ended, open_run
+    from reweigh.recipes.overrides import put
     from reweigh.weighting import load_weighting
 
     there, learned = open_run(run)

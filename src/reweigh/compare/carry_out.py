@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import torch
 
-from reweigh.errors import DataError, RecipeError, ReweighError
+from reweigh.compare.grid import Key
 from reweigh.compare.parallel import side_by_side
+from reweigh.compare.rows import Row, is_finished, is_of, read_row
+from reweigh.errors import DataError, RecipeError, ReweighError
 from reweigh.fit.run_folder import begin
 from reweigh.fit.run_folder import resume as continue_run
-from reweigh.compare.grid import Key
 from reweigh.plan.plan import Plan
-from reweigh.compare.rows import Row, is_finished, is_of, read_row
 from reweigh.training import Observer, Run
 from reweigh.training.series import Quiet, Series
 

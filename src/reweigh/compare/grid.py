@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from reweigh.compare import bias_names
 from reweigh.plan.check import examine
-from reweigh.recipes.check import check
 from reweigh.plan.mistakes import Mistake, raise_all
-from reweigh.recipes.read import read
 from reweigh.plan.plan import Plan
+from reweigh.recipes.check import check
+from reweigh.recipes.read import read
 from reweigh.recipes.variants import for_bias, for_method
 
 

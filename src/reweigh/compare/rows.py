@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from reweigh import __version__
 from reweigh.compare.bias_names import name_of
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
 from reweigh.plan.plan import Plan
 from reweigh.plan.toml import to_toml
+from reweigh.recipes.check import check
+from reweigh.recipes.read import read
 from reweigh.training import Result, Run
 
 

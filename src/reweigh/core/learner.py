@@ -1,9 +1,7 @@
 """One training step in which the weights of the samples are learned as well."""
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -11,67 +9,18 @@ from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 from torch.utils._pytree import tree_map_only
 
-from reweigh.core.features import Features
+from reweigh.core.jvp import Engine
 from reweigh.core.normalize import Normalizer, mean
 from reweigh.core.objective import MetaObjective, Objective, Terms
-from reweigh.core.problem import Engine, MetaProblem
-from reweigh.core.products import Recording
+from reweigh.core.processes import Averaged, Reduce, alone
 from reweigh.core.rerun import Params, Randomness, Rerun, unwrapped
 from reweigh.core.scope import scoped
+from reweigh.core.speed import Tricks
+from reweigh.core.step import Step, Weigher
 from reweigh.core.update import LookAhead, Update
 from reweigh.names import lookup
 
-Reduce = Callable[[list[Tensor]], None]
-
-
-class Weigher(Protocol):
-    """Whatever gives samples their weights, and can be taught to give better ones."""
-
-    def propose(self, losses: Tensor, family: Tensor) -> Tensor:
-        """Weights for the look-ahead, with a graph to whatever is learned; shapes (slots,)."""
-        ...
-
-    def __call__(self, losses: Tensor, family: Tensor) -> Tensor:
-        """Weights to train with; shapes (slots,), no graph."""
-        ...
-
-    def learn(self, weights: Tensor, gradient: Tensor, reduce: Reduce) -> Tensor:
-        """Improve by ``gradient``, that of the meta loss with respect to the (normalized) proposed ``weights``.
-
-        Returns:
-            The norm of the gradient of whatever is learned.
-        """
-        ...
-
-
-class Step(NamedTuple):
-    """What one step did.
-
-    Attributes:
-        loss: the weighted training loss, scalar.
-        weights: shape (slots,), the weights that were trained with, before normalization.
-        losses: shape (slots,), the unweighted losses that the weight net read.
-        meta_loss: the loss on trusted data one step ahead, scalar; None where the weights were not learned.
-        outputs: what the model returned for the batch; None if the objective does not tell.
-        gradient_norms: of the training loss by the parameters that the look-ahead moves, and of the meta loss by what
-            is learned (paper: Theorems 1 and 2); None where the weights were not learned.
-    """
-
-    loss: Tensor
-    weights: Tensor
-    losses: Tensor
-    meta_loss: Tensor | None
-    outputs: Any = None
-    gradient_norms: tuple[Tensor, Tensor] | None = None
-
-    def numbers(self) -> dict[str, float]:
-        """What to log of it: the loss, the mean weight and, where the weights were learned, how."""
-        numbers = {"loss": self.loss.item(), "weight": self.weights.mean().item()}
-        if self.meta_loss is None or self.gradient_norms is None:
-            return numbers
-        inner, outer = self.gradient_norms
-        learned = {"meta_loss": self.meta_loss, "gradient_norm": inner, "meta_gradient_norm": outer}
-        return {**numbers, **{name: value.item() for name, value in learned.items()}}
+Order = Literal["virtual", "real"]
 
 
 class MetaLearner:
@@ -79,13 +28,13 @@ class MetaLearner:
 
     Args:
         model: may be compiled or wrapped for data parallel training.
-        optimizer: trains ``model``; its own rule is what the look-ahead follows.
+        optimizer: trains ``model``; the look-ahead follows its rule.
         weigher: gives the weights and learns.
-        engine: the meta-gradient.
+        engine: the Jacobian-vector product, see ``core.jvp``.
         lookahead: ``"virtual"``: look one step ahead, improve the weights, then train with them (the paper's).
             ``"real"``: train, then learn from that very step; cheaper, and the weights lag one step.
         scope: the part of the model that the look-ahead moves, see ``core.scope``.
-        every: learn in each ``every``-th step. Paper: T_meta.
+        every: learn in every n-th step. Paper: T_meta.
         normalize: how weights are scaled, see ``core.normalize``.
         reduce: averages tensors over processes, in place.
     """
@@ -97,18 +46,17 @@ class MetaLearner:
         weigher: Weigher,
         engine: Engine,
         *,
-        lookahead: Literal["virtual", "real"] = "virtual",
+        lookahead: Order = "virtual",
         scope: str = "all",
         every: int = 1,
         normalize: Normalizer = mean,
-        reduce: Reduce = lambda tensors: None,
+        reduce: Reduce = alone,
     ):
         self.model = model
         self.optimizer = optimizer
         self.weigher = weigher
         self.engine = engine
-        orders = {"virtual": self._learn_then_train, "real": self._train_then_learn}
-        self._take = lookup(orders, lookahead, "look-ahead")
+        self.lookahead = lookup({order: order for order in get_args(Order)}, lookahead, "look-ahead")
         self.every = every
         self.normalize = normalize
         self.reduce = reduce
@@ -118,18 +66,6 @@ class MetaLearner:
         self._move(scoped(self._plain, optimizer, scope))
         self._device = next(iter(self._scope.values())).device
         self._warned = False
-
-    def _move(self, scope: Params) -> None:
-        """Let the look-ahead move these parameters."""
-        self._scope = scope
-        self._update = Update(self.optimizer, scope)
-        self._features = Features(self._plain, scope) if self._wanted != "all" and self._plain is self.model else None
-
-    def _follow(self) -> None:
-        """The user may have frozen parameters since, or given the optimizer more of them."""
-        now = scoped(self._plain, self.optimizer, self._wanted)
-        if now.keys() != self._scope.keys():
-            self._move(now)
 
     @property
     def due(self) -> bool:
@@ -144,14 +80,12 @@ class MetaLearner:
             family: shape (slots,), the family of each slot's class.
             meta: the trusted batch; None skips learning in this step.
         """
-        learns = self.due and meta is not None
+        due = self.due
         self.steps += 1
-        if not learns or meta is None:
-            terms = objective(self.model)
-            return self._train(terms, self.weigher(terms.losses.detach(), family))
-        self._follow()
-        again = Rerun(self._plain, Randomness.now(self._device))
-        return self._take(objective, family, meta, again)
+        if due and meta is not None:
+            return self._learn(objective, family, meta, self.lookahead)
+        terms = objective(self.model)
+        return self._train(terms, self.weigher(terms.losses.detach(), family))
 
     def learn(self, objective: Objective, family: Tensor, meta: MetaObjective) -> Tensor | None:
         """Look ahead and learn the weights without training the model, whose buffers and gradients stay as they are.
@@ -159,120 +93,130 @@ class MetaLearner:
         Returns:
             The loss on trusted data one step ahead.
         """
+        return self._learn(objective, family, meta, "only").meta_loss
+
+    def _learn(
+        self, objective: Objective, family: Tensor, meta: MetaObjective, lookahead: Literal["virtual", "real", "only"]
+    ) -> Step:
+        """Look one step ahead, take the meta gradient there back to the weights of the batch, and train.
+
+            d meta / d v_i  =  < grad c_i(params), direction >         (paper Eq. 10, 15)
+
+        The objective < v, c(params) > + rest is linear in the weights v, so one Jacobian-vector product gives all of
+        them. The direction is the meta gradient, pulled back through the optimizer's step (-lr times it for SGD).
+
+        Args:
+            lookahead: ``"virtual"`` trains last; ``"real"`` trains by the very step that is the look-ahead; ``"only"``
+                does not train.
+        """
         self._follow()
-        again = Rerun(self._plain, Randomness.drawn(self._device))
-        params = {name: param.detach().requires_grad_() for name, param in self._scope.items()}
-        fixed = self._fixed()
-        with torch.enable_grad(), self._watching() as recording:
-            here = again(objective, {**fixed, **params})
-        weights = self._propose(here, family)
-        problem = self._problem(weights, params, lambda at: self._repeat(again, objective, {**fixed, **at}), meta)
-        problem.here = here
-        problem.products = recording.kept
-        problem.rearranged = not again.drew
-        self._improve(weights, problem)
-        return problem.seen
+        real, trains = lookahead == "real", lookahead != "only"
+        again = Rerun(self._plain, Randomness.now(self._device) if trains else Randomness.drawn(self._device))
+        state = {name: p.detach().clone() if real else p.detach() for name, p in self._plain.named_parameters()}
+        params = {name: state[name] for name in self._scope}
 
-    def _learn_then_train(self, objective: Objective, family: Tensor, meta: MetaObjective, again: Rerun) -> Step:
-        """The paper's order: one forward of the batch serves the look-ahead and, with better weights, the step."""
-        whole = self._plain is self.model  # a compiled or wrapped model gives up its graph after one backward
-        with self._watching() if whole else nullcontext(Recording()) as recording:
-            terms = objective(self.model)
-        drew = again.randomness.moved()
-        weights = self._propose(terms, family)
-        fixed = self._fixed()
-        problem = self._problem(weights, self._scope, lambda at: self._repeat(again, objective, {**fixed, **at}), meta)
-        problem.rearranged = not drew
-        if whole:
-            problem.here = terms
-            problem.products = recording.kept
-        outer = self._improve(weights, problem)
-        step = self._train(terms, self.weigher(terms.losses.detach(), family))
-        step = step._replace(meta_loss=problem.seen, gradient_norms=(self._gradient_norm(), outer))
-        self._warn_of_collapse(step.weights)
-        return step
+        # One forward of the batch serves the look-ahead and the training step, except that a compiled or wrapped model
+        # gives up its graph after one backward.
+        plain = self._plain is self.model
+        terms = self._tricks.first(objective, plain and not real)(self.model) if trains else None
+        if terms is not None and (plain or real):
+            here, leaves = terms, self._scope
+        else:
+            leaves = {name: param.requires_grad_() for name, param in params.items()}
+            with torch.enable_grad():
+                here = again(self._tricks.first(objective, True), {**state, **leaves})
 
-    def _train_then_learn(self, objective: Objective, family: Tensor, meta: MetaObjective, again: Rerun) -> Step:
-        """The real step doubles as the look-ahead; what is learned from it serves the steps that follow."""
-        with self._features.record() if self._features else nullcontext():
-            terms = objective(self.model)
-        drew = again.randomness.moved()
+        def coefficients(at: Params) -> Tensor:
+            if at is params and (plain or not real):  # known, to the last digit
+                return here.coefficients.detach()
+            return again(self._tricks.again(objective, at), {**state, **at}).coefficients
+
+        # Weights, the inner gradient, and the parameters to which it leads.
+        losses = here.losses.detach()
         with torch.enable_grad():
-            raw = self.weigher.propose(terms.losses.detach(), family)
-            weights = self.normalize(raw, terms.size)
-        before = {name: param.detach().clone() for name, param in self._plain.named_parameters()}
-        params = {name: before[name] for name in self._scope}
-        problem = self._problem(weights, params, lambda at: self._repeat(again, objective, {**before, **at}), meta)
-        problem.rearranged = not drew
-        if self._plain is self.model:
-            problem.coefficients = terms.coefficients.detach()
-        self.optimizer.zero_grad()
-        loss = self._loss(terms, weights.detach())
-        loss.backward()
-        grads = {name: param.grad for name, param in self._scope.items() if param.grad is not None}
-        problem.ahead = LookAhead(self._update, params, grads)
-        problem.landed = self._scope
-        self._descend()
-        norms = self._gradient_norm(), self._improve(weights, problem)
-        losses, outputs = terms.losses.detach(), detached(terms.outputs)
-        step = Step(loss.detach(), raw.detach(), losses, problem.seen, outputs, norms)
+            raw = self.weigher.propose(losses, family)
+            weights, loss = self._weighted(here, raw)
+        grads = self._backward(loss) if real else self._gradient(loss, leaves)
+        ahead = LookAhead(self._update, params, grads)
+        if real:
+            self._descend()
+
+        # The meta gradient there, back to the weights of the batch and to whatever gave them.
+        meta_loss, slopes = self._meta_gradient(meta, self._scope if real else ahead.params)
+        gradient = self.engine(coefficients, params, ahead.pull_back(slopes))
+        self._tricks.forget()
+        outer = self.weigher.learn(weights, gradient.to(weights.dtype), self.reduce)
+
+        step = Step(loss.detach(), raw.detach(), losses, meta_loss, detached(here.outputs))
+        if terms is None:
+            return step
+        if not real:
+            step = self._train(terms, self.weigher(terms.losses.detach(), family))
         self._warn_of_collapse(step.weights)
-        return step
+        inner = get_total_norm([p.grad for p in self._scope.values() if p.grad is not None])
+        return step._replace(meta_loss=meta_loss, gradient_norms=(inner, outer))
 
     def _train(self, terms: Terms, weights: Tensor) -> Step:
-        self.optimizer.zero_grad()
-        loss = self._loss(terms, self.normalize(weights, terms.size))
-        loss.backward()
+        _, loss = self._weighted(terms, weights)
+        self._backward(loss)
         self._descend()
-        return Step(loss.detach(), weights, terms.losses.detach(), None, detached(terms.outputs))
+        return Step(loss.detach(), weights, terms.losses.detach(), outputs=detached(terms.outputs))
+
+    def _weighted(self, terms: Terms, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """The weights as they are scaled, and the objective with them, held constant.
+
+        Processes have parts of one batch. Their gradients are averaged, so each divides by the mean over processes of
+        what one process would divide by.
+        """
+        size: Tensor | int = terms.size
+        if self.reduce is not alone:
+            size = self._average(torch.tensor(float(size), dtype=torch.float64, device=self._device))
+        scaled = self.normalize(weights, size, self._average)
+        coefficients, rest = terms.coefficients, terms.rest * (terms.size / size)
+        return scaled, torch.dot(scaled.detach().to(coefficients.dtype), coefficients) + rest.to(coefficients.dtype)
+
+    def _average(self, value: Tensor) -> Tensor:
+        return value if self.reduce is alone else Averaged.apply(value, self.reduce)
+
+    def _gradient(self, loss: Tensor, leaves: Params) -> Params:
+        """The gradient of the objective; a parameter that it does not touch is left out."""
+        grads = torch.autograd.grad(loss, list(leaves.values()), retain_graph=True, allow_unused=True)
+        found = {name: grad for name, grad in zip(leaves, grads, strict=True) if grad is not None}
+        self.reduce(list(found.values()))
+        return found
+
+    def _backward(self, loss: Tensor) -> Params:
+        """The same gradient where the optimizer looks for it; a wrapped model averages it by itself."""
+        self.optimizer.zero_grad()
+        loss.backward()
+        return {name: param.grad for name, param in self._scope.items() if param.grad is not None}
 
     def _descend(self) -> None:
         self.optimizer.step()
         torch.clear_autocast_cache()  # it would hand the parameters of before the step to the forwards after it
 
-    def _loss(self, terms: Terms, weights: Tensor) -> Tensor:
-        return torch.dot(weights.to(terms.coefficients.dtype), terms.coefficients) + terms.rest
-
-    def _propose(self, terms: Terms, family: Tensor) -> Tensor:
+    def _meta_gradient(self, meta: MetaObjective, at: Params) -> tuple[Tensor, Params]:
+        """The loss on trusted data at parameters ``at``, and its gradient there."""
+        leaves = {name: param.detach().requires_grad_() for name, param in at.items()}
+        others = {name: p.detach() for name, p in self._plain.named_parameters() if name not in at}
+        forward = Rerun(self._plain, Randomness.drawn(self._device))
         with torch.enable_grad():
-            return self.normalize(self.weigher.propose(terms.losses.detach(), family), terms.size)
+            loss = forward(self._tricks.elsewhere(meta), {**others, **leaves})
+            grads = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
+        self.reduce(list(grads))
+        return loss.detach(), dict(zip(leaves, grads, strict=True))
 
-    def _problem(
-        self, weights: Tensor, params: Params, terms: Callable[[Params], Terms], meta: MetaObjective
-    ) -> MetaProblem:
-        rerun = Rerun(self._plain, Randomness.drawn(self._device))
-        fixed = self._fixed()
-        return MetaProblem(
-            weights.detach(), params, terms, lambda at: rerun(meta, {**fixed, **at}), self._update, reduce=self.reduce
-        )
+    def _follow(self) -> None:
+        """The user may have frozen parameters since, or given the optimizer more of them."""
+        now = scoped(self._plain, self.optimizer, self._wanted)
+        if now.keys() != self._scope.keys():
+            self._move(now)
 
-    @contextmanager
-    def _watching(self) -> Iterator[Recording]:
-        """Keep of the forward inside what a repetition can use: all below the scope, or else its products."""
-        recording = Recording()
-        with self._features.record() if self._features else recording:
-            yield recording
-
-    def _repeat(self, again: Rerun, objective: Objective, params: Params) -> Terms:
-        with self._features.replay() if self._features else nullcontext():
-            return again(objective, params)
-
-    def _gradient_norm(self) -> Tensor:
-        return get_total_norm([p.grad for p in self._scope.values() if p.grad is not None])
-
-    def _improve(self, weights: Tensor, problem: MetaProblem) -> Tensor:
-        """Let the weigher learn from ``problem``, which then knows the meta loss; returns the norm of its gradient."""
-        gradient = self.engine(problem)
-        if self._features:
-            self._features.forget()
-        return self.weigher.learn(weights, gradient, self.reduce)
-
-    def _fixed(self) -> Params:
-        """The parameters outside the scope as they are now; no gradient needs to reach them.
-
-        They share memory with the model: after a real step they are the parameters after it.
-        """
-        return {name: p.detach() for name, p in self._plain.named_parameters() if name not in self._scope}
+    def _move(self, scope: Params) -> None:
+        """Let the look-ahead move these parameters."""
+        self._scope = scope
+        self._update = Update(self.optimizer, scope)
+        self._tricks = Tricks(self._plain, scope if self._wanted != "all" and self._plain is self.model else None)
 
     def _warn_of_collapse(self, weights: Tensor) -> None:
         average = float(weights.mean())

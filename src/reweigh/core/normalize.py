@@ -1,26 +1,36 @@
 """How the weights of a batch are scaled before they meet its losses: published recipes use three ways."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-Normalizer = Callable[[Tensor, int], Tensor]
+Average = Callable[[Tensor], Tensor]
+"""The mean of a number over processes."""
+
+Normalize = Literal["mean", "weight-sum", "weight-sum-differentiated"]
+
+Normalizer = Callable[[Tensor, Tensor | int, Average], Tensor]
+"""(weights of the batch, number of samples in it, average) -> scaled weights, shape (slots,).
+
+In several processes each has a part of the batch, and the number of samples is that of an average part.
+"""
 
 
-def mean(weights: Tensor, size: int) -> Tensor:
+def mean(weights: Tensor, size: Tensor | int, average: Average) -> Tensor:
     """Divide by the number of samples: small weights mean small steps. The released code for label noise."""
     return weights / size
 
 
-def weight_sum(weights: Tensor, size: int) -> Tensor:
+def weight_sum(weights: Tensor, size: Tensor | int, average: Average) -> Tensor:
     """Divide by the sum, held constant: only ratios of weights matter. The released code for long tails."""
-    return weights / _positive(weights.sum()).detach()
+    return weights / _positive(average(weights.sum().detach()))
 
 
-def weight_sum_differentiated(weights: Tensor, size: int) -> Tensor:
+def weight_sum_differentiated(weights: Tensor, size: Tensor | int, average: Average) -> Tensor:
     """Divide by the sum and differentiate it too: raising one weight lowers the others. The paper's listing."""
-    return weights / _positive(weights.sum())
+    return weights / _positive(average(weights.sum()))
 
 
 def _positive(total: Tensor) -> Tensor:

@@ -50,10 +50,6 @@ class Randomness:
         accelerator = None if _is_cpu(device) else torch.Generator(device).manual_seed(seed).get_state()
         return cls(device, torch.Generator().manual_seed(seed).get_state(), accelerator)
 
-    def moved(self) -> bool:
-        """Whether numbers were drawn since; on the CPU alone, where the layout of a tensor decides who gets which."""
-        return not torch.equal(self.cpu, torch.get_rng_state())
-
     def restore(self) -> None:
         """Put the generators where they stood."""
         torch.set_rng_state(self.cpu)
@@ -72,7 +68,7 @@ class Randomness:
 
 
 def _which(device: torch.device) -> tuple[torch.device, ...]:
-    """There is one generator on MPS, and no word for which."""
+    """The argument that selects a generator; MPS has a single one."""
     return () if device.type == "mps" else (device,)
 
 
@@ -86,22 +82,15 @@ class Rerun:
     It keeps the buffers as they are when it is made. Each repetition sees copies of them and the same random numbers:
     BatchNorm statistics move once a step, in the real forward, and dropout drops the same units in every pass that
     stands for the same forward.
-
-    Attributes:
-        randomness: that each repetition sees.
-        drew: whether the last repetition drew from it.
     """
 
     def __init__(self, model: nn.Module, randomness: Randomness):
         self._model = model
         self._buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
-        self.randomness = randomness
-        self.drew = False
+        self._randomness = randomness
 
     def __call__(self, function: Callable[[Forward], T], params: Params) -> T:
         """``function`` of the model at ``params``; a parameter that is not named there keeps its present value."""
         state = {**params, **{name: buffer.clone() for name, buffer in self._buffers.items()}}
-        with self.randomness.replayed():
-            result = function(lambda *args, **kwargs: functional_call(self._model, state, args, kwargs))
-            self.drew = self.randomness.moved()
-        return result
+        with self._randomness.replayed():
+            return function(lambda *args, **kwargs: functional_call(self._model, state, args, kwargs))

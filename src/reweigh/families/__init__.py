@@ -1,5 +1,15 @@
-"""Families: classes that share one weighting curve, found from their sizes."""
+"""Families: classes that share one weighting curve."""
 
-from reweigh.families.by_size import Families, by_size
+from collections.abc import Callable
 
-__all__ = ["Families", "by_size"]
+from torch import Tensor
+
+from reweigh.families.by_size import by_size
+from reweigh.families.families import Families
+
+FamilyRule = Callable[[Tensor, int], Families]
+"""(number of samples of each class, most families wanted) -> families, the rarest first."""
+
+FAMILIES: dict[str, FamilyRule] = {"by-size": by_size}
+
+__all__ = ["FAMILIES", "Families", "FamilyRule", "by_size"]

@@ -76,9 +76,7 @@ def resume(
     return _train(plan, run.path, lambda: run, observer, trust_code)
 
 
-def _train(
-    plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer | None, trust_code: bool
-) -> Outcome:
+def _train(plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer | None, trust_code: bool) -> Outcome:
     train_set, test_set, trusted = read_source(plan)
     train_set = usable(train_set, plan.method.name)
     found = fit(
@@ -228,9 +226,7 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     inputs = InputForm.from_json(run.inputs.read_text(encoding="utf-8"), str(run.inputs))
     class_names = tuple(json.loads(run.classes.read_text(encoding="utf-8"))["names"])
     assert plan.model is not None
-    bare = models.build(
-        plan.model.name, inputs.shape, len(class_names), trust_code=trust_code, **plan.model.options
-    )
+    bare = models.build(plan.model.name, inputs.shape, len(class_names), trust_code=trust_code, **plan.model.options)
     model = filled(member("methods", plan.method.name).wraps(bare), run.model)
     return TrainedModel(run, plan, model, class_names, inputs)
 
@@ -250,4 +246,3 @@ def filled(model: nn.Module, file: Path) -> nn.Module:
         first = " ".join(str(error).split())[:200]
         raise ModelError(f"{file}: not the weights of the model in the recipe beside it ({first})") from error
     return model.eval()
-

@@ -124,8 +124,9 @@ def _filled(model: nn.Module, state: dict[str, Tensor], path: str | Path) -> nn.
         model.load_state_dict(state)
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
-        raise ModelError(f"{path}: its weights do not fit the network ({reason}); pass the one it was trained with") \
-            from None
+        raise ModelError(
+            f"{path}: its weights do not fit the network ({reason}); pass the one it was trained with"
+        ) from None
     return model.eval()
 
 

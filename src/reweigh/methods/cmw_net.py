@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.core.learner import Step
 from reweigh.core.method import Method
 from reweigh.core.objective import reweighted
+from reweigh.core.step import Step
 from reweigh.families import Families
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.trusted import Trusted

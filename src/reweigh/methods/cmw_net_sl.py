@@ -7,8 +7,8 @@ from annotated_types import Ge, Le
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.core.learner import Step
 from reweigh.core.objective import Objective, mixed_soft_labels, soft_labels
+from reweigh.core.step import Step
 from reweigh.errors import DataError
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.parts.trusted import Trusted

@@ -2,38 +2,43 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
-
-from annotated_types import Ge, Gt
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 from reweigh.core.method import Method
+from reweigh.reweighter import Reweighter
 
-SUPPLIED = {"num_classes", "curves", "loss", "weighting", "reduce"}  # arguments of Reweighter that methods pass
-
-
-def reweighter_options(
-    *,
-    families: Annotated[int, Ge(1)] = 3,
-    every: Annotated[int, Ge(1)] = 10,
-    engine: str = "auto",
-    lookahead: Literal["virtual", "real"] = "virtual",
-    scope: str = "all",
-    normalize: Literal["mean", "weight-sum", "weight-sum-differentiated"] = "weight-sum",
-    meta_lr: Annotated[float, Gt(0)] = 1e-3,
-    meta_weight_decay: Annotated[float, Ge(0)] = 0.0,
-    hidden: Annotated[int, Ge(1)] = 100,
-) -> None:
-    """Limits and defaults of the options of ``Reweighter``."""
+SUPPLIED = {"num_classes", "spare_curves", "loss", "weighting", "reduce"}  # arguments of Reweighter that methods pass
+WRITTEN = (bool, int, float, str, type(None))  # what a recipe can write, besides limits on these
 
 
 def options_of_method(method: type[Method]) -> Mapping[str, inspect.Parameter]:
     """All options of a method by name; those that it declares itself win."""
-    borrowed = keyword_only(reweighter_options) if method.learns_weights else {}
+    borrowed = keyword_only(Reweighter) if method.learns_weights else {}
     withheld = SUPPLIED | method.settled.keys()
-    return {**{name: p for name, p in borrowed.items() if name not in withheld}, **keyword_only(method)}
+    shared = {name: written(parameter) for name, parameter in borrowed.items() if name not in withheld}
+    return {**shared, **keyword_only(method)}
 
 
 def keyword_only(part: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """The keyword-only arguments of a function or class."""
     parameters = inspect.signature(part, eval_str=True).parameters
     return {name: parameter for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY}
+
+
+def written(parameter: inspect.Parameter) -> inspect.Parameter:
+    """An argument that may be an object or a plain value, such as ``str | nn.Module``, as a plain value."""
+    annotation = parameter.annotation
+    if get_origin(annotation) not in (Union, UnionType):
+        return parameter
+    kept = [
+        kind for kind in get_args(annotation) if kind in WRITTEN or (get_origin(kind) is not None and _limits(kind))
+    ]
+    return parameter.replace(annotation=reduce(or_, kept))
+
+
+def _limits(kind: Any) -> bool:
+    """Whether a type is a plain one with limits, ``Annotated[int, ...]``."""
+    return hasattr(kind, "__metadata__") and get_args(kind)[0] in WRITTEN

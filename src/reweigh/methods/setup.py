@@ -17,8 +17,6 @@ from reweigh.losses.bound import bound
 from reweigh.meta_sets import MetaSet
 from reweigh.reweighter import Reweighter
 
-REWEIGHTER = partial(Reweighter, every=10, normalize="weight-sum")
-
 
 @dataclass(frozen=True)
 class Setup:
@@ -43,7 +41,7 @@ class Setup:
     generator: Generator
     device: torch.device
     clean_set: Dataset | None = None
-    reweighter: Callable[..., Reweighter] = REWEIGHTER
+    reweighter: Callable[..., Reweighter] = Reweighter
 
     def with_loss(self, name: str, **options: Any) -> "Setup":
         """The setup with another loss, a member of ``LOSSES`` with these options."""

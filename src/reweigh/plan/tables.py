@@ -26,7 +26,9 @@ class Table(NamedTuple):
 
 TABLES: dict[str, Table] = {
     "methods": Table("method", "reweigh.methods:METHODS"),
-    "engines": Table("engine", "reweigh.engines:ENGINES"),
+    "engines": Table("engine", "reweigh.core.jvp:ENGINES"),
+    "weight-nets": Table("weight net", "reweigh.weighting:WEIGHTINGS"),
+    "family-rules": Table("family rule", "reweigh.families:FAMILIES"),
     "losses": Table("loss", "reweigh.losses:LOSSES"),
     "meta-sets": Table("meta set", "reweigh.meta_sets:META_SETS"),
     "datasets": Table("dataset", "reweigh.data:DATASETS"),

@@ -5,8 +5,8 @@ from copy import deepcopy
 from typing import Any
 
 from reweigh.plan.edit import merge, rename
-from reweigh.recipes.read import Contents
 from reweigh.plan.schema import SECTIONS
+from reweigh.recipes.read import Contents
 
 
 def for_method(contents: Contents, method: str) -> Contents:

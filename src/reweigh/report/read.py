@@ -12,9 +12,9 @@ import numpy as np
 from reweigh.data import Dataset
 from reweigh.errors import DataError, ReweighError
 from reweigh.fit.fitting import usable
+from reweigh.fit.run_folder import open_run
 from reweigh.fit.source import read_training_set
 from reweigh.plan.plan import Plan
-from reweigh.fit.run_folder import open_run
 from reweigh.report.account import Account, Classes
 from reweigh.report.tables import Samples, read_samples, read_tested
 from reweigh.training import Run

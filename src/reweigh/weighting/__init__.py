@@ -1,20 +1,31 @@
 """Weighting: from a sample's loss and the family of its class to a weight."""
 
+from collections.abc import Callable
+
 from reweigh.weighting.class_aware import ClassAwareNet
 from reweigh.weighting.free import FreeWeights
-from reweigh.weighting.frozen import FrozenWeights, curve_of_family
-from reweigh.weighting.learned import LearnedWeights
+from reweigh.weighting.learned import LearnedWeights, weigher
+from reweigh.weighting.net import WeightNet, num_curves
 from reweigh.weighting.released import read_released
-from reweigh.weighting.saved import Origin, load_weighting, save_weighting
+from reweigh.weighting.saved import Origin, construction, load_weighting, rebuilt, save_weighting
+
+WEIGHTINGS: dict[str, Callable[[int, int], WeightNet]] = {
+    "class-aware": ClassAwareNet,
+    "free": FreeWeights,
+}
 
 __all__ = [
+    "WEIGHTINGS",
     "ClassAwareNet",
     "FreeWeights",
-    "FrozenWeights",
     "LearnedWeights",
     "Origin",
-    "curve_of_family",
+    "WeightNet",
+    "construction",
     "load_weighting",
+    "num_curves",
     "read_released",
+    "rebuilt",
     "save_weighting",
+    "weigher",
 ]

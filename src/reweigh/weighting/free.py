@@ -1,13 +1,13 @@
 """Weights that are free numbers, found anew for every batch: learning to reweight (L2RW)."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 from torch import Tensor
 
+from reweigh.core.processes import Reduce
+from reweigh.weighting.net import WeightNet
 
-class FreeWeights:
+
+class FreeWeights(WeightNet):
     """Start each sample of a batch at weight zero, take one step down the meta loss, clip, renormalize.
 
         v_i = max(0, -d meta / d v_i at 0),   then scaled to a mean of one
@@ -16,24 +16,22 @@ class FreeWeights:
     learned counts fully. Ren et al., ICML 2018.
     """
 
-    def __init__(self) -> None:
+    learns, remembers = True, False
+
+    def __init__(self, *_: int):
+        super().__init__()
         self._found = torch.empty(0)
 
     def propose(self, losses: Tensor, family: Tensor) -> Tensor:
         return torch.zeros_like(losses, requires_grad=True)
 
-    def __call__(self, losses: Tensor, family: Tensor) -> Tensor:
+    def forward(self, losses: Tensor, family: Tensor) -> Tensor:
         found, self._found = self._found, torch.empty(0)
         return found if len(found) else torch.ones_like(losses)
 
-    def learn(self, weights: Tensor, gradient: Tensor, reduce: Callable[[list[Tensor]], None]) -> Tensor:
+    def learn(self, weights: Tensor, gradient: Tensor, reduce: Reduce) -> Tensor:
         clipped = (-gradient).clamp_min(0)
-        total = clipped.sum()
-        self._found = clipped * (len(clipped) / total) if total > 0 else clipped
+        count, total = torch.tensor(float(len(clipped))).to(clipped), clipped.sum()
+        reduce([count, total])
+        self._found = clipped * (count / total) if total > 0 else clipped
         return gradient.norm()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        pass

@@ -1,15 +1,18 @@
 """A learned weighting function as one file, to be used on other data."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import cast
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
+from torch import Tensor, nn
 
 from reweigh.errors import DataError
 from reweigh.files import write_whole
-from reweigh.weighting.class_aware import ClassAwareNet
+from reweigh.weighting.net import WeightNet, num_curves
 
 KIND = "reweigh weighting function"
 VERSION = 1
@@ -30,18 +33,33 @@ class Origin:
     learned_on: str = ""
 
 
-def save_weighting(path: str | Path, net: ClassAwareNet, origin: Origin) -> None:
-    """Write a weighting function; family 0 is the rarest, so it means the same elsewhere."""
-    about = {"kind": KIND, "version": str(VERSION), "num_families": str(net.num_families), **_as_text(origin)}
+def save_weighting(path: str | Path, net: nn.Module, origin: Origin) -> None:
+    """Write a weighting function; family 0 is the rarest, so it means the same elsewhere.
+
+    Raises:
+        DataError: there is nothing to save, as in weights that are found anew for every batch.
+    """
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()}
+    if not tensors:
+        raise DataError(f"{type(net).__name__} has no parameters or buffers, so there is nothing to save")
+    about = {
+        "kind": KIND,
+        "version": str(VERSION),
+        **construction(net),
+        **{key: value if isinstance(value, str) else json.dumps(value) for key, value in asdict(origin).items()},
+    }
     write_whole(path, to_bytes(tensors, about))
 
 
-def load_weighting(path: str | Path) -> tuple[ClassAwareNet, Origin]:
+def load_weighting(path: str | Path, net: nn.Module | None = None) -> tuple[WeightNet, Origin]:
     """Read a weighting function; nothing in the file can run.
 
+    Args:
+        net: a module like the one that was saved, which gets the saved parameters; needed if it is your own, not one
+            of ``WEIGHTINGS``.
+
     Raises:
-        DataError: there is no such file, or it is not a weighting function of a version known here.
+        DataError: there is no such file, or it is not a weighting function that this version can read.
     """
     try:
         with safe_open(path, "pt") as file:
@@ -53,11 +71,35 @@ def load_weighting(path: str | Path) -> tuple[ClassAwareNet, Origin]:
         raise DataError(f"{path}: a safetensors file, but not a weighting function written by reweigh")
     if int(about["version"]) > VERSION:
         raise DataError(f"{path}: written by a newer reweigh (format {about['version']}, known here {VERSION}); update")
-    net = ClassAwareNet(int(about["num_families"]), hidden=len(tensors["hidden.bias"]))
+    origin = Origin(tuple(json.loads(about["centers"])), about["loss"], about["learned_on"])
+    try:
+        return rebuilt(about, tensors, net), origin
+    except (DataError, RuntimeError) as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def construction(net: nn.Module) -> dict[str, str]:
+    """What a member of ``WEIGHTINGS`` was made from, besides its parameters."""
+    from reweigh.weighting import WEIGHTINGS
+
+    name = next((name for name, member in WEIGHTINGS.items() if type(net) is member), type(net).__name__)
+    return {"function": name, "num_families": str(num_curves(net)), "width": str(getattr(net, "width", 0))}
+
+
+def rebuilt(about: Mapping[str, str], tensors: Mapping[str, Tensor], net: nn.Module | None = None) -> WeightNet:
+    """A weighting function from its ``construction`` and its parameters, which ``net`` gets if it is given.
+
+    Raises:
+        DataError: it is not a member of ``WEIGHTINGS``, and no ``net`` is given.
+    """
+    from reweigh.weighting import WEIGHTINGS
+
+    function = about["function"]
+    if net is None and function not in WEIGHTINGS:
+        raise DataError(
+            f"holds the parameters of a {function!r}, which is not one of {', '.join(WEIGHTINGS)}; pass such a module, "
+            "load_weighting(path, net)"
+        )
+    net = net or WEIGHTINGS[function](int(about["num_families"]), int(about["width"]))
     net.load_state_dict(tensors)
-    centers = tuple(json.loads(about["centers"]))
-    return net, Origin(centers, about["loss"], about["learned_on"])
-
-
-def _as_text(origin: Origin) -> dict[str, str]:
-    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in asdict(origin).items()}
+    return cast(WeightNet, net)  # or a module of the caller, which may be used like one

@@ -5,8 +5,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.core.learner import Step
 from reweigh.core.objective import Forward, MetaObjective, Objective, Terms
+from reweigh.core.step import Step
 from reweigh.errors import RecipeError
 from reweigh.methods.abstain.selectivenet import (
     Alpha,

@@ -62,7 +62,7 @@ class FixMatchCMWNet(LabeledOnly):
             num_classes=setup.train_set.num_classes,
             loss=setup.loss,
             families=families,
-            curves=families,
+            spare_curves=True,
             normalize=normalize,
         )
         fits = setup.clean_set is not None or isinstance(setup.meta_set, Labeled)

@@ -16,7 +16,7 @@ POINTS = 161
 
 
 class WeightNet(Protocol):
-    """What is drawn: ``net(losses, family)`` gives weights, as ``reweigh.weighting.ClassAwareNet`` does."""
+    """What is drawn: ``net(losses, family)`` gives weights, as ``reweigh.weighting.WeightNet`` does."""
 
     @property
     def num_families(self) -> int: ...

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from torch.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from torch.func import functional_call
 
-from reweigh.core.products import Recording
-from reweigh.engines.duals import FastDuals
+from reweigh.core.speed.duals import FastDuals, Recording
 
 
 @pytest.fixture(autouse=True)

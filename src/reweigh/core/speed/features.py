@@ -1,4 +1,4 @@
-"""Keep what a model computed below the scope, so that a repeated forward need not compute it again."""
+"""Keep what a model computed below the scope, so that a repeated forward does not compute it again."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

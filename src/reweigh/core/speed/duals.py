@@ -1,7 +1,7 @@
-"""Forward mode for products and BatchNorm by hand: what torch derives by itself is exact but slower."""
+"""Faster forward mode for products and BatchNorm, which also reuses the products of the first forward."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -9,16 +9,46 @@ from torch import Tensor
 from torch.autograd.forward_ad import make_dual, unpack_dual
 from torch.overrides import TorchFunctionMode
 
-from reweigh.core.layout import in_layout_of
-from reweigh.core.products import PRODUCTS, Product
+from reweigh.core.speed.layout import in_layout_of
+
+PRODUCTS = (torch.conv1d, torch.conv2d, torch.conv3d, F.linear)
+"""Operations (inputs, weight, bias, ...) that are linear in the inputs and linear in the weight."""
+
+
+class Product(NamedTuple):
+    """The output of one such operation, and what shows that it is still valid."""
+
+    output: Tensor
+    version: int
+    weight: int
+
+    def belongs_to(self, weight: Tensor) -> bool:
+        """Whether it is the output of a product with ``weight`` and was not changed in place since."""
+        return self.weight == weight.data_ptr() and self.version == self.output._version
+
+
+class Recording(TorchFunctionMode):
+    """Inside, the output of each product is kept, in order. Autograd keeps most of them for its backward anyway."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[Product] = []
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        output = func(*args, **(kwargs or {}))
+        if func in PRODUCTS and len(args) > 1:
+            self.kept.append(Product(output.detach(), output._version, args[1].data_ptr()))
+        return output
 
 
 class FastDuals(TorchFunctionMode):
-    """Inside, dual numbers pass products (convolutions, linear layers) and BatchNorm by the kernels below.
+    """Inside, dual numbers pass through products (convolutions, linear layers) and BatchNorm by the kernels below.
 
     Args:
         kept: the products of the same forward at the same parameters, in order; these are not computed again.
-        rearranged: they may be laid out anew in memory.
+        rearranged: whether their layout in memory may be changed.
     """
 
     def __init__(self, kept: list[Product], rearranged: bool = True):

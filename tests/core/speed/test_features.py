@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.core.features import Features
 from reweigh.core.rerun import Params, Randomness, Rerun
+from reweigh.core.speed.features import Features
 
 CPU = torch.device("cpu")
 

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.core.layout import ChannelsLast
+from reweigh.core.speed.layout import ChannelsLast
 
 
 class Viewing(nn.Module):

@@ -1,0 +1,25 @@
+"""Jacobian-vector product by double backward: the reference that the other engines are compared with."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from reweigh.core.rerun import Params
+
+
+def unrolled(f: Callable[[Params], Tensor], at: Params, along: Params) -> Tensor:
+    """Exact, by double backward: the reference, slow and in need of much memory.
+
+    The gradient of <v, f> is linear in v, so its product with the direction has the gradient J along by v.
+    """
+    leaves = {name: at[name].detach().requires_grad_() for name in along}
+    # of the attention kernels only the one in plain arithmetic can be differentiated twice
+    with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
+        values = f({**at, **leaves})
+        v = torch.zeros_like(values, requires_grad=True)
+        grads = torch.autograd.grad(
+            values, list(leaves.values()), v, create_graph=True, allow_unused=True, materialize_grads=True
+        )
+        return torch.autograd.grad(grads, v, list(along.values()), materialize_grads=True)[0]

@@ -1,0 +1,62 @@
+"""Several processes, each with a part of the batch: what they average."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+
+Reduce = Callable[[list[Tensor]], None]
+"""Averages tensors over processes, in place."""
+
+
+def alone(tensors: list[Tensor]) -> None:
+    """The reduce of a single process: nothing to average."""
+
+
+class Averaged(torch.autograd.Function):
+    """The mean of a tensor over processes; its gradient is the mean of theirs.
+
+    Every process uses the mean, so each sees the whole gradient, as far as gradients are averaged in the end.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, reduce: Reduce) -> Tensor:
+        ctx.reduce = reduce
+        value = value.clone()
+        reduce([value])
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        grad = grads[0].clone()
+        ctx.reduce([grad])
+        return grad, None
+
+
+def parallel_in(model: nn.Module) -> DistributedDataParallel | None:
+    """The wrapper that trains a model in several processes; None if it has none."""
+    inner = getattr(model, "_orig_mod", model)  # compiled
+    return inner if isinstance(inner, DistributedDataParallel) else None
+
+
+def averaging(group: distributed.ProcessGroup | None) -> Reduce:
+    """Average tensors over the processes of a group, all tensors of one type in one message."""
+
+    def reduce(tensors: list[Tensor]) -> None:
+        for kind in dict.fromkeys(tensor.dtype for tensor in tensors):
+            alike = [tensor for tensor in tensors if tensor.dtype == kind]
+            flat = torch.cat([tensor.reshape(-1) for tensor in alike])
+            distributed.all_reduce(flat, group=group)
+            flat /= distributed.get_world_size(group)
+            for tensor, part in zip(alike, flat.split([tensor.numel() for tensor in alike]), strict=True):
+                tensor.copy_(part.view_as(tensor))
+
+    return reduce
+
+
+def start_alike(module: nn.Module, group: distributed.ProcessGroup | None) -> None:
+    """Give a module the parameters and buffers that it has in the first process of a group."""
+    for tensor in module.state_dict().values():
+        distributed.broadcast(tensor, group=group, group_src=0)

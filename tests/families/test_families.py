@@ -1,0 +1,14 @@
+"""Families and the curves of a net that has another number of them."""
+
+import pytest
+import torch
+
+from reweigh.families import Families
+
+
+@pytest.mark.parametrize(
+    ("here", "curves"), [(1, [1]), (2, [0, 2]), (3, [0, 1, 2]), (4, [0, 1, 1, 2]), (5, [0, 0, 1, 2, 2])]
+)
+def test_families_use_curves_by_rank(here: int, curves: list[int]) -> None:
+    families = Families(torch.arange(here), torch.arange(here).double())
+    assert families.curves(3).tolist() == curves
