@@ -63,7 +63,7 @@ def look(section: Mapping[str, Any]) -> Facts | None:
 
     train, test = parts[0].bind()(data_root(parts[0].added["root"]))
     raw = train.inputs[torch.empty(0, dtype=torch.int64)].dtype
-    photos = raw == torch.uint8 and len(train.shape) == 3 and train.shape[0] == 3
+    photos = raw == torch.uint8 and train.is_images and train.shape[0] == 3
     held_out = None if parts[0].name != "files" or train.origin is None else len(test)
     sizes = tuple(train.class_sizes.tolist())
     if train.candidates is not None:
@@ -73,11 +73,12 @@ def look(section: Mapping[str, Any]) -> Facts | None:
 
 def look_at_images(part: "Part", root: Path) -> Facts | None:
     """The facts of a folder of images by the headers of the files; None if the data are something else."""
-    from reweigh.data.readers import has_test_part, split_folder
+    from reweigh.data.readers import has_test_part
     from reweigh.data.readers.cifar import find_layout
+    from reweigh.data.readers.found_images import find_images
     from reweigh.data.readers.idx import find_idx_pair
-    from reweigh.data.readers.image_folder import check_pillow, find_images
-    from reweigh.data.readers.image_paths import class_folders
+    from reweigh.data.readers.image_files import check_pillow
+    from reweigh.data.readers.image_paths import class_folders, split_folder
 
     path = Path(root, part.options.get("path") or "")
     if part.name != "files" or not path.is_dir() or find_layout(path) or find_idx_pair(path, "train"):

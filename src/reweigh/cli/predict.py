@@ -75,7 +75,7 @@ def predict(
 
 def predictions(trained: "Trained", data: Path) -> tuple[Sequence[str], list[str | None], list[float], list[float]]:
     """Names of the samples (empty for rows), predicted classes by name, their probabilities, and scores."""
-    from reweigh.data.readers.unlabeled import read_unlabeled
+    from reweigh.data.readers import read_unlabeled
     from reweigh.recipes.assemble import find_device
     from reweigh.recipes.scored import scored
 

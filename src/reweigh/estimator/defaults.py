@@ -5,6 +5,8 @@ from typing import Any
 
 from torch import Tensor
 
+from reweigh.data.dataset import is_image
+
 LEARNING_RATE = 1e-3  # of AdamW, falling along a cosine
 STEPS = 1000  # that small data are trained for, as far as EPOCHS allow
 EPOCHS = (20, 50)  # at least, at most
@@ -50,7 +52,7 @@ def default_module(shape: tuple[int, ...], samples: int) -> tuple[str, dict[str,
         shape: of one sample.
         samples: the fewer, the narrower the perceptron; with many features it is narrower too.
     """
-    if len(shape) == 3 and min(shape[1:]) >= 4:
+    if is_image(shape) and min(shape[1:]) >= 4:
         return "cnn", {}
     features = 1
     for size in shape:

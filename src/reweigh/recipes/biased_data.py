@@ -77,7 +77,7 @@ def read_clean(meta_set: MetaSet, train: Dataset, root: Path) -> Dataset | None:
     clean = read(
         root / meta_set.source,
         label=meta_set.label,
-        size=(train.shape[1], train.shape[2]) if len(train.shape) == 3 else None,
+        size=(train.shape[1], train.shape[2]) if train.is_images else None,
         class_names=train.class_names,
         encoding=train.reading.encoding,
     )
