@@ -116,5 +116,5 @@ def test_a_new_format_is_one_line_in_the_table(tmp_path, monkeypatch):
     (tmp_path / "x.doc").touch()
     with pytest.raises(DataError, match=r"per class or numbers in lines \(\.lines\)$"):
         read(tmp_path / "x.doc")
-    with pytest.raises(DataError, match="images or lines to predict$"):
+    with pytest.raises(DataError, match=r"images or lines to predict$"):
         read_unlabeled(tmp_path / "x.doc", (1,), encoding=None, raw_bytes=False)
