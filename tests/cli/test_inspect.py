@@ -54,7 +54,7 @@ def test_a_path_wins_over_a_name(run, table, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("inspect", "digits")
     assert result.exit_code == 2
-    assert "digits: not known by its name" in result.stderr
+    assert "digits: not a file that reweigh can read" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -80,12 +80,12 @@ def test_some_are_shown(own, run):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["{own}/table-run", "{own}/photos"], "no table, but the model was trained on rows of a table"),
+        (["{own}/table-run", "{own}/photos"], "images, but the model was trained on rows of a table"),
         (["{own}/photos-run", "{own}/table.csv"], "a table, but the model was trained on images of 1 x 8 x 8"),
         (["{own}/photos-run", "large.npz"], "images of 1 x 9 x 9, but the model was trained on images of 1 x 8 x 8"),
-        (["{own}/photos-run", "floats.npz"], "numbers that are no bytes, but the model was trained on bytes"),
+        (["{own}/photos-run", "floats.npz"], "floats, but the model was trained on bytes"),
         (["{own}/photos-run", "{own}/photos/digit 0/broken.png"], "not a readable image"),
-        (["{own}/photos-run", "words.txt"], "not known by its name"),
+        (["{own}/photos-run", "words.txt"], "not a file that reweigh can read"),
         (["{own}/photos-run", "empty"], "no readable image"),
         (["{own}/photos-run", "gone"], "there is nothing at this path"),
         (["{own}/table-run", "other.csv"], "no column 'town'.\n"),

@@ -58,11 +58,12 @@ def look(section: Mapping[str, Any]) -> Look | None:
 
 def look_at_images(part: "Part", root: Path) -> Look | None:
     """A look at a folder of images by the headers of the files; None if the data are something else."""
-    from reweigh.data.readers import has_test_part, split_folder
+    from reweigh.data.readers import has_test_part
     from reweigh.data.readers.cifar import find_layout
+    from reweigh.data.readers.found_images import find_images
     from reweigh.data.readers.idx import find_idx_pair
-    from reweigh.data.readers.image_folder import check_pillow, find_images
-    from reweigh.data.readers.image_paths import class_folders
+    from reweigh.data.readers.image_files import check_pillow
+    from reweigh.data.readers.image_paths import class_folders, split_folder
 
     path = Path(root, part.options.get("path") or "")
     if part.name != "files" or not path.is_dir() or find_layout(path) or find_idx_pair(path, "train"):

@@ -79,7 +79,7 @@ def predictions(
     trained: "TrainedModel", data: Path
 ) -> tuple[Sequence[str], list[str | None], list[float], list[float]]:
     """Names of the samples (empty for rows), predicted classes by name, their probabilities, and scores."""
-    from reweigh.data.readers.unlabeled import read_unlabeled
+    from reweigh.data.readers import read_unlabeled
     from reweigh.fit.scored import scored
     from reweigh.fit.trainer import find_device
 

@@ -41,6 +41,15 @@ def check_samples(dataset: Dataset, what: str = "data") -> Dataset:
     return dataset
 
 
+def check_inputs(inputs: Inputs, what: str = "data") -> None:
+    """Check inputs without labels.
+
+    Raises:
+        DataError: there are none, or some contain NaN or infinity.
+    """
+    raise_all(input_mistakes(inputs, len(inputs)) if len(inputs) else ["there are no samples"], what)
+
+
 def raise_all(mistakes: Sequence[str], what: str) -> None:
     """Raise one DataError with all ``mistakes``; nothing if there are none."""
     if len(mistakes) == 1:
@@ -161,3 +170,8 @@ def listed(items: Iterable[object]) -> str:
     items = [str(item) for item in items]
     more = len(items) - SHOWN
     return ", ".join(items[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """A count with its noun: "1 sample", "2 samples", "3 classes"."""
+    return f"{count} {one if count == 1 else many or one + 's'}"

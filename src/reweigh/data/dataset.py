@@ -1,6 +1,6 @@
 """The one dataset type: raw inputs, the given labels, and how to turn a few of them into a batch."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -20,6 +20,11 @@ class Inputs(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, index: Tensor, /) -> Tensor: ...
+
+
+def is_image(shape: Sequence[int]) -> bool:
+    """Whether a sample of this shape is an image: (channels, height, width)."""
+    return len(shape) == 3
 
 
 class Rows:
@@ -102,6 +107,11 @@ class Dataset:
     def stores_bytes(self) -> bool:
         """Whether raw values are bytes, as those of most images; a batch has them divided by 255."""
         return self.inputs[torch.empty(0, dtype=torch.int64)].dtype == torch.uint8
+
+    @property
+    def is_images(self) -> bool:
+        """Whether the samples are images."""
+        return is_image(self.shape)
 
     @property
     def class_sizes(self) -> Tensor:

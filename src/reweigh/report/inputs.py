@@ -43,7 +43,7 @@ def show(dataset: Dataset, data: Part, places: np.ndarray) -> list[Shown]:
         places: in the training set, shape (n,).
     """
     index = torch.from_numpy(places)
-    if len(dataset.shape) == 3:
+    if dataset.is_images:
         return [Shown(picture(image)) for image in dataset.inputs[index].numpy()]
     origin = index if dataset.origin is None else dataset.origin[index]
     rows = table_rows(dataset, data, origin.tolist())

@@ -41,7 +41,7 @@ def test_classes_names_and_pixels(pets):
 
 
 def test_on_demand_gives_the_same_as_in_memory(pets):
-    memory, demand = read_image_folder(pets), read_image_folder(pets, memory_gb=0, workers=3)
+    memory, demand = read_image_folder(pets), read_image_folder(pets, memory_gb=0)
     assert isinstance(demand.inputs, OnDemand)
     assert demand.shape == memory.shape
     index = torch.tensor([3, 0, 0, 2])
@@ -104,14 +104,14 @@ def test_unreadable_files_are_listed_skipped_and_counted(pets, caplog):
     assert sorted(entry.split(": ")[0] for entry in data.reading.skipped) == [
         "cat/0-text.png", "dog/dangling.png", "dog/empty.jpg", "dog/half.png", "dog/notes.txt",
     ]  # fmt: skip
-    assert "dog/notes.txt: not an image by its ending" in data.reading.skipped
+    assert "dog/notes.txt: not an image file by its extension" in data.reading.skipped
     assert "5 of 9 files left out: " in caplog.text
 
 
 def test_a_file_that_breaks_later_stops_the_batch_with_its_name(pets):
     data = read_image_folder(pets, memory_gb=0)
     (pets / "dog" / "a.png").write_bytes((pets / "dog" / "a.png").read_bytes()[:60])
-    with pytest.raises(DataError, match=r"dog/a\.png: not a readable image \(.*\); mend it or move it away"):
+    with pytest.raises(DataError, match=r"dog/a\.png: not a readable image \(.*\); repair or remove it"):
         data.batch(torch.tensor([0, 1, 2]))
 
 
@@ -123,13 +123,13 @@ def test_empty_classes_and_classes_of_broken_files_all_in_one(pets):
         read_image_folder(pets)
     text = str(error.value)
     assert "class 'elk': it is empty; add images or remove the folder" in text
-    assert "class 'fox': none of its 1 files is a readable image (1.png: cannot identify image file)" in text
+    assert "class 'fox': no readable image in its 1 file (1.png: cannot identify image file)" in text
 
 
 def test_a_class_whose_files_break_only_when_decoded(pets):
     for path in (pets / "cat").iterdir():
         path.write_bytes(path.read_bytes()[:60])
-    with pytest.raises(DataError, match=r"class 'cat': none of its 2 files is a readable image \(1\.png: .*, 2\.png: "):
+    with pytest.raises(DataError, match=r"class 'cat': no readable image in its 2 files \(1\.png: .*, 2\.png: "):
         read_image_folder(pets)
 
 
@@ -143,7 +143,7 @@ def test_sizes_and_empty_classes_come_in_one_message(pets):
 
 
 def test_without_pillow(pets, monkeypatch):
-    monkeypatch.setattr("reweigh.data.readers.image_folder.find_spec", lambda name: None)
+    monkeypatch.setattr("reweigh.data.readers.image_files.find_spec", lambda name: None)
     with pytest.raises(DataError, match=r"pip install 'reweigh\[image\]'"):
         read_image_folder(pets)
 
@@ -152,7 +152,7 @@ def test_one_class_no_classes_no_folder(tmp_path):
     picture(tmp_path / "one" / "cat" / "1.png")
     with pytest.raises(DataError, match="all 1 are of one class, 'cat'"):
         read_image_folder(tmp_path / "one")
-    with pytest.raises(DataError, match="no sub-folders; put the images of each class into a sub-folder"):
+    with pytest.raises(DataError, match="no sub-folders; put the images of each class in a sub-folder"):
         read_image_folder(tmp_path / "one" / "cat")
     with pytest.raises(DataError, match="there is no such folder"):
         read_image_folder(tmp_path / "none")

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from reweigh.data import read
+from reweigh.data import from_arrays, read
+from reweigh.data.readers import READERS, has_test_part, read_unlabeled
+from reweigh.data.readers.reader import Reader, Unlabeled, UnlabeledReader
 from reweigh.errors import DataError
 
 
@@ -64,13 +66,55 @@ def test_folders_of_images_in_a_training_and_a_test_part(tmp_path):
 def test_what_is_not_known(tmp_path):
     with pytest.raises(DataError, match="there is nothing at this path"):
         read(tmp_path / "none")
-    with pytest.raises(DataError, match="nothing known in this folder; known are a folder of images"):
+    with pytest.raises(DataError, match=r"not a folder that reweigh can read; give a table .* or a folder of images"):
         read(tmp_path)
     (tmp_path / "x.doc").touch()
-    with pytest.raises(DataError, match=r"x\.doc: not known by its name; known are .*\.csv"):
+    with pytest.raises(DataError, match=r"x\.doc: not a file that reweigh can read; give .*\.csv"):
         read(tmp_path / "x.doc")
     np.save(tmp_path / "x.npy", np.eye(3))
     with pytest.raises(DataError, match="inputs without labels; give a label file too"):
         read(tmp_path / "x.npy")
     with pytest.raises(DataError, match="split: 'tset'; there are: train, test"):
         read(tmp_path, split="tset")
+
+
+def test_test_parts(tmp_path, mnist_root, cifar_root):
+    pictures(tmp_path / "pets" / "train")
+    assert not has_test_part(tmp_path / "pets")
+    pictures(tmp_path / "pets" / "test")
+    assert has_test_part(tmp_path / "pets")
+    assert has_test_part(mnist_root / "mnist")
+    assert has_test_part(cifar_root / "cifar-10-batches-bin")
+    (mnist_root / "mnist" / "t10k-labels-idx1-ubyte").unlink()
+    assert not has_test_part(mnist_root / "mnist")
+    with pytest.raises(DataError, match="no test part; it takes t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte"):
+        read(mnist_root / "mnist", split="test")
+
+
+def test_a_new_format_is_one_line_in_the_table(tmp_path, monkeypatch):
+    """A format of one number per line: read, predicted on, and listed where nothing is recognized."""
+
+    def values(path):
+        return np.array([[float(line)] for line in path.read_text().split()])
+
+    def recognizes(path):
+        return path.suffix == ".lines"
+
+    lines = Reader(
+        about="numbers in lines (.lines)",
+        recognizes=recognizes,
+        read=lambda path, request: from_arrays(values(path), request.labels, class_names=request.class_names),
+        has_labels=lambda path, label: False,
+        unlabeled=UnlabeledReader("lines to predict", recognizes, lambda path, form: Unlabeled(values(path))),
+    )
+    monkeypatch.setitem(READERS, "lines", lines)
+    (tmp_path / "x.lines").write_text("1\n2\n5\n")
+    (tmp_path / "y.csv").write_text("label\nb\na\nb\n")
+    data = read(tmp_path / "x.lines", labels=tmp_path / "y.csv")
+    assert (data.inputs.tolist(), data.labels.tolist()) == ([[1], [2], [5]], [1, 0, 1])
+    assert len(read_unlabeled(tmp_path / "x.lines", (1,), encoding=None, raw_bytes=False).inputs) == 3
+    (tmp_path / "x.doc").touch()
+    with pytest.raises(DataError, match=r"per class or numbers in lines \(\.lines\)$"):
+        read(tmp_path / "x.doc")
+    with pytest.raises(DataError, match=r"images or lines to predict$"):
+        read_unlabeled(tmp_path / "x.doc", (1,), encoding=None, raw_bytes=False)

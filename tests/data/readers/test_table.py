@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from reweigh.data import from_frame
+from reweigh.data.readers import read_unlabeled
 from reweigh.data.readers.table import read_table
-from reweigh.data.readers.unlabeled import read_unlabeled
 from reweigh.data.tables.encoding import Encoding
 from reweigh.data.tables.frames import read_frame
 from reweigh.errors import DataError

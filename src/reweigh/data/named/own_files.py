@@ -14,7 +14,7 @@ from reweigh.data.normalize import Standardize, standardize_like
 from reweigh.data.readers import has_test_part, read
 from reweigh.data.subsets import stratified
 from reweigh.data.tables.encoding import fit_encoding
-from reweigh.data.tables.frames import SUFFIXES, read_frame
+from reweigh.data.tables.frames import read_frame
 from reweigh.errors import DataError
 
 
@@ -70,7 +70,7 @@ def files(
     if several:
         train = split_names(train, separator)
     if test is None and not has_test_part(source):
-        if source.name.endswith(SUFFIXES):
+        if train.reading.encoding is not None:
             return split_table(train, source, test_fraction, split_seed)
         return split(train, test_fraction, split_seed)
     judged = read(
@@ -80,7 +80,7 @@ def files(
         encoding=train.reading.encoding,
         label=label,
         true_label=true_label,
-        size=(train.shape[1], train.shape[2]) if len(train.shape) == 3 else None,
+        size=(train.shape[1], train.shape[2]) if train.is_images else None,
     )
     check_alike(train, judged)
     if several:

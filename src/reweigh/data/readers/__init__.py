@@ -1,26 +1,26 @@
-"""Whatever lies at a path as a dataset: images, a table, arrays, IDX or CIFAR files."""
+"""Read what lies at a path: a table, arrays, IDX or CIFAR files, a folder of images."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from reweigh.data.checks import check_inputs
 from reweigh.data.dataset import Dataset
 from reweigh.data.labels.label_file import label_values, override
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
-from reweigh.data.readers.cifar import find_layout, read_cifar
-from reweigh.data.readers.idx import companion, find_idx_pair, read_idx_pair
-from reweigh.data.readers.image_folder import read_image_folder
-from reweigh.data.readers.npz import read_arrays
-from reweigh.data.readers.table import has_label_column, read_table
+from reweigh.data.readers import cifar, idx, image_folder, npz, table
+from reweigh.data.readers.image_paths import SPLIT_FOLDERS
+from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
 from reweigh.data.tables.encoding import Encoding
-from reweigh.data.tables.frames import SUFFIXES
 from reweigh.errors import DataError
 
-SPLIT_FOLDERS = {"train": ("train", "training"), "test": ("test", "val", "valid", "validation")}
-KNOWN = (
-    "a folder of images with one sub-folder a class, a table (.csv, .tsv, .parquet), "
-    "arrays (.npz, or .npy with a label file), "
-    "a folder with an IDX pair (train-images-idx3-ubyte, ...), or a folder of binary CIFAR files"
-)
+# Asked in this order; the first that recognizes a path reads it.
+READERS: dict[str, Reader] = {
+    "table": table.READER,
+    "arrays": npz.READER,
+    "idx": idx.READER,
+    "cifar": cifar.READER,
+    "image-folder": image_folder.READER,
+}
 
 
 def read(
@@ -37,85 +37,94 @@ def read(
     unlabeled: bool = False,
     new_classes: bool = False,
 ) -> Dataset:
-    """Recognize what lies at ``path`` and read it.
+    """Recognize the format of what lies at ``path`` and read it.
 
     Args:
         label: the column of a table, or the array of a ``.npz``, that holds the labels.
-        labels: a label file (``.npy``, ``.csv``) in place of the labels that the data have.
+        labels: a label file (``.npy``, ``.csv``) that replaces the labels in the data.
         true_label: the column of a table that holds true labels.
         split: "train" or "test", where the path holds both.
-        size: height and width of images, if they differ.
-        class_names: in the order of the class numbers; otherwise as the data have them.
+        size: height and width to resize images to, needed if they differ in size.
+        class_names: class names in the order of the class numbers; taken from the data by default.
         encoding: how to encode a table, as fitted to another.
-        memory_gb: images that take more are read when needed.
-        unlabeled: a label in a table, an array or a label file may be empty, or -1: the sample has none.
-        new_classes: the classes are those that the label file names, not those that the data have.
+        memory_gb: images that take more gigabytes are read on demand.
+        unlabeled: whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
+        new_classes: take the classes from the label file, not from the data.
 
     Raises:
-        DataError: there is nothing, nothing known, or something broken at the path; the message says which.
+        DataError: the path does not exist, or holds a format that is unknown or data that are broken.
     """
     path = Path(path)
     if split not in SPLIT_FOLDERS:
         raise DataError(f"split: {split!r}; there are: {', '.join(SPLIT_FOLDERS)}")
-    if path.is_dir():
-        dataset = read_folder(path, split, size, class_names, memory_gb)
-    elif not path.exists():
-        raise DataError(f"{path}: there is nothing at this path")
-    elif path.name.endswith(SUFFIXES) and labels is not None and label is None and not has_label_column(path):
-        return read_table(
-            path, labels=label_values(labels), class_names=class_names, encoding=encoding, unlabeled=unlabeled
-        )
-    elif path.name.endswith(SUFFIXES):
-        dataset = read_table(
-            path,
-            label=label,
-            true_label=true_label,
-            class_names=class_names,
-            encoding=encoding,
-            unlabeled=unlabeled and labels is None,
-        )
-    elif path.suffix == ".npz":
-        dataset = read_arrays(path, label=label, class_names=class_names, unlabeled=unlabeled and labels is None)
-    elif path.suffix == ".npy" and labels is not None:
-        return read_arrays(path, label_values(labels), class_names=class_names, unlabeled=unlabeled)
-    elif path.suffix == ".npy":
-        raise DataError(f"{path}: inputs without labels; give a label file too (labels=...), or store both in one .npz")
-    elif (labels_beside := companion(path)) is not None:
-        dataset = read_idx_pair(path, labels_beside, class_names=class_names)
-    else:
-        raise DataError(f"{path}: not known by its name; known are {KNOWN}")
-    return dataset if labels is None else override(dataset, labels, unlabeled=unlabeled, new_classes=new_classes)
+    reader = reader_of(path)
+    own_labels = labels is None or reader.has_labels(path, label)
+    request = Request(
+        label=label,
+        labels=None if own_labels or labels is None else label_values(labels),
+        true_label=true_label,
+        split=split,
+        size=size,
+        class_names=class_names,
+        encoding=encoding,
+        memory_gb=memory_gb,
+        unlabeled=unlabeled and (labels is None or not own_labels),
+    )
+    dataset = reader.read(path, request)
+    if labels is None or not own_labels:
+        return dataset
+    return override(dataset, labels, unlabeled=unlabeled, new_classes=new_classes)
 
 
-def read_folder(
-    folder: Path, split: str, size: int | tuple[int, int] | None, class_names: Sequence[str] | None, memory_gb: float
-) -> Dataset:
-    """The split of a folder of IDX files, CIFAR files or images."""
-    pair = find_idx_pair(folder, split)
-    if pair:
-        return read_idx_pair(*pair, class_names=class_names)
-    if find_layout(folder):
-        return read_cifar(folder, split)
-    if not any(entry.is_dir() for entry in folder.iterdir()):
-        raise DataError(f"{folder}: nothing known in this folder; known are {KNOWN}")
-    return read_image_folder(split_folder(folder, split), size=size, class_names=class_names, memory_gb=memory_gb)
+def read_unlabeled(
+    path: str | Path, shape: tuple[int, ...], *, encoding: Encoding | None, raw_bytes: bool
+) -> Unlabeled:
+    """Read inputs to predict, in the form that the model was trained on; labels are ignored.
+
+    Args:
+        shape: shape of a training sample; images are resized to it.
+        encoding: encoding of the columns, if the training samples came from a table.
+        raw_bytes: whether the training samples were bytes, as those of images.
+
+    Raises:
+        DataError: the data are of another kind or shape, cannot be read, or contain NaN or infinity.
+    """
+    path = Path(path)
+    check_exists(path)
+    readers = [reader.unlabeled for reader in READERS.values() if reader.unlabeled]
+    for reader in readers:
+        if reader.recognizes(path):
+            found = reader.read(path, Form(tuple(shape), encoding, raw_bytes))
+            check_inputs(found.inputs, str(path))
+            return found
+    raise unknown(path, [reader.about for reader in readers])
 
 
-def split_folder(folder: Path, split: str) -> Path:
-    """The sub-folder of a split if the folder is divided into training and test parts, otherwise the folder itself."""
-    there = {entry.name for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith(".")}
-    if not there <= {name for names in SPLIT_FOLDERS.values() for name in names}:
-        return folder
-    found = [name for name in SPLIT_FOLDERS[split] if name in there]
-    if not found:
-        raise DataError(f"{folder}: no {split} part; there are: {', '.join(sorted(there))}")
-    return folder / found[0]
+def reader_of(path: Path) -> Reader:
+    """The reader that recognizes a path.
+
+    Raises:
+        DataError: the path does not exist, or no reader recognizes it.
+    """
+    check_exists(path)
+    for reader in READERS.values():
+        if reader.recognizes(path):
+            return reader
+    raise unknown(path, [reader.about for reader in READERS.values()])
 
 
 def has_test_part(path: Path) -> bool:
-    """Does the path hold test samples of its own, apart from the training samples?"""
-    if not path.is_dir():
-        return False
-    if find_idx_pair(path, "train") or find_layout(path):
-        return find_layout(path) is not None or find_idx_pair(path, "test") is not None
-    return split_folder(path, "train") != path and any((path / name).is_dir() for name in SPLIT_FOLDERS["test"])
+    """Whether a path holds test samples besides the training samples."""
+    return reader_of(path).has_test(path)
+
+
+def check_exists(path: Path) -> None:
+    """Raise a DataError if there is no such path."""
+    if not path.exists():
+        raise DataError(f"{path}: there is nothing at this path")
+
+
+def unknown(path: Path, formats: Sequence[str]) -> DataError:
+    """The error for a path that no reader recognizes."""
+    kind = "folder" if path.is_dir() else "file"
+    return DataError(f"{path}: not a {kind} that reweigh can read; give {one_of(formats)}")

@@ -11,6 +11,7 @@ from torch import Tensor
 from reweigh.data.checks import check_samples
 from reweigh.data.dataset import Dataset
 from reweigh.data.normalize import Standardize
+from reweigh.data.readers.reader import Reader
 from reweigh.errors import DataError
 
 PIXELS = 3 * 32 * 32
@@ -101,3 +102,11 @@ def whole_records(file: Path, record: int) -> int:
             f"{file}: truncated: {size} bytes are not a whole number of records of {record}; delete it and get it again"
         )
     return size // record
+
+
+READER = Reader(
+    about="a folder of binary CIFAR files",
+    recognizes=lambda path: find_layout(path) is not None,
+    read=lambda path, request: read_cifar(path, request.split),
+    has_test=lambda path: True,
+)

@@ -13,6 +13,7 @@ from torch import Tensor
 from reweigh.data.arrays import from_arrays
 from reweigh.data.checks import listed
 from reweigh.data.dataset import Dataset
+from reweigh.data.readers.reader import Reader, Request
 from reweigh.errors import DataError
 
 TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}  # by the third byte of the file
@@ -80,3 +81,25 @@ def idx_names(split: str) -> tuple[str, str]:
     if split not in STEMS:
         raise DataError(f"split: {split!r}; there are: {listed(STEMS)}")
     return f"{STEMS[split]}-images-idx3-ubyte", f"{STEMS[split]}-labels-idx1-ubyte"
+
+
+def _recognizes(path: Path) -> bool:
+    if path.is_dir():
+        return any(find_idx_pair(path, split) for split in STEMS)
+    return companion(path) is not None
+
+
+def _read(path: Path, request: Request) -> Dataset:
+    pair = find_idx_pair(path, request.split) if path.is_dir() else (path, companion(path))
+    if pair is None or pair[1] is None:
+        names = " and ".join(idx_names(request.split))
+        raise DataError(f"{path}: no {request.split} part; it takes {names}, plain or .gz")
+    return read_idx_pair(pair[0], pair[1], class_names=request.class_names)
+
+
+READER = Reader(
+    about="IDX files (train-images-idx3-ubyte, ...)",
+    recognizes=_recognizes,
+    read=_read,
+    has_test=lambda path: path.is_dir() and find_idx_pair(path, "test") is not None,
+)

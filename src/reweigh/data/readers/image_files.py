@@ -1,8 +1,9 @@
-"""One image file to one tensor of bytes, with Pillow."""
+"""One image file as a tensor of bytes, with Pillow."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,15 +20,21 @@ ORIENTATION = 0x0112  # the EXIF tag
 
 
 class Header(NamedTuple):
-    """What an image file says of itself before its pixels are decoded."""
+    """What is known of an image file before its pixels are decoded."""
 
     height: int
     width: int
     gray: bool
 
 
+def check_pillow() -> None:
+    """Raise a DataError with the remedy if Pillow is not installed."""
+    if find_spec("PIL") is None:
+        raise DataError("reading images needs Pillow; install it: pip install 'reweigh[image]'")
+
+
 def header(path: Path) -> Header:
-    """Size and kind of an image.
+    """Size of an image, and whether it is gray.
 
     Raises:
         DataError: the file is not an image.
@@ -36,15 +43,15 @@ def header(path: Path) -> Header:
 
     with image_errors(path):
         if path.suffix.lower() not in suffixes():
-            raise ValueError("not an image by its ending")
+            raise ValueError("not an image file by its extension")
         with Image.open(path) as image:
-            turned = image.getexif().get(ORIENTATION, 1) >= 5  # lies on its side
+            turned = image.getexif().get(ORIENTATION, 1) >= 5  # stored on its side
             size = (image.width, image.height) if turned else (image.height, image.width)
             return Header(*size, image.mode in GRAY)
 
 
 def decode(path: Path, size: tuple[int, int], channels: int) -> Tensor:
-    """The pixels, shape (channels, height, width), resized (bilinear, without keeping the proportions) if they differ.
+    """The pixels, shape (channels, height, width), resized if needed (bilinear, proportions not kept).
 
     Args:
         size: height and width.
@@ -60,9 +67,9 @@ def decode(path: Path, size: tuple[int, int], channels: int) -> Tensor:
         image.draft(None, (4 * max(size), 4 * max(size)))  # a JPEG that is much larger is not decoded in full
         image.load()
         image = ImageOps.exif_transpose(image)
-        if image.mode.startswith("I") or image.mode == "F":  # more than 8 bits a pixel: Pillow would clip at 255
+        if image.mode.startswith("I") or image.mode == "F":  # more than 8 bits per pixel: Pillow would clip at 255
             image = Image.fromarray(as_bytes(np.asarray(image, dtype=np.float64)))
-        if image.has_transparency_data:  # what is hidden should not show
+        if image.has_transparency_data:  # transparent parts become white
             white = Image.new("RGBA", image.size, "white")
             image = Image.alpha_composite(white, image.convert("RGBA"))
         mode = "L" if channels == 1 else "RGB"
@@ -73,7 +80,7 @@ def decode(path: Path, size: tuple[int, int], channels: int) -> Tensor:
 
 
 def as_bytes(values: "np.ndarray") -> "np.ndarray":
-    """Gray values of any range, by what their largest says of it: up to 1, up to 255, or 16 bits."""
+    """Gray values as bytes; the largest tells their range: up to 1, up to 255, or 16 bits."""
     import numpy as np
 
     top = values.max(initial=0)
@@ -83,22 +90,22 @@ def as_bytes(values: "np.ndarray") -> "np.ndarray":
 
 @contextmanager
 def image_errors(path: Path) -> Iterator[None]:
-    """Turn what Pillow raises for a broken file into a DataError; its plugins raise nearly anything."""
+    """Turn what Pillow raises for a broken file into a DataError; its plugins raise errors of any type."""
     try:
         yield
     except Exception as error:
-        raise DataError(f"{path}: not a readable image ({reason(error)}); mend it or move it away") from error
+        raise DataError(f"{path}: not a readable image ({reason(error)}); repair or remove it") from error
 
 
 def reason(error: BaseException | None) -> str:
-    """The first line of what Pillow said, without the path, which the message has already."""
+    """The first line of Pillow's message, without the path, which our message has already."""
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return text.split(" '")[0].split(": <")[0]
+    return text.split(" '")[0].split(": <")[0].removesuffix(":")
 
 
 @cache
 def suffixes() -> set[str]:
-    """Endings of the files that Pillow can read."""
+    """File extensions that Pillow can read."""
     from PIL import Image
 
     Image.init()

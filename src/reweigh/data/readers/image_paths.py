@@ -1,4 +1,4 @@
-"""Which files of a folder are images of which class."""
+"""The files of a folder of images, by class and by split."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -7,22 +7,45 @@ from pathlib import Path
 from reweigh.data.checks import listed
 from reweigh.errors import DataError
 
+SPLIT_FOLDERS = {"train": ("train", "training"), "test": ("test", "val", "valid", "validation")}
+
 
 def class_folders(root: Path, class_names: Sequence[str] | None) -> tuple[str, ...]:
     """The names of the sub-folders that are classes."""
     if not root.is_dir():
         raise DataError(f"{root}: there is no such folder")
-    there = sorted(entry.name for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))
-    names = tuple(there if class_names is None else class_names)
-    absent = [name for name in names if name not in there]
+    present = sub_folders(root)
+    names = tuple(present if class_names is None else class_names)
+    absent = [name for name in names if name not in present]
     if absent or not names:
         what = f"no sub-folder {listed(map(repr, absent))}" if absent else "no sub-folders"
-        raise DataError(f"{root}: {what}; put the images of each class into a sub-folder named after it")
+        raise DataError(f"{root}: {what}; put the images of each class in a sub-folder named after it")
     return names
 
 
+def sub_folders(root: Path) -> list[str]:
+    """The names of the sub-folders, sorted; hidden ones are ignored."""
+    return sorted(entry.name for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+
+
+def split_folder(folder: Path, split: str) -> Path:
+    """The sub-folder of a split if the folder is divided into training and test parts, otherwise the folder itself."""
+    present = sub_folders(folder)
+    if not {*present} <= {name for names in SPLIT_FOLDERS.values() for name in names}:
+        return folder
+    found = [name for name in SPLIT_FOLDERS[split] if name in present]
+    if not found:
+        raise DataError(f"{folder}: no {split} part; there are: {', '.join(present)}")
+    return folder / found[0]
+
+
+def has_test_folder(folder: Path) -> bool:
+    """Whether the folder is divided into training and test parts and has both."""
+    return split_folder(folder, "train") != folder and any((folder / name).is_dir() for name in SPLIT_FOLDERS["test"])
+
+
 def image_paths(folder: Path, above: frozenset[str] = frozenset()) -> Iterator[Path]:
-    """All files below a folder in a fixed order, links followed; hidden ones are passed over.
+    """All files below a folder in a fixed order; links are followed, hidden files ignored.
 
     Raises:
         DataError: a link leads back to a folder that contains it.

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
-from reweigh.data.arrays import from_arrays, load
+from reweigh.data.arrays import as_tensor, channels_first, from_arrays, load
 from reweigh.data.checks import listed
 from reweigh.data.dataset import Dataset
+from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader, describe
 from reweigh.errors import DataError
 
 INPUT_KEYS = ("inputs", "X", "x", "images", "features", "data")
@@ -39,7 +41,9 @@ def read_arrays(
     found = load(path)
     if isinstance(found, np.ndarray):
         if labels is None:
-            raise DataError(f"{path}: inputs without labels; give a label file too, or store both in one .npz")
+            raise DataError(
+                f"{path}: inputs without labels; give a label file too (labels=...), or store both in one .npz"
+            )
         return from_arrays(found, labels, class_names=class_names, unlabeled=unlabeled, what=str(path))
     if class_names is None and "class_names" in found:
         class_names = [str(name) for name in found["class_names"]]
@@ -60,3 +64,42 @@ def pick(found: dict[str, np.ndarray], wanted: str | None, usual: Sequence[str],
             return found[key]
     names = repr(wanted) if wanted else f"one of {', '.join(usual)}"
     raise DataError(f"{path}: no {what} called {names}; the file has: {listed(found)}. Name the array to use")
+
+
+def read_inputs(path: Path, form: Form) -> Unlabeled:
+    """The inputs of a ``.npz`` or ``.npy`` file, in shape and type of the training inputs."""
+    if form.encoding is not None:
+        raise form.mismatch(path, "arrays")
+    found = load(path)
+    array = pick(found, None, INPUT_KEYS, "inputs", path) if isinstance(found, dict) else found
+    inputs = channels_first(as_tensor(array, str(path)))
+    if inputs.shape[1:] != form.shape:
+        raise form.mismatch(path, describe(tuple(inputs.shape[1:])), "give data of that shape")
+    if (inputs.dtype == torch.uint8) != form.raw_bytes:
+        kinds = ("bytes (uint8, 0 to 255)", "floats")
+        trained, got = kinds if form.raw_bytes else reversed(kinds)
+        raise DataError(f"{path}: {got}, but the model was trained on {trained}; store the inputs as {trained}")
+    return Unlabeled(inputs)
+
+
+def _recognizes(path: Path) -> bool:
+    return path.is_file() and path.suffix in (".npz", ".npy")
+
+
+def _read(path: Path, request: Request) -> Dataset:
+    return read_arrays(
+        path,
+        request.labels,
+        label=request.label,
+        class_names=request.class_names,
+        unlabeled=request.unlabeled,
+    )
+
+
+READER = Reader(
+    about="arrays (.npz, or .npy with a label file)",
+    recognizes=_recognizes,
+    read=_read,
+    has_labels=lambda path, label: path.suffix == ".npz",
+    unlabeled=UnlabeledReader("arrays (.npz, .npy)", _recognizes, read_inputs),
+)

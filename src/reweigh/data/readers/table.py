@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from reweigh.data.checks import check, check_samples, listed
 from reweigh.data.dataset import Dataset, Reading
 from reweigh.data.labels.class_numbers import encode, encode_known
+from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.tables.encoding import Encoding, Kind, fit_encoding
-from reweigh.data.tables.frames import read_frame, read_texts
+from reweigh.data.tables.frames import SUFFIXES, read_frame, read_texts
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
@@ -117,11 +118,6 @@ def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
     return wanted
 
 
-def has_label_column(path: str | Path) -> bool:
-    """Does the table of a file have a label column with a usual name?"""
-    return any(name in read_frame(path).columns for name in USUAL_LABELS)
-
-
 def empty_as_missing(labels: Any) -> list[Any]:
     """The labels with None for those that are empty texts, or missing in the sense of pandas."""
     import pandas as pd
@@ -130,3 +126,40 @@ def empty_as_missing(labels: Any) -> list[Any]:
     return [
         None if gone or not str(value).strip() else value for value, gone in zip(values, values.isna(), strict=True)
     ]
+
+
+def read_inputs(path: Path, form: Form) -> Unlabeled:
+    """The rows of a table, encoded as the training rows were."""
+    if form.encoding is None:
+        raise form.mismatch(path, "a table")
+    return Unlabeled(form.encoding.apply(read_frame(path, form.encoding.texts), str(path)))
+
+
+def _recognizes(path: Path) -> bool:
+    return path.is_file() and path.name.endswith(SUFFIXES)
+
+
+def _read(path: Path, request: Request) -> Dataset:
+    return read_table(
+        path,
+        label=request.label,
+        true_label=request.true_label,
+        labels=request.labels,
+        class_names=request.class_names,
+        encoding=request.encoding,
+        unlabeled=request.unlabeled,
+    )
+
+
+def _has_labels(path: Path, label: str | None) -> bool:
+    return label is not None or any(name in read_frame(path).columns for name in USUAL_LABELS)
+
+
+ABOUT = "a table (.csv, .tsv, .parquet)"
+READER = Reader(
+    about=ABOUT,
+    recognizes=_recognizes,
+    read=_read,
+    has_labels=_has_labels,
+    unlabeled=UnlabeledReader(ABOUT, _recognizes, read_inputs),
+)

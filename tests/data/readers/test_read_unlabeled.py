@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from reweigh.data.readers import read_unlabeled
 from reweigh.data.readers.image_files import decode
-from reweigh.data.readers.unlabeled import read_unlabeled
 from reweigh.errors import DataError
 
 

@@ -1,0 +1,82 @@
+"""The image files below a folder, and their pixels in memory or read on demand."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from reweigh.data.checks import listed
+from reweigh.data.dataset import Inputs
+from reweigh.data.on_demand import OnDemand, fits
+from reweigh.data.readers.image_files import Header, decode, header, reason
+from reweigh.data.readers.image_paths import image_paths
+from reweigh.errors import DataError
+
+log = logging.getLogger(__name__)
+
+
+class Image(NamedTuple):
+    """A file that has the header of an image."""
+
+    path: Path
+    label: int
+    header: Header
+
+
+Skipped = dict[Path, tuple[int, str]]  # file -> label and reason
+
+
+def find_images(root: Path, names: Sequence[str]) -> tuple[list[Image], Skipped]:
+    """All files below the class folders: those with the header of an image, and the others."""
+    found: list[Image] = []
+    skipped: Skipped = {}
+    for label, name in enumerate(names):
+        for path in image_paths(root / name):
+            try:
+                found.append(Image(path, label, header(path)))
+            except DataError as error:
+                skipped[path] = (label, reason(error.__cause__))
+    return found, skipped
+
+
+def read_pixels(
+    found: list[Image], shape: tuple[int, int, int], memory_gb: float, skipped: Skipped
+) -> tuple[Inputs, list[Image]]:
+    """The pixels of all images, and the images that could be read.
+
+    What fits in memory is decoded now, and a file that turns out to be broken is added to ``skipped``. Otherwise files
+    are decoded on demand, and a broken one raises a DataError with its name then.
+
+    Args:
+        shape: channels, height and width of every image.
+        memory_gb: gigabytes that the pixels may take in memory.
+    """
+    channels, *size = shape
+    paths = [image.path for image in found]
+    if not fits(len(found), shape, torch.uint8, memory_gb):
+        return OnDemand(lambda row: decode(paths[row], (size[0], size[1]), channels), len(paths), shape), found
+    good = torch.ones(len(found), dtype=torch.bool)
+
+    def read_one(row: int) -> Tensor:
+        try:
+            return decode(paths[row], (size[0], size[1]), channels)
+        except DataError as error:
+            good[row] = False
+            skipped[paths[row]] = (found[row].label, reason(error.__cause__))
+            return torch.zeros(shape, dtype=torch.uint8)
+
+    pixels = OnDemand(read_one, len(found), shape).in_memory()
+    if good.all():
+        return pixels, found
+    return pixels[good], [image for image, fine in zip(found, good.tolist(), strict=True) if fine]
+
+
+def warn_of_skipped(root: Path, skipped: Skipped, num_found: int) -> tuple[str, ...]:
+    """Log a warning that lists the files that were left out, and return each with its reason."""
+    lines = tuple(f"{path.relative_to(root)}: {why}" for path, (_, why) in sorted(skipped.items()))
+    if lines:
+        log.warning("%s: %d of %d files left out: %s", root, len(lines), len(lines) + num_found, listed(lines))
+    return lines

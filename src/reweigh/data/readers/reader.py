@@ -1,0 +1,111 @@
+"""What a reader is: how to recognize a format at a path, and how to read it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reweigh.data.dataset import Dataset, Inputs, is_image
+from reweigh.data.on_demand import DEFAULT_MEMORY_GB
+from reweigh.data.tables.encoding import Encoding
+from reweigh.errors import DataError
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the caller of ``read`` asks for; a reader uses what applies to its format.
+
+    Attributes:
+        label: name of the column or array that holds the labels.
+        labels: N labels from elsewhere, for data that have none of their own.
+        true_label: name of the column of true labels.
+        split: "train" or "test".
+        size: height and width to resize images to, or one number for both.
+        class_names: class names in the order of the class numbers; None takes them from the data.
+        encoding: encoding fitted to another table.
+        memory_gb: gigabytes that inputs may take in memory; larger inputs are read on demand.
+        unlabeled: whether samples may have no label.
+    """
+
+    label: str | None = None
+    labels: Any = None
+    true_label: str | None = None
+    split: str = "train"
+    size: int | tuple[int, int] | None = None
+    class_names: Sequence[str] | None = None
+    encoding: Encoding | None = None
+    memory_gb: float = DEFAULT_MEMORY_GB
+    unlabeled: bool = False
+
+
+class Form(NamedTuple):
+    """The form of the inputs that a model was trained on.
+
+    Attributes:
+        shape: shape of one sample.
+        encoding: encoding of the columns, if the samples are rows of a table.
+        raw_bytes: whether the raw inputs are bytes, as those of images are.
+    """
+
+    shape: tuple[int, ...]
+    encoding: Encoding | None
+    raw_bytes: bool
+
+    def mismatch(self, path: Path, got: str, remedy: str = "give data of that kind") -> DataError:
+        """The error for data in another form than that of the training samples."""
+        trained = "rows of a table" if self.encoding else describe(self.shape)
+        return DataError(f"{path}: {got}, but the model was trained on {trained}; {remedy}")
+
+
+class Unlabeled(NamedTuple):
+    """Inputs without labels, and the name of each (a file name); rows of a table or an array have no names."""
+
+    inputs: Inputs
+    names: tuple[str, ...] = ()
+
+
+class UnlabeledReader(NamedTuple):
+    """How to read inputs of a format to predict their labels.
+
+    Attributes:
+        about: phrase for messages that list all formats.
+        recognizes: whether a path holds this format.
+        read: reads the inputs in the form that the model was trained on.
+    """
+
+    about: str
+    recognizes: Callable[[Path], bool]
+    read: Callable[[Path, Form], Unlabeled]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One format.
+
+    Attributes:
+        about: phrase for messages that list all formats, such as "a table (.csv, .parquet)".
+        recognizes: whether an existing path holds this format.
+        read: reads the labeled samples at a path.
+        has_labels: whether the data at a path have labels of their own; the second argument is ``Request.label``.
+        has_test: whether a path holds test samples besides the training samples.
+        unlabeled: reader of inputs to predict; None if the format has labels always.
+    """
+
+    about: str
+    recognizes: Callable[[Path], bool]
+    read: Callable[[Path, Request], Dataset]
+    has_labels: Callable[[Path, str | None], bool] = lambda path, label: True
+    has_test: Callable[[Path], bool] = lambda path: False
+    unlabeled: UnlabeledReader | None = None
+
+
+def describe(shape: tuple[int, ...]) -> str:
+    """Samples of a shape in words."""
+    if len(shape) == 1:
+        return f"rows of {shape[0]} features"
+    return f"{'images' if is_image(shape) else 'samples'} of {' x '.join(map(str, shape))}"
+
+
+def one_of(phrases: Sequence[str]) -> str:
+    """The phrases as a list in a sentence: "a, b or c"."""
+    return " or ".join(filter(None, (", ".join(phrases[:-1]), phrases[-1])))
