@@ -39,10 +39,11 @@ class Normalized(nn.Module):
 
 def about(trained: TrainedModel) -> dict[str, str]:
     """What a user of the model must know, as texts."""
-    form = trained.inputs
+    form, model = trained.inputs, trained.plan.model
+    assert model is not None
     known = {
         "reweigh_version": __version__,
-        "model": inline(plain({"name": trained.plan.model.name, **trained.plan.model.options})),
+        "model": inline(plain({"name": model.name, **model.options})),
         "class_names": json.dumps(trained.class_names, ensure_ascii=False),
         "input_shape": json.dumps(form.shape),
         "input_scale": "bytes / 255" if form.bytes else "as is",
@@ -86,7 +87,7 @@ def to_onnx(trained: TrainedModel) -> bytes:
             )
     except Exception as error:  # torch's exporter raises nearly anything
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(f"model {trained.plan.model.name!r} cannot be written as ONNX ({first})") from error
+        raise ModelError(f"the model cannot be written as ONNX ({first})") from error
     assert program is not None
     program.model.metadata_props.update(about(trained))
     return program.model_proto.SerializeToString()

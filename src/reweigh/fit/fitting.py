@@ -21,7 +21,7 @@ from reweigh.fit.scored import Scored, judged_by, scored
 from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device
 from reweigh.fit.weighting import Weighting
 from reweigh.plan import Plan
-from reweigh.plan.tables import member
+from reweigh.plan.tables import member, method_named
 from reweigh.pseudo_labels import Predictions, predictions
 from reweigh.training import Observer, Run, labels_of
 
@@ -123,7 +123,7 @@ def fit(
 
 def usable(train_set: Dataset, method: str) -> Dataset:
     """The training set without the samples that have no label, unless the method learns from these too."""
-    kind = member("methods", method)
+    kind = method_named(method)
     if train_set.candidates is not None and not kind.candidates:
         logger.info("method %r takes all candidates of a sample alike; 'proden' finds the right one", method)
     if kind.unlabeled or bool(train_set.labeled.all()):

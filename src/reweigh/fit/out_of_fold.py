@@ -1,8 +1,7 @@
 """Judge training samples by models that did not see them."""
 
 import logging
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -21,7 +20,8 @@ ROUNDS = 3
 PLAIN = Part("methods", "erm", {})
 
 
-class Judged(NamedTuple):
+@dataclass(frozen=True)
+class Judged:
     """What held-out models say of the training samples.
 
     Attributes:
@@ -105,7 +105,9 @@ def held_out(trainer: Trainer, train_set: Dataset, out: Tensor) -> HeldOut:
         out: Shape (N,) bool, the samples to hold out.
     """
     look = HeldOut(train_set.subset(out), trainer.device)
-    trainer.train(train_set.subset(train_set.labeled & ~out), evaluate=look)
+    others = train_set.subset(train_set.labeled & ~out)
+    batch_size = min(trainer.plan.train["batch_size"], len(others))
+    _changed(trainer, batch_size=batch_size).train(others, evaluate=look)
     return look
 
 

@@ -17,7 +17,7 @@ from reweigh.fit.fitting import Fit, fit, usable
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.source import read_source
 from reweigh.plan import Part, Plan
-from reweigh.plan.tables import member
+from reweigh.plan.tables import method_named
 from reweigh.plan.toml import from_toml, to_toml
 from reweigh.training import Observer, Result, Run
 from reweigh.weighting import Origin, load_weighting, save_weighting
@@ -227,7 +227,7 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     class_names = tuple(json.loads(run.classes.read_text(encoding="utf-8"))["names"])
     assert plan.model is not None
     bare = models.build(plan.model.name, inputs.shape, len(class_names), trust_code=trust_code, **plan.model.options)
-    model = filled(member("methods", plan.method.name).wraps(bare), run.model)
+    model = filled(method_named(plan.method.name).wraps(bare), run.model)
     return TrainedModel(run, plan, model, class_names, inputs)
 
 

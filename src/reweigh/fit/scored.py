@@ -46,7 +46,7 @@ def judged_by(
     def judged(model: nn.Module) -> dict[str, float]:
         if not asks:
             return evaluate(model, dataset, scenario, class_sizes, device=device)
-        logits, scores = scored(model, dataset, device=device)
+        logits, scores, _ = scored(model, dataset, device=device)
         return scenario(logits, labels_of(dataset, logits), class_sizes, scores)
 
     return judged

@@ -21,7 +21,7 @@ from reweigh.fit.trainer import Build, builder
 from reweigh.fit.weighting import Weighting
 from reweigh.plan.check import examine
 from reweigh.plan.mistakes import raise_all
-from reweigh.plan.tables import member
+from reweigh.plan.tables import method_named
 from reweigh.plan.toml import to_values
 from reweigh.training.checkpoint import plain_tensor
 from reweigh.weighting import construction, rebuilt
@@ -84,7 +84,7 @@ def load(path: str | Path, build: Build | None = None, trust_code: bool = False)
         build = builder(plan.model, trust_code)
     inputs = InputForm.from_json(json.dumps(content["inputs"]), str(path))
     class_names = tuple(content["class_names"])
-    model = member("methods", plan.method.name).wraps(build(inputs.shape, len(class_names)))
+    model = method_named(plan.method.name).wraps(build(inputs.shape, len(class_names)))
     weighting = None
     if content["weighting"] is not None:
         net = rebuilt(content["weighting"], _under("weighting", tensors))

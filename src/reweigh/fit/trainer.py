@@ -74,7 +74,6 @@ class Trainer:
         """
         plan = self.plan
         options = {key: value for key, value in plan.train.items() if key not in TrainOptions.model_fields}
-        options["batch_size"] = min(options["batch_size"], len(train_set))
         with own_randomness(options["seed"]):
             model = self.build(train_set.shape, train_set.num_classes).to(self.device)
             if plan.model is not None and plan.model.added["start"] is not None:

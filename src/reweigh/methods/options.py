@@ -33,12 +33,10 @@ def written(parameter: inspect.Parameter) -> inspect.Parameter:
     annotation = parameter.annotation
     if get_origin(annotation) not in (Union, UnionType):
         return parameter
-    kept = [
-        kind for kind in get_args(annotation) if kind in WRITTEN or (get_origin(kind) is not None and _limits(kind))
-    ]
+    kept = [kind for kind in get_args(annotation) if _bare(kind) in WRITTEN]
     return parameter.replace(annotation=reduce(or_, kept))
 
 
-def _limits(kind: Any) -> bool:
-    """Whether a type is a plain one with limits, ``Annotated[int, ...]``."""
-    return hasattr(kind, "__metadata__") and get_args(kind)[0] in WRITTEN
+def _bare(kind: Any) -> Any:
+    """A type without its limits: int for ``Annotated[int, Ge(1)]``."""
+    return get_args(kind)[0] if hasattr(kind, "__metadata__") else kind

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from reweigh.plan.tables import member
+from reweigh.plan.tables import member, method_named
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Plan:
     @property
     def own_loss(self) -> str | None:
         """The name of the loss that the method brings along in place of the one in the section [loss]."""
-        return member("methods", self.method.name).own_loss
+        return method_named(self.method.name).own_loss
 
     @property
     def source(self) -> Part:

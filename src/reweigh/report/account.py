@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from torch import nn
 
 from reweigh.data import Dataset
 from reweigh.plan.plan import Plan
 from reweigh.report.tables import Samples, Tested
 from reweigh.report.words import UNKNOWN
 from reweigh.training import Result
-from reweigh.weighting import Origin
+from reweigh.weighting import Origin, WeightNet
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Account:
     classes: Classes
     samples: Samples | None = None
     tested: Tested | None = None
-    net: nn.Module | None = None
+    net: WeightNet | None = None
     origin: Origin = field(default_factory=Origin)
     dataset: Dataset | None = None
     no_data: str = ""
