@@ -10,8 +10,6 @@ from reweigh.errors import RecipeError
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 
-REAL_TABLES = True
-
 
 def test_every_method_is_planned_with_every_seed():
     planned = plan("demo", ["train.seed=4", "train.epochs=9"], ["erm", "cmw-net"], seeds=2)

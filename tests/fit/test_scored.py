@@ -9,8 +9,6 @@ from reweigh.models.selective import SelectiveModel
 from reweigh.scenarios import SCENARIOS
 from reweigh.selective import error_at, risk_coverage
 
-REAL_TABLES = True
-
 
 def _data() -> Dataset:
     generator = torch.Generator().manual_seed(0)
@@ -22,7 +20,7 @@ def test_a_plain_model_and_a_selective_one():
     data, plain = _data(), build("mlp", (6,), 3)
     model = SelectiveModel(plain).train()
     for each in (plain, model):
-        logits, scores = scored(each, data, chunk=7)
+        logits, scores, _ = scored(each, data, chunk=7)
         assert model.training
         assert model.selection.training
         each.eval()
@@ -40,7 +38,7 @@ def test_a_scenario_gets_scores_if_it_asks():
     data = _data()
     model = SelectiveModel(build("mlp", (6,), 3))
     sizes, device = data.class_sizes, torch.device("cpu")
-    logits, scores = scored(model, data)
+    logits, scores, _ = scored(model, data)
     found = judged_by(SCENARIOS["selective"], data, sizes, device)(model)
     curve = risk_coverage(scores, logits.argmax(1) != data.labels)
     assert found["error_at_80"] == error_at(curve, 0.8)

@@ -1,8 +1,12 @@
 """Compared methods and biases share all but what the recipe gives them of their own."""
 
+import pytest
+
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.recipes.variants import for_bias, for_method
+
+pytestmark = pytest.mark.usefixtures("fake_tables")
 
 
 def test_a_method_keeps_the_options_it_has_and_gets_its_own_section(recipe_file):
