@@ -23,7 +23,6 @@ from statistics import median
 from typing import NamedTuple
 
 import torch
-from reweigh.engines import ENGINES
 from rich.box import MARKDOWN
 from rich.console import Console
 from rich.progress import track
@@ -31,6 +30,7 @@ from rich.table import Table
 from torch.optim import SGD
 
 from peers import CLASSES, PEERS, Step, Task, disagreement, ours, plain
+from reweigh.core.jvp import ENGINES
 from reweigh.core.scope import scoped
 from reweigh.errors import ModelError
 from reweigh.memory import keep_freed_memory
