@@ -24,6 +24,8 @@ class Table(NamedTuple):
 TABLES: dict[str, Table] = {
     "methods": Table("method", "reweigh.methods:METHODS"),
     "engines": Table("engine", "reweigh.core.jvp:ENGINES"),
+    "weightings": Table("weight net", "reweigh.weighting:WEIGHTINGS"),
+    "family-rules": Table("family rule", "reweigh.families:FAMILIES"),
     "losses": Table("loss", "reweigh.losses:LOSSES"),
     "meta-sets": Table("meta set", "reweigh.meta_sets:META_SETS"),
     "datasets": Table("dataset", "reweigh.data:DATASETS"),
