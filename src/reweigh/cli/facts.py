@@ -62,8 +62,7 @@ def look(section: Mapping[str, Any]) -> Facts | None:
     from reweigh.data.labels.candidates import several_in_one
 
     train, test = parts[0].bind()(data_root(parts[0].added["root"]))
-    raw = train.inputs[torch.empty(0, dtype=torch.int64)].dtype
-    photos = raw == torch.uint8 and train.is_images and train.shape[0] == 3
+    photos = train.dtype == torch.uint8 and train.is_images and train.shape[0] == 3
     held_out = None if parts[0].name != "files" or train.origin is None else len(test)
     sizes = tuple(train.class_sizes.tolist())
     if train.candidates is not None:
