@@ -7,7 +7,7 @@ from typing import Any
 
 from reweigh.core.method import Method
 from reweigh.losses import LOSSES
-from reweigh.losses.bound import bound
+from reweigh.losses.class_sizes import with_class_sizes
 from reweigh.methods.setup import Setup
 
 
@@ -25,7 +25,7 @@ def on_loss(method: Callable[..., Method], name: str, meaning: str | None = None
 
     def made(setup: Setup, **options: Any) -> Method:
         settled = {option.name: options.pop(option.name) for option in own if option.name in options}
-        chosen = bound(loss, setup.train_set.class_sizes, **settled)
+        chosen = with_class_sizes(loss, setup.train_set.class_sizes, **settled)
         return method(replace(setup, loss=chosen), **options)
 
     signature = inspect.signature(method, eval_str=True)

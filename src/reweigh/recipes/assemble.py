@@ -10,7 +10,7 @@ from torch import Generator, Tensor, nn
 from reweigh.core.method import Method
 from reweigh.data import Dataset, Splits, with_label
 from reweigh.errors import RecipeError
-from reweigh.losses.bound import bound
+from reweigh.losses.class_sizes import with_class_sizes
 from reweigh.methods.setup import Setup
 from reweigh.recipes.biased_data import data_root, read_calibrated, read_clean
 from reweigh.recipes.recipe import Recipe
@@ -69,7 +69,7 @@ def assemble(recipe: Recipe) -> Assembly:
         train_set=splits.train,
         meta_set=meta_set,
         clean_set=read_clean(meta_set, splits.train, data_root(recipe.data.added["root"])),
-        loss=bound(recipe.loss.bind(), splits.train.class_sizes),
+        loss=with_class_sizes(recipe.loss.bind(), splits.train.class_sizes),
         augment=augment,
         generator=generator,
         device=device,
