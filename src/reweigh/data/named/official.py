@@ -38,7 +38,7 @@ def idx_split(name: str, folder: Path, split: str) -> Dataset:
     return from_arrays(images, labels, class_names=names, normalize=Standardize([mean], [std]), what=str(pair[0]))
 
 
-def official(name: str, about: str) -> Callable[..., Splits]:
+def official_files(name: str, about: str) -> Callable[..., Splits]:
     """The function that reads the dataset called ``name``; ``about`` describes it in one line."""
 
     def read(
