@@ -52,7 +52,7 @@ def test_a_tail_longer_than_the_data():
         long_tail(labels, 2, 0, imbalance_factor=101)
     with pytest.raises(DataError, match="largest: class 0 has 100 of 150 samples"):
         long_tail(labels, 2, 0, imbalance_factor=10, largest=150)
-    with pytest.raises(DataError, match="no samples of class 1; a tail needs some of each class"):
+    with pytest.raises(DataError, match="no samples of class 1; a long tail needs some of each class"):
         long_tail(torch.tensor([0, 0, 0]), 2, 0, imbalance_factor=1)
 
 

@@ -20,7 +20,7 @@ class Flip:
         self.probability = probability
 
     def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
-        """The images, some of them mirrored. Draws one uniform number per image; it is flipped if below the probability.
+        """The images, some of them mirrored. Draws one uniform number per image; below the probability, it flips.
 
         Raises:
             DataError: the batch does not hold images.
