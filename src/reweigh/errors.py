@@ -1,8 +1,8 @@
-"""Everything that reweigh raises on purpose; each error is also the built-in it resembles."""
+"""All errors that reweigh raises on purpose; each is also a built-in error."""
 
 
 class ReweighError(Exception):
-    """Base of all errors that a caller can cause and mend."""
+    """Base of all errors that a caller can cause and fix."""
 
 
 class RecipeError(ReweighError, ValueError):
@@ -10,7 +10,7 @@ class RecipeError(ReweighError, ValueError):
 
 
 class DataError(ReweighError, ValueError):
-    """The data, a file or a label is not what it should be."""
+    """The data, a file or a label is not valid."""
 
 
 class ModelError(ReweighError, ValueError):

@@ -14,7 +14,7 @@ from reweigh.core.method import Method
 from reweigh.data import Dataset
 from reweigh.errors import RecipeError
 from reweigh.fit.start import start_from
-from reweigh.losses.bound import bound
+from reweigh.losses.class_sizes import with_class_sizes
 from reweigh.methods.setup import Setup
 from reweigh.plan import Part, Plan
 from reweigh.plan.schema import TrainOptions
@@ -82,7 +82,7 @@ class Trainer:
             train_set=train_set,
             meta_set=plan.meta_set.bind()(),
             clean_set=self.trusted,
-            loss=bound(plan.loss.bind(), train_set.class_sizes),
+            loss=with_class_sizes(plan.loss.bind(), train_set.class_sizes),
             augment=Compose(transforms) if transforms else None,
             generator=Generator().manual_seed(train["seed"]),
             device=self.device,

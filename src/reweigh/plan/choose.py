@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import ceil, log2, prod
 from typing import Any, NamedTuple
 
-from torch import Tensor
+import torch
 
 from reweigh.data import Dataset
 from reweigh.data.findings import LONG_TAIL
@@ -45,7 +45,7 @@ class Facts(NamedTuple):
         """The facts of a training set."""
         sizes = tuple(dataset.class_sizes.tolist())
         images = dataset.is_images
-        photos = images and dataset.stores_bytes and dataset.shape[0] == 3
+        photos = images and dataset.dtype == torch.uint8 and dataset.shape[0] == 3
         return cls(len(dataset), dataset.shape, sizes, images, photos, dataset.candidates is not None)
 
 
@@ -172,7 +172,7 @@ def warmup_epochs(epochs: int) -> int:
 
 def trusted_per_class(class_sizes: tuple[int, ...]) -> int:
     """Ten samples of each class are trusted, as in the paper, but at most half of a class of median size."""
-    sizes = Tensor([size for size in class_sizes if size > 0])
+    sizes = torch.tensor([size for size in class_sizes if size > 0])
     return max(1, min(10, int(sizes.median()) // 2))
 
 

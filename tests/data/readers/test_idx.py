@@ -26,7 +26,7 @@ def test_zipped_without_the_ending(tmp_path, idx):
     (0, "not an IDX file \\(starts with nothing\\)"),
     (3, "not an IDX file"),
     (10, "truncated: 10 bytes"),
-    (39, r"truncated: 39 bytes, its header \(2, 3, 4\) asks for 40; delete it and get it again"),
+    (39, r"truncated: 39 bytes, its header \(2, 3, 4\) promises 40; delete it and download it again"),
 ])  # fmt: skip
 def test_a_truncated_file(tmp_path, idx, cut, message):
     whole = idx(tmp_path / "whole", np.zeros((2, 3, 4), np.uint8)).read_bytes()

@@ -150,7 +150,7 @@ def test_without_pillow(pets, monkeypatch):
 
 def test_one_class_no_classes_no_folder(tmp_path):
     picture(tmp_path / "one" / "cat" / "1.png")
-    with pytest.raises(DataError, match="all 1 are of one class, 'cat'"):
+    with pytest.raises(DataError, match="only one class, 'cat', in 1 sample"):
         read_image_folder(tmp_path / "one")
     with pytest.raises(DataError, match="no sub-folders; put the images of each class in a sub-folder"):
         read_image_folder(tmp_path / "one" / "cat")

@@ -37,7 +37,7 @@ def test_npy(tmp_path):
 
 def test_broken_files(tmp_path):
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(DataError, match="store plain numbers or texts instead of objects"):
+    with pytest.raises(DataError, match="store plain numbers or strings instead of objects"):
         read_arrays(tmp_path / "objects.npy", LABELS)
     np.savez(tmp_path / "whole.npz", X=np.eye(60))
     (tmp_path / "half.npz").write_bytes((tmp_path / "whole.npz").read_bytes()[:5000])

@@ -83,8 +83,8 @@ def test_the_usual_label_column_is_found(tmp_path):
 @pytest.mark.parametrize(("text", "label", "message"), [
     (TABLE, "Species", r"no column 'Species' for the label; there are: age, city, .*\. Did you mean 'species'\?"),
     (TABLE, None, r"which column is the label\? There are: age, city, species, truth\. Give label=\.\.\."),
-    ("x,label\n1,a\n2,\n3,b\n", "label", r"labels: 1 of 3 are missing: rows 1;"),
-    ("x,label\n1,a\n2,a\n", "label", r"all 2 are of one class, 'a'"),
+    ("x,label\n1,a\n2,\n3,b\n", "label", r"labels: 1 of 3 is missing: row 1;"),
+    ("x,label\n1,a\n2,a\n", "label", r"only one class, 'a', in 2 samples"),
     ("a;b;label\n1;2;3\n", "label", r"one column, 'a;b;label'; save the table with commas"),
     ("label\na\nb\n", "label", r"no column to learn from"),
     ("x,label\n", "label", r"there are no samples|no column to learn from"),
@@ -103,7 +103,7 @@ def test_an_absent_file_and_one_that_is_no_text(tmp_path):
     with pytest.raises(DataError, match="there is no such file"):
         read_table(tmp_path / "none.csv", label="y")
     (tmp_path / "bytes.csv").write_bytes(bytes(range(128, 256)) * 20)
-    with pytest.raises(DataError, match=r"cannot be read as a table, not in UTF-8 .* perhaps it is in Latin-1"):
+    with pytest.raises(DataError, match=r"cannot be read as a table, not in UTF-8 .* it may be in Latin-1"):
         read_table(tmp_path / "bytes.csv", label="y")
 
 
@@ -122,7 +122,7 @@ def test_row_numbers_without_a_name_are_left_out(tmp_path, caplog):
 @pytest.mark.parametrize("kind", ["Int64", "string", "category", object])
 def test_labels_missing_in_the_sense_of_pandas(kind):
     frame = pd.DataFrame({"x": [1, 2, 3], "label": pd.Series(["1", None, "2"]).astype(kind)})
-    with pytest.raises(DataError, match="1 of 3 are missing: rows 1"):
+    with pytest.raises(DataError, match="1 of 3 is missing: row 1"):
         from_frame(frame)
     assert from_frame(frame.dropna()).class_names == ("1", "2")
 
@@ -161,7 +161,7 @@ def test_rows_longer_than_the_header(tmp_path, text):
 
 def test_a_second_label_column_is_no_feature(tmp_path):
     text = "x,target,class\n" + "1,0,ben\n2,1,mal\n" * 3
-    with pytest.raises(DataError, match="columns 'target' and 'class' say the same; drop one"):
+    with pytest.raises(DataError, match="columns 'target' and 'class' hold the same labels; drop one"):
         read_table(write(tmp_path / "t.csv", text))
 
 

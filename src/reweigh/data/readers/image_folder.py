@@ -7,12 +7,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from reweigh.data.checks import check, check_samples, listed, plural, raise_all
 from reweigh.data.dataset import Dataset, Reading, is_image
 from reweigh.data.normalize import standardize_like
-from reweigh.data.on_demand import DEFAULT_MEMORY_GB
+from reweigh.data.on_demand import DEFAULT_MEMORY_GB, some_of
 from reweigh.data.readers.found_images import Image, Skipped, find_images, read_pixels, warn_of_skipped
 from reweigh.data.readers.image_files import check_pillow, header, suffixes
 from reweigh.data.readers.image_paths import class_folders, has_test_folder, split_folder
@@ -20,7 +19,6 @@ from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, Unlabe
 from reweigh.errors import DataError
 
 log = logging.getLogger(__name__)
-SAMPLED = 1000  # images from which mean and standard deviation are computed when they are not in memory
 
 
 def read_image_folder(
@@ -54,7 +52,6 @@ def read_image_folder(
     shape = (1 if all(image.header.gray for image in found) else 3, height, width)
     inputs, found = read_pixels(found, shape, memory_gb, skipped)
     raise_all(class_mistakes(names, found, skipped), what)
-    some = torch.randperm(len(found), generator=torch.Generator().manual_seed(0))[:SAMPLED]
     reading = Reading(
         names=tuple(str(image.path.relative_to(root)) for image in found),
         skipped=warn_of_skipped(root, skipped, len(found)),
@@ -63,7 +60,7 @@ def read_image_folder(
         inputs,
         torch.tensor([image.label for image in found]),
         names,
-        normalize=standardize_like(inputs if isinstance(inputs, Tensor) else inputs[some]),
+        normalize=standardize_like(some_of(inputs)),
         reading=reading,
     )
     return (check if class_names is None else check_samples)(dataset, what)

@@ -29,13 +29,13 @@ def read_arrays(
     """A dataset from a ``.npz`` with inputs and labels, or from a ``.npy`` of inputs with labels from elsewhere.
 
     Args:
-        labels: N numbers or names; needed for a ``.npy``, otherwise in place of those in the file.
-        inputs: name of the inputs in a ``.npz``; otherwise one of ``INPUT_KEYS``.
-        label: name of the labels in a ``.npz``; otherwise one of ``LABEL_KEYS``.
-        unlabeled: a label of -1 is none.
+        labels: N numbers or names; required for a ``.npy``, and replace the labels of a ``.npz``.
+        inputs: name of the inputs in a ``.npz``; by default one of ``INPUT_KEYS``.
+        label: name of the labels in a ``.npz``; by default one of ``LABEL_KEYS``.
+        unlabeled: whether labels may be missing (-1).
 
     Raises:
-        DataError: the file is broken, lacks an array, or holds pickled objects.
+        DataError: the file is broken, lacks an array, or contains pickled objects.
     """
     path = Path(path)
     found = load(path)

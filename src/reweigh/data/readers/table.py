@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from reweigh.data.checks import check, check_samples, listed
 from reweigh.data.dataset import Dataset, Reading
-from reweigh.data.labels.class_numbers import encode, encode_known
+from reweigh.data.labels.class_numbers import encode
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.tables.encoding import Encoding, Kind, fit_encoding
-from reweigh.data.tables.frames import SUFFIXES, read_frame, read_texts
+from reweigh.data.tables.frames import SUFFIXES, read_frame, read_strings
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
@@ -30,13 +30,13 @@ def read_table(
     encoding: Encoding | None = None,
     **options: Any,
 ) -> Dataset:
-    """A dataset from a CSV or Parquet file; options as for ``from_frame``."""
+    """A dataset from a CSV or Parquet file; other options as for ``from_frame``."""
     path, what = Path(path), str(path)
-    frame = read_frame(path, () if encoding is None else encoding.texts)
+    frame = read_frame(path, () if encoding is None else encoding.string_columns)
     wanted = [] if labels is not None and label is None else [label_column(frame, label, what)]
     wanted += [] if true_label is None else [label_column(frame, true_label, what)]
-    if path.suffix != ".parquet" and wanted:  # labels as the texts that they are: a class may be called NA
-        frame[wanted] = read_texts(path)[wanted]
+    if path.suffix != ".parquet" and wanted:  # labels as strings: a class may be called NA
+        frame[wanted] = read_strings(path)[wanted]
     return from_frame(frame, label=label, true_label=true_label, labels=labels, encoding=encoding, what=what, **options)
 
 
@@ -55,20 +55,20 @@ def from_frame(
     unlabeled: bool = False,
     what: str = "table",
 ) -> Dataset:
-    """Features from all columns but the label.
+    """A dataset from a pandas DataFrame: features from all columns but the label.
 
-    Missing values are filled (numbers with the mean, categories with one of their own) and never silently: a warning is
-    logged, and ``dataset.reading.missing`` counts them. ``dataset.reading.encoding`` encodes later tables alike.
+    Missing values are filled (numbers with the mean, categories with a category "missing"), never silently: a warning
+    is logged, and ``dataset.reading.missing`` counts them. ``dataset.reading.encoding`` encodes later tables.
 
     Args:
-        label: the column of labels; otherwise the one called ``label``, ``target``, ``class`` or ``y``.
-        true_label: a column of true labels, for judging; never a feature.
-        labels: N labels from elsewhere, in place of a column.
-        class_names: otherwise the distinct labels.
-        encoding: as fitted to another table; otherwise one is fitted to this table, by the options that follow
-            (see ``fit_encoding``).
-        unlabeled: a label may be empty, or -1: the sample has none.
-        what: how messages call the table.
+        label: the column of labels; by default the one called ``label``, ``target``, ``class`` or ``y``.
+        true_label: a column of true labels, for evaluation; never a feature.
+        labels: N labels from elsewhere, instead of a column.
+        class_names: class names; by default the distinct labels.
+        encoding: an encoding fitted to another table; by default one is fitted to this table, with the options that
+            follow (see ``fit_encoding``).
+        unlabeled: whether a label may be empty or -1, for a sample without one.
+        what: name of the table in messages.
 
     Raises:
         DataError: no label column, labels missing, or columns that cannot be encoded.
@@ -76,7 +76,7 @@ def from_frame(
     if labels is None:
         label = label_column(frame, label, what)
         labels = frame[label]
-    numbers, names = (encode_known if unlabeled else encode)(empty_as_missing(labels), class_names, f"{what}: labels")
+    numbers, names = encode(empty_as_missing(labels), class_names, f"{what}: labels", unlabeled=unlabeled)
     true_labels = None
     if true_label is not None:
         true_labels, _ = encode(
@@ -108,7 +108,7 @@ def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
             pairs = set(zip(frame[usual[0]].tolist(), frame[other].tolist(), strict=True))
             if len(pairs) < len(frame) and all(len(set(side)) == len(pairs) for side in zip(*pairs, strict=True)):
                 raise DataError(
-                    f"{what}: columns {usual[0]!r} and {other!r} say the same; drop one, which a model would only copy"
+                    f"{what}: columns {usual[0]!r} and {other!r} hold the same labels; drop one, or a model copies it"
                 )
         return usual[0]
     if wanted not in columns:
@@ -119,7 +119,7 @@ def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
 
 
 def empty_as_missing(labels: Any) -> list[Any]:
-    """The labels with None for those that are empty texts, or missing in the sense of pandas."""
+    """The labels, with None for empty strings and for values that pandas considers missing."""
     import pandas as pd
 
     values = pd.Series(labels).astype(object)
@@ -132,7 +132,7 @@ def read_inputs(path: Path, form: Form) -> Unlabeled:
     """The rows of a table, encoded as the training rows were."""
     if form.encoding is None:
         raise form.mismatch(path, "a table")
-    return Unlabeled(form.encoding.apply(read_frame(path, form.encoding.texts), str(path)))
+    return Unlabeled(form.encoding.apply(read_frame(path, form.encoding.string_columns), str(path)))
 
 
 def _recognizes(path: Path) -> bool:
