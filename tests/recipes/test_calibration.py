@@ -20,7 +20,6 @@ from reweigh.selective import threshold
 REAL_TABLES = True
 
 RECIPE = """
-scenario = "selective"
 [data]
 name = "digits"
 test_fraction = 0.4

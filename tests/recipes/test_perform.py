@@ -16,7 +16,6 @@ from reweigh.weighting import ClassAwareNet, load_weighting
 REAL_TABLES = True
 
 RECIPE = """
-scenario = "noisy-labels"
 [data]
 name = "digits"
 bias = [{ name = "symmetric", rate = 0.4 }]

@@ -19,7 +19,6 @@ from reweigh.recipes.start import start_from
 REAL_TABLES = True
 
 RECIPE = """
-scenario = "noisy-labels"
 [data]
 name = "digits"
 train_size = 200

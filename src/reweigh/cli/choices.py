@@ -36,7 +36,6 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     images = model == "cnn"
     trusted = trusted_per_class(torch.tensor(facts.class_sizes))
     found = [
-        scenario(facts),
         Choice(
             {"model.name": model, **{f"model.{key}": value for key, value in options.items()}},
             "a small network for images" if images else "a small network for tables",
@@ -87,17 +86,6 @@ def augment(facts: Facts) -> list[Choice]:
     padding = min(facts.shape[1:]) // 8  # the usual 4 pixels of 32
     shift = [{"name": "pad-crop", "padding": padding}] if padding else []
     return [Choice({"data.augment": [*shift, {"name": "flip"}]}, "photos in color may be shifted and mirrored")]
-
-
-def scenario(facts: Facts) -> Choice:
-    """What the model is judged by."""
-    from reweigh.data.findings import LONG_TAIL
-
-    sizes = facts.class_sizes
-    factor = max(sizes) / max(min(sizes), 1)
-    if factor < LONG_TAIL:
-        return Choice({"scenario": "noisy-labels"}, f"classes of similar size (factor {factor:.3g})")
-    return Choice({"scenario": "long-tail"}, f"the largest class has {factor:.3g} times the samples of the smallest")
 
 
 def _whole(value: Any) -> int | None:

@@ -17,7 +17,7 @@ from reweigh.recipes.biased_data import data_root, read_calibrated, read_clean
 from reweigh.recipes.recipe import Recipe
 from reweigh.recipes.scored import judged_by
 from reweigh.recipes.start import start_from
-from reweigh.recipes.tables import member, method_named
+from reweigh.recipes.tables import method_named
 from reweigh.training import seed_all
 from reweigh.training.schedules import Schedule
 from reweigh.transforms import Compose
@@ -75,9 +75,9 @@ def assemble(recipe: Recipe) -> Assembly:
         generator=generator,
         device=device,
     )
-    judge = judged_by(member("scenarios", recipe.scenario), splits.test, splits.train.class_sizes, device)
     method = build(recipe.method.name, setup, **recipe.method.options)
-    return Assembly(method, splits, schedule, judge, augment, generator, device, calibration)
+    evaluate = judged_by(splits.test, splits.train.class_sizes, device, method.abstains)
+    return Assembly(method, splits, schedule, evaluate, augment, generator, device, calibration)
 
 
 def usable(train: Dataset, method: str) -> Dataset:

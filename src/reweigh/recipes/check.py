@@ -29,12 +29,10 @@ def check(contents: Contents) -> Recipe:
 def examine(values: Mapping[str, Any]) -> tuple[Recipe | None, list[Mistake]]:
     """The recipe, or None and all its mistakes."""
     mistakes: list[Mistake] = []
-    known = ["scenario", *SECTIONS, "train", "compare"]
+    known = [*SECTIONS, "train", "compare"]
     for key in values:
         if key not in known:
             mistakes.append(unknown_key("", key, known, "a recipe has no such section;", values[key]))
-    scenario = values.get("scenario")
-    mistakes += _check_name(scenario, "scenario", "scenarios")
     parts = {}
     for key, slot in SECTIONS.items():
         chosen, found = check_slot(values.get(key, slot.default), key, slot)
@@ -45,7 +43,7 @@ def examine(values: Mapping[str, Any]) -> tuple[Recipe | None, list[Mistake]]:
     if mistakes:
         return None, mistakes
     sections = {key: chosen[0] for key, chosen in parts.items()}
-    recipe = Recipe(scenario=str(scenario), train=train, **sections)
+    recipe = Recipe(train=train, **sections)
     if recipe.own_loss and recipe.loss.name != SECTIONS["loss"].default["name"]:
         text = f"got {recipe.loss.name!r}, but the method {recipe.method.name} brings a loss of its own"
         return None, [Mistake("loss.name", f"{text}; leave [loss] away and set the options in [method]")]

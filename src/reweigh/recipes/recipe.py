@@ -37,7 +37,6 @@ class Recipe:
         train: the options of ``reweigh.training.train``, and what the section adds (``device``, ``num_threads``).
     """
 
-    scenario: str
     data: Part
     model: Part
     method: Part

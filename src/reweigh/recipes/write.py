@@ -17,10 +17,8 @@ def to_toml(recipe: Recipe) -> str:
 
 def to_values(recipe: Recipe) -> dict[str, Any]:
     """The recipe as tables, lists, numbers and strings."""
-    values: dict[str, Any] = {"scenario": recipe.scenario}
-    values |= {key: _part(getattr(recipe, key), slot) for key, slot in SECTIONS.items()}
-    values["train"] = plain(dict(recipe.train))
-    return values
+    values = {key: _part(getattr(recipe, key), slot) for key, slot in SECTIONS.items()}
+    return {**values, "train": plain(dict(recipe.train))}
 
 
 def _part(part: Part, slot: Slot) -> dict[str, Any]:
