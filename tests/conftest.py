@@ -87,11 +87,9 @@ FAKES = {
     "models": {"mlp": mlp},
     "optimizers": {"sgd": sgd},
     "schedules": {"constant": no_options, "cosine": cosine},
-    "scenarios": {"noisy-labels": no_options},
 }
 
 RECIPE = """
-scenario = "noisy-labels"
 [data]
 name = "digits"
 bias = [{ name = "noise", rate = 0.4 }]

@@ -81,7 +81,7 @@ def test_held_out_sets_are_told_as_they_are_judged(trained):
 
 def test_what_goes_with_sets(table, run, tmp_path):
     words = ["train", "--data", table, "--label", "kind", "--candidates", "train.epochs=1"]
-    result = run(*words, "scenario=selective", f"data.test={table}", "--out", tmp_path / "run")
+    result = run(*words, "method.name=softmax-response", f"data.test={table}", "--out", tmp_path / "run")
     assert result.exit_code == 0, result.output
     for change in ("data.labeled=9", "data.bias=[{name='symmetric', rate=0.2}]"):
         result = run(*words, change, "--out", tmp_path / "other")

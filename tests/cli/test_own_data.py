@@ -129,11 +129,6 @@ def test_whatever_is_chosen_is_a_recipe(samples, shape, photos):
     )
 
 
-def test_a_long_tail_is_judged_as_one():
-    facts = Facts(110, None, (4,), False, (100, 10))
-    assert choose(facts, {})[0].values == {"scenario": "long-tail"}
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 from reweigh.cli.app import app
 
 RECIPE = """
-scenario = "few-labels"
 [data]
 name = "digits"
 train_size = 600

@@ -29,7 +29,6 @@ def same_weights(one: Path, other: Path) -> bool:
 def test_five_different_mistakes_are_told_at_once(tmp_path):
     path = tmp_path / "wrong.toml"
     path.write_text("""
-scenario = "noisy-labels"
 [data]
 name = "digit"
 [model]

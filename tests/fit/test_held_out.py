@@ -17,7 +17,6 @@ from reweigh.recipes.read import read
 from reweigh.selective import threshold
 
 RECIPE = """
-scenario = "selective"
 [data]
 name = "digits"
 test_fraction = 0.4

@@ -15,7 +15,6 @@ from reweigh.recipes.read import read
 from reweigh.weighting import load_weighting
 
 RECIPE = """
-scenario = "noisy-labels"
 [data]
 name = "digits"
 bias = [{ name = "symmetric", rate = 0.4 }]

@@ -17,7 +17,6 @@ from reweigh.recipes.check import check
 from reweigh.recipes.read import Contents, read
 
 RECIPE = """
-scenario = "noisy-labels"
 [data]
 name = "digits"
 [model]
@@ -176,7 +175,6 @@ def test_a_clean_set_is_read_like_the_training_data(tmp_path):
     rows[:9].to_csv(tmp_path / "clean.csv", index=False)
     (tmp_path / "r.toml").write_text(
         f"""
-        scenario = "noisy-labels"
         data = {{ name = "files", path = "{tmp_path / "train.csv"}", label = "kind" }}
         model = {{ name = "mlp", hidden = [4] }}
         method = {{ name = "cmw-net", every = 1 }}

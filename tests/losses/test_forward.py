@@ -61,7 +61,6 @@ def test_a_matrix_that_is_none(logits, labels, rows, message):
 
 def test_a_recipe_tells_before_training():
     recipe = {
-        "scenario": "noisy-labels",
         "data": {"name": "digits"},
         "model": {"name": "mlp"},
         "method": {"name": "erm"},

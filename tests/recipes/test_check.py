@@ -38,7 +38,6 @@ def test_a_part_is_built_with_its_options(recipe_file):
 def test_every_mistake_is_in_one_message(tmp_path):
     path = tmp_path / "bad.toml"
     path.write_text("""
-scenario = "noisy-lables"
 trian = { epochs = 3 }
 [data]
 name = "digits"
@@ -60,9 +59,8 @@ name = "sgd"
 schedule = { name = "cosin" }
 """)
     assert set(mistakes(path)) == {
-        "trian: a recipe has no such section; there are: augment, compare, data, loss, meta_set, method, model, optimizer, "
-        "scenario, train; got {\"epochs\": 3}. Did you mean 'train'?",
-        "scenario: no scenario named 'noisy-lables'; there are: noisy-labels. Did you mean 'noisy-labels'?",
+        "trian: a recipe has no such section; there are: augment, compare, data, loss, meta_set, method, model, "
+        "optimizer, train; got {\"epochs\": 3}. Did you mean 'train'?",
         "data.sise: digits has no option 'sise'; there are: foreign, labeled, root, size; got 3. Did you mean 'size'?",
         "data.bias.0.rate: got 1.4; should be less than or equal to 1",
         "data.bias.1.name: no bias named 'tial'; there are: noise, tail. Did you mean 'tail'?",
@@ -111,7 +109,7 @@ def test_missing_sections_are_named(tmp_path):
     path = tmp_path / "empty.toml"
     path.write_text("")
     assert [line.partition(":")[0] for line in mistakes(path)] == [
-        "scenario", "data", "model", "method", "optimizer", "train",
+        "data", "model", "method", "optimizer", "train",
     ]  # fmt: skip
 
 

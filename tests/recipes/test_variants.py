@@ -42,15 +42,6 @@ def test_candidates_and_labels_are_chosen_likewise(recipe_file):
     assert (few.parts["candidates"][0].name, few.added["labeled"]) == ("independent", 40)
 
 
-def test_a_long_tail_is_judged_as_one(recipe_file):
-    contents = read(recipe_file)
-    tail, noise = {"name": "long-tail", "imbalance_factor": 50}, {"name": "noise", "rate": 0.1}
-    assert for_bias(contents, "x", {"bias": [tail, noise]}).values["scenario"] == "long-tail"
-    assert for_bias(contents, "x", {"bias": [noise]}).values["scenario"] == "noisy-labels"
-    other = contents._replace(values={**contents.values, "scenario": "other"})
-    assert for_bias(other, "x", {"bias": [tail]}).values["scenario"] == "other"
-
-
 def test_a_section_that_names_another_part_keeps_what_this_has_too(recipe_file):
     text = (
         recipe_file.read_text()

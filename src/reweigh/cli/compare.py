@@ -43,8 +43,7 @@ def compare(
     fails, the others go on.
 
     Each method keeps of the recipe's [method] the options that it has too; a section [compare.METHOD] gives it its own.
-    A bias keeps the options that the recipe's [data] has for it. Biases with a long tail are judged by the scenario
-    long-tail too: accuracy of head, middle and tail classes.
+    A bias keeps the options that the recipe's [data] has for it.
     """
     if resume and overwrite:
         raise RecipeError("--resume keeps the runs that are there, --overwrite replaces them; give one of the two")

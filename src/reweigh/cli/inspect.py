@@ -21,7 +21,6 @@ def inspect(
     from reweigh.cli.inspection import show_inspection
     from reweigh.cli.source import find
     from reweigh.data import inspect as look
-    from reweigh.data.findings import LONG_TAIL
     from reweigh.plan.mistakes import raise_all
 
     source, mistakes = find(data, label, labels, root)
@@ -29,6 +28,5 @@ def inspect(
     dataset = source.read()
     findings = look(dataset)
     show_inspection(data, dataset, findings)
-    scenario = " scenario=long-tail" if findings.imbalance_factor >= LONG_TAIL else ""
     typer.echo("Next, train plainly and reweighted; samples.csv of a run tells whom to distrust:")
-    typer.echo(f"reweigh compare demo {source.as_changes()} 'data.bias=[]'{scenario} --methods erm,cmw-net --seeds 1")
+    typer.echo(f"reweigh compare demo {source.as_changes()} 'data.bias=[]' --methods erm,cmw-net --seeds 1")

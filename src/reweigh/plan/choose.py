@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import torch
 
 from reweigh.data import Dataset
-from reweigh.data.findings import LONG_TAIL
 from reweigh.plan.edit import merge, put
 
 LR = 1e-3  # of AdamW, falling along a cosine
@@ -80,7 +79,6 @@ def choose(facts: Facts, train: Mapping[str, Any]) -> list[Choice]:
     epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size)
     model, options = default_model(facts)
     return [
-        scenario(facts),
         Choice(
             {"model.name": model, **{f"model.{key}": value for key, value in options.items()}},
             "a small network for images" if model == "cnn" else "a small network for tables",
@@ -142,14 +140,6 @@ def augment(facts: Facts) -> list[Choice]:
     padding = min(facts.shape[1:]) // 8  # the usual 4 pixels of 32
     shift = [{"name": "pad-crop", "padding": padding}] if padding else []
     return [Choice({"augment": [*shift, {"name": "flip"}]}, "photos in color may be shifted and mirrored")]
-
-
-def scenario(facts: Facts) -> Choice:
-    """What the model is judged by."""
-    factor = max(facts.class_sizes) / max(min(facts.class_sizes), 1)
-    if factor < LONG_TAIL:
-        return Choice({"scenario": "noisy-labels"}, f"classes of similar size (factor {factor:.3g})")
-    return Choice({"scenario": "long-tail"}, f"the largest class has {factor:.3g} times the samples of the smallest")
 
 
 def default_batch_size(samples: int) -> int:
