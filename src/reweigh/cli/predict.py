@@ -81,16 +81,16 @@ def predictions(
     """Names of the samples (empty for rows), predicted classes by name, their probabilities, and scores."""
     from reweigh.data.readers import read_unlabeled
     from reweigh.fit.scored import scored
-    from reweigh.fit.trainer import find_device
+    from reweigh.fit.trainer import at_once, find_device
 
     form = trained.inputs
-    found = read_unlabeled(data, form.shape, encoding=form.encoding, raw_bytes=form.bytes)
+    given = read_unlabeled(data, form.shape, encoding=form.encoding, raw_bytes=form.bytes)
     device = find_device("auto")
-    samples = form.dataset(found.inputs, trained.class_names)
-    logits, scores, _ = scored(trained.model.to(device), samples, device=device)
-    probability, predicted = logits.softmax(1).max(1)
+    samples = form.dataset(given.inputs, trained.class_names)
+    found = scored(trained.model.to(device), samples, at_once(samples), device)
+    probability, predicted = found.probabilities.max(1)
     classes: list[str | None] = [trained.class_names[label] for label in predicted.tolist()]
-    return found.names, classes, probability.tolist(), scores.tolist()
+    return given.names, classes, probability.tolist(), found.scores.tolist()
 
 
 def calibrated_threshold(run: "Run", coverage: float) -> float:

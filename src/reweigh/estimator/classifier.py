@@ -196,9 +196,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             ValueError: X has other columns or another shape than in training; the coverage is not above 0 and at most
                 1, or nothing was held out to set its threshold by.
         """
+        check_is_fitted(self)
         if coverage is None:
             return self.classes_[self.predict_proba(X).argmax(1)]
-        check_is_fitted(self)
         if self._fit.held_out is None:
             raise DataError(
                 "predict: coverage needs samples that were not trained on; fit with RobustClassifier(calibration=0.1), "

@@ -132,7 +132,7 @@ def _ending(
         kept = f" The last good checkpoint is kept: {run.checkpoint}." if run and run.checkpoint.exists() else ""
         raise DivergedError(
             f"{error} in epoch {place.epoch + 1} of {epochs}, step {place.step} of {steps}, at learning rate {lr:g}; "
-            f"lower optimizer.lr, or look for extreme values in the inputs.{kept}"
+            f"lower the learning rate (lr), or look for extreme values in the inputs.{kept}"
         ) from error
     except KeyboardInterrupt:
         status = "interrupted"
