@@ -41,9 +41,7 @@ def read_arrays(
     found = load(path)
     if isinstance(found, np.ndarray):
         if labels is None:
-            raise DataError(
-                f"{path}: inputs without labels; give a label file too (labels=...), or store both in one .npz"
-            )
+            raise DataError(f"{path}: inputs without labels; store both in one .npz, or give a label file", "labels")
         return from_arrays(found, labels, class_names=class_names, unlabeled=unlabeled, what=str(path))
     if class_names is None and "class_names" in found:
         class_names = [str(name) for name in found["class_names"]]

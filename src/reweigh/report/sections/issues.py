@@ -10,7 +10,6 @@ import numpy as np
 from reweigh.report.account import Account
 from reweigh.report.content import Column, Panel, Section, Table
 from reweigh.report.families import name as family_name
-from reweigh.report.suspects import suspects, title
 from reweigh.report.words import UNKNOWN, percent, several
 
 MOST = 500  # rows for one run
@@ -36,7 +35,7 @@ def panel(account: Account, most: int) -> Panel:
     samples = account.samples
     if samples is None or samples.issue is None:
         return Panel(["The run does not say which labels look wrong."])
-    rows, labels = suspects(samples), int(samples.labeled.sum())
+    rows, labels = samples.suspects, int(samples.labeled.sum())
     if not len(rows):
         return Panel([f"None of the {several(labels, 'training label')} looks wrong."])
     words = [f"{len(rows):,} of {labels:,} training labels look wrong ({percent(len(rows) / labels)})."]
@@ -58,7 +57,7 @@ def table(account: Account, rows: np.ndarray) -> Table:
     assert samples is not None
     count = 0 if samples.family is None else int(samples.family.max()) + 1
     count = count if account.net is None else account.net.num_families
-    columns = {"sample": (Column("sample", True), [title(account, row) for row in rows])}
+    columns = {"sample": (Column("sample", True), [samples.title(row) for row in rows.tolist()])}
 
     def score(value: float) -> str:
         return f"{value:.3f}" if math.isfinite(value) else UNKNOWN
