@@ -28,9 +28,7 @@ def predict(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all predictions to this .csv.")] = None,
     coverage: Annotated[
         float | None,
-        typer.Option(
-            metavar="SHARE", help="Predict about this share, the most confident ones, and abstain from the rest."
-        ),
+        typer.Option(metavar="SHARE", help="Share to predict, the most confident ones; abstain from the rest."),
     ] = None,
     overwrite: Overwrite = False,
     trust_code: TrustCode = False,
@@ -69,8 +67,8 @@ def predict(
         abstained = predicted.count(None)
         typer.echo(
             f"{len(predicted) - abstained:,} of {len(predicted):,} are predicted "
-            f"({1 - abstained / len(predicted):.1%}, wanted {coverage:.1%}); the model is not confident enough about the "
-            "rest, which have no class."
+            f"({1 - abstained / len(predicted):.1%}, wanted {coverage:.1%}); the rest have no class, because the "
+            "model is not confident enough about them."
         )
     if out:
         typer.echo(f"Predictions: {out}")

@@ -10,9 +10,7 @@ from reweigh.errors import DataError
 
 
 def report(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Folders of runs; several are shown side by side.")
-    ],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders; several are shown side by side.")],
     out: Annotated[
         Path | None, typer.Option(help="Page to write. Default: RUN/report.html, or report.html for several runs.")
     ] = None,

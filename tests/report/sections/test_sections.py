@@ -8,6 +8,7 @@ import pytest
 
 from reweigh.report.families import Family
 from reweigh.report.figures.matrix import counts
+from reweigh.report.inputs import Shown
 from reweigh.report.sections import SECTIONS
 from reweigh.report.sections.classes import class_accuracy
 from reweigh.report.sections.confusion import most_confused
@@ -144,15 +145,13 @@ def test_no_issue_at_all(account):
 def test_the_gallery_with_and_without_its_data(account):
     with_images = SECTIONS["gallery"]([account]).panels[0]
     assert with_images.cards
-    assert all(card.image for card in with_images.cards)
+    assert all(card.shown.image for card in with_images.cards)
     lost = replace(account, dataset=None, no_data="the folder is gone")
     without = SECTIONS["gallery"]([lost]).panels[0]
-    assert without.words == ["Without the samples themselves: the folder is gone."]
-    assert [card._replace(image="", title="") for card in with_images.cards] == [
-        card._replace(title="") for card in without.cards
-    ]
-    origin = account.dataset.origin  # called by the place in the data as long as these are there
-    assert [card.title for card in with_images.cards] == [str(int(origin[int(card.title)])) for card in without.cards]
+    assert without.words == ["The samples themselves cannot be shown: the folder is gone."]
+    assert [card._replace(shown=Shown()) for card in with_images.cards] == without.cards
+    origin = account.dataset.origin  # called by their rows in the data
+    assert [card.title for card in without.cards] == [str(int(origin[n])) for n in account.samples.suspects[:50]]
 
 
 def test_the_cost_beside_plain_training(account, plain):
@@ -210,7 +209,7 @@ def test_a_run_that_can_abstain_says_how(account, tmp_path):
     assert panel.commands[0][1] == f"reweigh predict {tmp_path} DATA --coverage 0.9"
 
 
-def test_scores_of_an_older_run_are_its_probabilities(account):
+def test_without_scores_nothing_is_drawn(account):
     for score in (None, np.full(540, np.nan)):
         unknown = replace(account, tested=replace(account.tested, score=score))
         assert not SECTIONS["abstaining"]([unknown]).panels[0].plots

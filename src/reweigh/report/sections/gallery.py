@@ -12,11 +12,11 @@ from reweigh.report.words import sentence
 
 MOST = 50  # samples of one run
 ALTOGETHER = 200  # samples of all runs: the page stays small
-LEAD = "The samples whose given label fits least, the worst first. Judge for yourself: which label is right?"
+LEAD = "The samples whose given labels look most wrong, the worst first. Which label do you think is right?"
 
 
 def gallery(accounts: Sequence[Account]) -> Section:
-    """The fifty most suspicious samples."""
+    """The most suspicious samples."""
     most = min(MOST, ALTOGETHER // len(accounts))
     return Section("The most suspicious samples", LEAD, [panel(account, most) for account in accounts], wide=True)
 
