@@ -103,7 +103,7 @@ def learned(tmp_path):
         for seed in range(2):
             run = Run.create(tmp_path / bias / f"cmw-net-seed{seed}", "[method]\nname = 'cmw-net'\n")
             save_weighting(run.weighting, ClassAwareNet(2), Origin((11.0, 100.0)))
-            run.write_classes(["cat", "dog", "owl"], torch.tensor([100, 10, 12]), [1, 0, 0])
+            run.write_classes(["cat", "dog", "owl"], [100, 10, 12], [1, 0, 0])
             rows.append(row("cmw-net", seed, 90.0, bias=bias, folder=tmp_path))
         rows.append(row("erm", 0, 80.0, bias=bias, folder=tmp_path))
     return rows

@@ -28,7 +28,7 @@ def test_a_table_gets_a_perceptron_and_cmw_net(own):
     told = json.loads((own / "told.json").read_text())["table.csv"]
     assert "96 samples of 7 features to train on, 2 classes" in told
     assert "24 more are held out for testing" in told
-    assert "method.name=cmw-net  # " in told
+    assert "method.name=cmw-net method.lookahead=real method.engine=difference  # " in told
     assert "train.epochs" not in told  # the user's own choice is no news
 
 

@@ -30,7 +30,7 @@ def test_the_page_lies_in_the_run_and_the_headline_is_said(run, folder):
     assert result.exit_code == 0, result.stderr
     headline, where = result.stdout.splitlines()
     assert headline.startswith("cmw-net reached ")
-    assert " % on the test after the last epoch; " in headline
+    assert " % on the test set after the last epoch; " in headline
     assert where.startswith(f"Report: {folder / 'report.html'} (0.")
     assert headline in (folder / "report.html").read_text().replace("\u00a0", " ")
     assert run("report", folder).exit_code == 0  # again, over the old one

@@ -152,7 +152,7 @@ class Cells:
         if not path.is_file():
             return None
         try:
-            with open(path, encoding="utf-8", newline="") as file:
+            with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:  # as it was written
                 header, *rows = list(csv.reader(file, strict=True)) or [[]]
             columns = dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(header, ())
         except (ValueError, csv.Error, OSError) as error:

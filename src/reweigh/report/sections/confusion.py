@@ -33,7 +33,7 @@ def panel(account: Account) -> Panel:
         matrix = counts(account.tested.label, account.tested.predicted, len(names))
         found = most_confused(matrix, names, "is predicted as")
         right = percent(np.trace(matrix) / max(matrix.sum(), 1))
-        words.append(f"In the test: {found or 'no class is confused with another'}.")
+        words.append(f"In the test set: {found or 'no class is confused with another'}.")
         figure = plot_matrix(matrix, names)
         alternative = (
             f"Confusion matrix of {several(int(matrix.sum()), 'test sample')}: {right} on the diagonal. "

@@ -32,7 +32,7 @@ def cost(accounts: Sequence[Account]) -> Section:
         lead = f"Time of training and testing. One epoch of plain training ({PLAIN}) took {duration(mean(plain))}."
     else:
         lead = "Time of training and testing. Report a plain run too (method.name=erm) to see what reweighting costs."
-    return Section("What it cost", lead, together=Table("Time of each run", columns, rows))
+    return Section("Training time", lead, together=Table("Time of each run", columns, rows))
 
 
 def per_epoch(account: Account) -> float:

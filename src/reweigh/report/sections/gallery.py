@@ -56,4 +56,4 @@ def card(account: Account, index: int, shown: Shown) -> Card:
     if samples.true is not None:
         facts.append(("true label", label(int(samples.true[index]))))
     suggested = "" if samples.suggested is None else label(int(samples.suggested[index]))
-    return Card(samples.title(index), label(int(samples.given[index])), suggested, facts, shown)
+    return Card(f"row {samples.title(index)}", label(int(samples.given[index])), suggested, facts, shown)
