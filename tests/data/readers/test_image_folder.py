@@ -78,7 +78,7 @@ def test_different_sizes_are_refused_with_the_remedy(pets):
         read(pets)
     text = str(error.value)
     assert "images of 2 different sizes: 4 of 5 x 4, 1 of 9 x 7" in text
-    assert "for example cat/3.png. Give a size to resize them to, such as size=4" in text
+    assert "for example cat/3.png. Give a size to resize them to, such as 4" in text
 
 
 @pytest.mark.parametrize(("size", "shape"), [(6, (3, 6, 6)), ((6, 8), (3, 6, 8))])

@@ -81,7 +81,7 @@ def test_the_usual_label_column_is_found(tmp_path):
 
 @pytest.mark.parametrize(("text", "label", "message"), [
     (TABLE, "Species", r"no column 'Species' for the label; there are: age, city, .*\. Did you mean 'species'\?"),
-    (TABLE, None, r"which column is the label\? There are: age, city, species, truth\. Give label=\.\.\."),
+    (TABLE, None, r"which column is the label\? There are: age, city, species, truth\. Name one \(label=\.\.\.\)"),
     ("x,label\n1,a\n2,\n3,b\n", "label", r"labels: 1 of 3 is missing: row 1;"),
     ("x,label\n1,a\n2,a\n", "label", r"only one class, 'a', in 2 samples"),
     ("a;b;label\n1;2;3\n", "label", r"one column, 'a;b;label'; save the table with commas"),

@@ -76,7 +76,7 @@ def size_mistakes(found: Sequence[Image], wanted: tuple[int, int] | None) -> lis
     counted = listed(f"{count} of {height} x {width}" for (height, width), count in sizes.most_common())
     return [
         f"images of {len(sizes)} different sizes: {counted}; for example {odd.parent.name}/{odd.name}. "
-        f"Give a size to resize them to, such as size={min(usual)}"
+        f"Give a size to resize them to, such as {min(usual)}"
     ]
 
 

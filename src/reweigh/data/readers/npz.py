@@ -27,9 +27,7 @@ def read_arrays(path: Path, request: Request) -> Dataset:
     if isinstance(found, np.ndarray):
         inputs = found
         if labels is None:
-            raise DataError(
-                f"{what}: inputs without labels; give a label file too (labels=...), or store both in one .npz"
-            )
+            raise DataError(f"{what}: inputs without labels; store both in one .npz, or give a label file", "labels")
     else:
         inputs = pick(found, None, INPUT_KEYS, "inputs", path)
         labels = pick(found, request.label, LABEL_KEYS, "labels", path) if labels is None else labels

@@ -105,7 +105,7 @@ def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
     if wanted is None:
         usual = [name for name in USUAL_LABELS if name in columns]
         if not usual:
-            raise DataError(f"{what}: which column is the label? There are: {listed(columns)}. Give label=...")
+            raise DataError(f"{what}: which column is the label? There are: {listed(columns)}. Name one", "label")
         for other in usual[1:]:
             pairs = set(zip(frame[usual[0]].tolist(), frame[other].tolist(), strict=True))
             if len(pairs) < len(frame) and all(len(set(side)) == len(pairs) for side in zip(*pairs, strict=True)):
