@@ -33,7 +33,7 @@ def test_npz_with_other_names(tmp_path):
 def test_npy(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(6))
     assert read_arrays(tmp_path / "x.npy", Request(labels=LABELS)).labels.tolist() == LABELS.tolist()
-    with pytest.raises(DataError, match="inputs without labels; store both in one .npz, or give a label file"):
+    with pytest.raises(DataError, match=r"inputs without labels; store both in one \.npz, or give a label file"):
         read_arrays(tmp_path / "x.npy", Request())
 
 
