@@ -1,7 +1,7 @@
-"""What data cost, as ratios within one run: python benchmarks/data.py --data FOLDER
+"""The cost of reading and augmenting data, as ratios within one run: python benchmarks/data.py --data FOLDER
 
-FOLDER holds cifar-10-batches-bin (``reweigh data get cifar10 --root FOLDER``). Each ratio is one small function that
-measures it; ``RATIOS`` puts its limit beside it. The exit code is 1 if a limit is broken.
+FOLDER contains cifar-10-batches-bin (``reweigh data get cifar10 --root FOLDER``). Each ratio is measured by one small
+function; ``RATIOS`` lists them with their limits. The exit code is 1 if a limit is exceeded.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from reweigh.transforms import Compose, Flip, Normalize, PadCrop
 
 
 class Ratio(NamedTuple):
-    """A measured ratio and what it may be at most."""
+    """A measured ratio and its upper limit."""
 
     name: str
     measure: Callable[[Path], float]
@@ -30,7 +30,7 @@ class Ratio(NamedTuple):
 
 
 def best_of(repeats: int, work: Callable[[], object]) -> float:
-    """Seconds of the quickest of several runs, after one that warms the caches."""
+    """Seconds of the fastest of several runs, after one to warm up."""
     work()
     seconds = []
     for _ in range(repeats):
@@ -41,23 +41,23 @@ def best_of(repeats: int, work: Callable[[], object]) -> float:
 
 
 def reading_cifar(data: Path) -> float:
-    """Reading the 60,000 images of CIFAR-10 as datasets, over reading the bytes of the same files."""
+    """Reading the 60,000 images of CIFAR-10 as datasets, relative to reading the bytes of the same files."""
     folder = data / "cifar-10-batches-bin"
     files = [folder / file for files in LAYOUTS["cifar10"].splits.values() for file in files]
     as_datasets = best_of(7, lambda: [read_cifar(folder, split) for split in ("train", "test")])
-    as_bytes = best_of(7, lambda: [np.fromfile(file, np.uint8) for file in files])  # quicker than read_bytes()
+    as_bytes = best_of(7, lambda: [np.fromfile(file, np.uint8) for file in files])  # faster than read_bytes()
     return as_datasets / as_bytes
 
 
 def _batch(data: Path) -> tuple[Tensor, Compose]:
-    """128 images as floats, and what a recipe for CIFAR-10 does to them."""
+    """128 images as floats, and the augmentation of a recipe for CIFAR-10."""
     images = read_cifar(data / "cifar-10-batches-bin", "train").inputs[torch.arange(128)].float() / 255
     color = Normalize(mean=(0.4914, 0.4822, 0.4465), std=(0.247, 0.2435, 0.2616))
     return images, Compose([PadCrop(padding=4), Flip(), color])
 
 
 def augmenting_at_once(data: Path) -> float:
-    """Augmenting a batch of 128 images, over the same transforms called for one image after the other."""
+    """Augmenting a batch of 128 images, relative to the same transforms called image by image."""
     images, augment = _batch(data)
     generator = torch.Generator().manual_seed(0)
     at_once = best_of(50, lambda: augment(images, generator))
@@ -66,7 +66,7 @@ def augmenting_at_once(data: Path) -> float:
 
 
 def augmenting_in_training(data: Path) -> float:
-    """Augmenting a batch of 128 images, over a plain training step of a ResNet-32 on it."""
+    """Augmenting a batch of 128 images, relative to a plain training step of a ResNet-32 on it."""
     images, augment = _batch(data)
     generator = torch.Generator().manual_seed(0)
     model, labels = MODELS["resnet32"]((3, 32, 32), 10), torch.arange(128) % 10
@@ -88,9 +88,9 @@ RATIOS = [
 
 
 def main() -> int:
-    """Measure all ratios and say which keep to their limit."""
-    parser = argparse.ArgumentParser(description="What data cost, as ratios within one run.")
-    parser.add_argument("--data", type=Path, required=True, help="folder that holds cifar-10-batches-bin")
+    """Measure all ratios and report which are within their limits."""
+    parser = argparse.ArgumentParser(description="The cost of reading and augmenting data, as ratios within one run.")
+    parser.add_argument("--data", type=Path, required=True, help="folder that contains cifar-10-batches-bin")
     data = parser.parse_args().data
     broken = 0
     for ratio in RATIOS:

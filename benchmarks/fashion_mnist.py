@@ -51,7 +51,7 @@ WRONG = {"symmetric-0.4": 0.36, "asymmetric-0.4": 0.16, "asymmetric-0.6": 0.24, 
 def overrides(bias: str) -> list[str]:
     """What the bias decides: the paper learns in every step under a long tail, and co-teaching is told the noise."""
     told = [f"compare.co-teaching.method.forget_rate={WRONG.get(bias, 0.0)}"]
-    return [*told, "method.every=1", "scenario=long-tail"] if "long-tail" in bias else told
+    return [*told, "method.every=1"] if "long-tail" in bias else told
 
 
 def curves(rows: Sequence[Row]) -> torch.Tensor:

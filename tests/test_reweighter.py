@@ -303,7 +303,7 @@ def test_bad_batches(labels: Tensor, meta_labels: Tensor, message: str) -> None:
 
 
 def test_a_label_beyond_the_models_outputs() -> None:
-    with pytest.raises(DataError, match="labels from 0 to 4 meet a model with 3 outputs"):
+    with pytest.raises(DataError, match="labels from 0 to 4 for a model with 3 outputs"):
         _reweighter(_model(), num_classes=5).step(INPUTS, LABELS, META[0][:2], torch.tensor([0, 4]))
 
 

@@ -1,4 +1,4 @@
-"""Write a file whole or not at all."""
+"""Write a file completely or not at all."""
 
 import os
 from contextlib import suppress
@@ -6,11 +6,11 @@ from pathlib import Path
 
 
 def write_whole(path: str | Path, data: bytes | str) -> None:
-    """Replace ``path`` by ``data`` in one move.
+    """Replace the file at ``path`` by ``data`` in one step.
 
-    The data go to a temporary name beside it, are flushed to the disk and renamed; whoever reads ``path``
-    sees the old file or the new one, also after a crash or on a full disk. Names of files that are not UTF-8 are
-    written as they are.
+    The data are written to a temporary file in the same folder, flushed to disk and renamed, so that a reader sees
+    the old file or the new one, even after a crash or on a full disk. File names in the data that are not UTF-8 are
+    written unchanged.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -24,7 +24,7 @@ def write_whole(path: str | Path, data: bytes | str) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise
-    if os.name == "posix":  # the rename itself must survive a power cut
+    if os.name == "posix":  # the rename itself must survive a power failure
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)

@@ -1,4 +1,4 @@
-"""Keep freed memory for the next step, instead of giving it back to the system and asking for it again."""
+"""Keep freed memory for the next training step instead of returning it to the system."""
 
 import ctypes
 import platform
@@ -8,11 +8,12 @@ MOST = 2**31 - 1
 
 
 def keep_freed_memory() -> bool:
-    """Tell the C library to hold on to what training frees; returns whether it understood.
+    """Configure the C library to keep freed memory; returns whether that succeeded.
 
-    On Linux it hands large free blocks back to the system at once. A training step frees and takes hundreds of
-    megabytes, and each page that comes back costs a fault: about a tenth of the time of a learning step where it was
-    measured. It concerns the whole process, so only programs that own their process call it, such as the command line.
+    On Linux, glibc returns large free blocks to the system at once. A training step frees and allocates hundreds of
+    megabytes, and each page that is allocated again costs a page fault: about a tenth of the time of a step, as
+    measured. This affects the whole process, so only programs that own their process call it, such as the command
+    line.
     """
     if platform.libc_ver()[0] != "glibc":
         return False

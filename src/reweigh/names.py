@@ -1,4 +1,4 @@
-"""Find a member of a table by its name, and say what there is when the name is wrong."""
+"""Find a member of a table by name, with a helpful error if there is none."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -13,10 +13,10 @@ def lookup(table: Mapping[str, T], name: str, kind: str) -> T:
     """The member of ``table`` called ``name``.
 
     Args:
-        kind: what the members are, for the message ("engine", "method").
+        kind: what the members are, in messages ("engine", "method").
 
     Raises:
-        RecipeError: there is none of that name; the message lists all and suggests the nearest.
+        RecipeError: no member has that name; the message lists all names and suggests the nearest.
     """
     if name not in table:
         raise RecipeError(f"no {kind} named {name!r}; there are: {', '.join(sorted(table))}.{suggestion(name, table)}")
@@ -24,6 +24,6 @@ def lookup(table: Mapping[str, T], name: str, kind: str) -> T:
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
-    """A sentence with the nearest of ``names``, or nothing if none is near."""
+    """A sentence that suggests the nearest of ``names``; empty if none is near."""
     near = get_close_matches(str(name), list(names), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""

@@ -87,7 +87,7 @@ def test_names_without_class_names():
 
 
 def test_an_unknown_map_and_one_of_another_size():
-    with pytest.raises(DataError, match=r"none named 'cifar'; there are: cifar10, .* Did you mean 'cifar10'\?"):
+    with pytest.raises(DataError, match=r"no map named 'cifar'; there are: cifar10, .* Did you mean 'cifar10'\?"):
         asymmetric(torch.tensor([0, 3]), 10, 0, rate=0.4, map="cifar")
     with pytest.raises(DataError, match="'cifar100' is for 100 classes, the data have 10"):
         asymmetric(torch.tensor([0, 3]), 10, 0, rate=0.4, map="cifar100")
@@ -126,7 +126,7 @@ def test_well_known_data_have_a_usual_map(names: list[str], name: str) -> None:
 
 
 def test_other_data_have_none() -> None:
-    with pytest.raises(DataError, match="which class is mistaken for which"):
+    with pytest.raises(DataError, match="which classes are confused"):
         asymmetric(torch.arange(100) % 10, 10, 0, list("abcdefghij"), rate=0.4)
-    with pytest.raises(DataError, match="which class is mistaken for which"):  # STL-10 begins as CIFAR-10 does
+    with pytest.raises(DataError, match="which classes are confused"):  # STL-10 begins as CIFAR-10 does
         asymmetric(torch.arange(100) % 10, 10, 0, ["airplane", "bird", "car", *"defghij"], rate=0.4)

@@ -49,7 +49,7 @@ def test_a_rate_that_is_not_a_number():
 
 
 def test_a_rate_that_is_a_text():
-    with pytest.raises(DataError, match="rate: 'a lot' is no number"):
+    with pytest.raises(DataError, match="rate: 'a lot' is not a number"):
         BIASES["symmetric"](torch.tensor([0, 1]), 2, 0, rate="a lot")
 
 
@@ -58,7 +58,7 @@ def test_a_short_description():
 
 
 def test_labels_beyond_the_classes():
-    with pytest.raises(DataError, match=r"from 0 to 5, but num_classes is 3; allowed are 0 to 2"):
+    with pytest.raises(DataError, match=r"from 0 to 5, but num_classes is 3; give labels from 0 to 2"):
         BIASES["symmetric"](torch.tensor([0, 5]), 3, 0, rate=0.1)
 
 

@@ -109,7 +109,7 @@ def test_seeded_and_pure(labels, posteriors):
 
 def test_a_rate_that_cannot_be_had(labels, posteriors):
     with pytest.raises(
-        DataError, match=r"rate: 0.01 cannot be had from these posteriors, only 0.05\d to 0.9\d\d; give better"
+        DataError, match=r"rate: 0.01 is not possible with these posteriors, only 0.05\d to 0.9\d\d; give better"
     ):
         feature_dependent(labels, 5, 1, posteriors, rate=0.01, kind="I")
 
@@ -117,13 +117,13 @@ def test_a_rate_that_cannot_be_had(labels, posteriors):
 def test_bad_posteriors(labels, posteriors):
     with pytest.raises(DataError, match="needs them"):
         feature_dependent(labels, 5, 1, rate=0.4, kind="I")
-    with pytest.raises(DataError, match=r"shape \(10, 5\); allowed is \(30000, 5\)"):
+    with pytest.raises(DataError, match=r"shape \(10, 5\); give \(30000, 5\)"):
         feature_dependent(labels, 5, 1, posteriors[:10], rate=0.4, kind="I")
-    with pytest.raises(DataError, match="30000 rows are no probabilities, the first is row 0; take a softmax"):
+    with pytest.raises(DataError, match="not probabilities in 30000 of 30000 rows, the first is row 0; take a softmax"):
         feature_dependent(labels, 5, 1, posteriors * 9, rate=0.4, kind="I")
     broken = posteriors.clone()
     broken[7, 0] = float("nan")
-    with pytest.raises(DataError, match="1 rows are no probabilities, the first is row 7"):
+    with pytest.raises(DataError, match="not probabilities in 1 of 30000 rows, the first is row 7"):
         feature_dependent(labels, 5, 1, broken, rate=0.4, kind="I")
-    with pytest.raises(DataError, match="kind: 'IV' is none; there are: I, II, III"):
+    with pytest.raises(DataError, match="kind: no kind 'IV'; there are: I, II, III"):
         feature_dependent(labels, 5, 1, posteriors, rate=0.4, kind="IV")  # pyright: ignore

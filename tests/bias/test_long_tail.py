@@ -48,17 +48,15 @@ def test_the_largest_class_may_be_given():
 
 def test_a_tail_longer_than_the_data():
     labels = torch.arange(200) % 2
-    with pytest.raises(
-        DataError, match=r"a tail of 101 from 100 samples leaves none of class 1; .* Allowed is up to 100"
-    ):
+    with pytest.raises(DataError, match=r"a tail of 101 from 100 samples leaves none of class 1; give at most 100"):
         long_tail(labels, 2, 0, imbalance_factor=101)
-    with pytest.raises(DataError, match="largest: class 0 has 100 of 150 samples wanted"):
+    with pytest.raises(DataError, match="largest: class 0 has 100 of 150 samples"):
         long_tail(labels, 2, 0, imbalance_factor=10, largest=150)
-    with pytest.raises(DataError, match="no samples of class 1; a tail needs some of each class"):
+    with pytest.raises(DataError, match="no samples of class 1; a long tail needs some of each class"):
         long_tail(torch.tensor([0, 0, 0]), 2, 0, imbalance_factor=1)
 
 
 @pytest.mark.parametrize("factor", [0.5, 0, -3, float("nan"), float("inf")])
 def test_a_factor_below_one(factor):
-    with pytest.raises(DataError, match="give a number from 1 on"):
+    with pytest.raises(DataError, match="give a number of 1 or more"):
         long_tail(torch.tensor([0, 1]), 2, 0, imbalance_factor=factor)

@@ -92,7 +92,7 @@ def test_an_interrupt_says_how_to_continue(compare, monkeypatch):
         (["--methods", "erm,erm"], "erm: named twice"),
         (["--workers", "0"], "'--workers'"),
         (["--seeds", "0"], "'--seeds'"),
-        (["--resume", "--overwrite"], "give one of the two"),
+        (["--resume", "--overwrite"], "give only one of the two"),
         (["--json", "nowhere/results.json"], "there is no folder nowhere"),
     ],
 )

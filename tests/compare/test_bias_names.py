@@ -8,6 +8,8 @@ from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.recipes.variants import for_bias
 
+pytestmark = pytest.mark.usefixtures("fake_tables")
+
 
 @pytest.fixture(autouse=True)
 def _more_biases(fake_tables, monkeypatch):

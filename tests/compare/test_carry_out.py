@@ -2,19 +2,20 @@
 
 import pytest
 import torch
-from reweigh.fit.assemble import assemble
 from safetensors.torch import load_file
 
+from reweigh.compare import carry_out as comparison
 from reweigh.compare.carry_out import carry_out
 from reweigh.compare.grid import Key, plan
 from reweigh.compare.rows import read_row
 from reweigh.errors import DataError, RecipeError
+from reweigh.fit import run_folder
+from reweigh.fit.source import read_source
+from reweigh.fit.trainer import Trainer, builder, own_randomness
 from reweigh.methods import METHODS
-from reweigh.recipes import comparison, perform
 from reweigh.training import Run
 from reweigh.training.series import Quiet
 
-REAL_TABLES = True
 SHORT = ["train.epochs=1", "train.warmup_epochs=0", "train.batch_size=256", "model.hidden=[8]", "train.num_threads=1"]
 
 
@@ -23,28 +24,33 @@ def assembled(monkeypatch):
     """Which runs read the data and built a model, in order."""
     found = []
 
-    def counting(recipe):
-        found.append((recipe.method.name, recipe.train["seed"]))
-        return assemble(recipe)
+    def counting(plan):
+        found.append((plan.method.name, plan.train["seed"]))
+        return read_source(plan)
 
-    monkeypatch.setattr(perform, "assemble", counting)
+    monkeypatch.setattr(run_folder, "read_source", counting)
     return found
+
+
+def assemble(plan):
+    """The training set of a plan, and the state of its model before training."""
+    train_set = read_source(plan).train
+    with own_randomness(plan.train["seed"]):
+        method = Trainer(plan, builder(plan.model), torch.device("cpu")).assemble(train_set).method
+    return train_set, getattr(method.model, "classifier", method.model).state_dict()  # SelectiveNet adds heads
 
 
 def test_methods_of_one_bias_and_seed_share_wrong_labels_and_initial_weights():
     """By construction, whatever the method: data are drawn from the seed, and it is set anew before the model."""
     planned = plan("demo", ["train.epochs=2", "model.hidden=[8]"], list(METHODS), ["symmetric-0.4"], seeds=2)
-    first, *others = (assemble(planned[Key("symmetric-0.4", method, 0)]) for method in METHODS)
-    labels, weights = first.splits.train.labels, first.method.model.state_dict()
-    assert (labels != first.splits.train.true_labels).any()
-    for other in others:
-        assert torch.equal(other.splits.train.labels, labels)
-        model = getattr(other.method.model, "classifier", other.method.model).state_dict()  # SelectiveNet adds heads
+    (train_set, weights), *others = (assemble(planned[Key("symmetric-0.4", method, 0)]) for method in METHODS)
+    assert (train_set.labels != train_set.true_labels).any()
+    for other, model in others:
+        assert torch.equal(other.labels, train_set.labels)
         assert model.keys() == weights.keys()
         assert all(torch.equal(model[name], weights[name]) for name in weights)
-    elsewhere = assemble(planned[Key("symmetric-0.4", "erm", 1)])
-    assert not torch.equal(elsewhere.splits.train.labels, labels)
-    model = elsewhere.method.model.state_dict()
+    elsewhere, model = assemble(planned[Key("symmetric-0.4", "erm", 1)])
+    assert not torch.equal(elsewhere.labels, train_set.labels)
     assert any(not torch.equal(model[name], weights[name]) for name in weights)
 
 
@@ -132,7 +138,7 @@ def test_an_error_of_our_own_is_told_with_its_traceback(tmp_path, monkeypatch):
 
 def test_an_interrupt_says_how_far_it_came(tmp_path, monkeypatch):
     planned = plan("demo", SHORT, ["erm"], seeds=3)
-    begin, told = perform.begin, Told()
+    begin, told = run_folder.begin, Told()
 
     def interrupted(recipe, *arguments):
         if recipe.train["seed"] == 1:
@@ -147,7 +153,7 @@ def test_an_interrupt_says_how_far_it_came(tmp_path, monkeypatch):
 
 
 def test_each_run_has_the_threads_that_it_would_have_alone(tmp_path, monkeypatch):
-    seen, begin, before = [], perform.begin, torch.get_num_threads()
+    seen, begin, before = [], run_folder.begin, torch.get_num_threads()
 
     def looking(recipe, *arguments):
         seen.append(torch.get_num_threads())

@@ -7,7 +7,6 @@ import pytest
 
 from reweigh.compare.parallel import side_by_side
 
-REAL_TABLES = True
 WARN = "__import__('logging').getLogger('reweigh.x').warning('mind the %s', 'gap')"
 
 

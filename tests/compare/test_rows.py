@@ -12,7 +12,6 @@ from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.training import Run
 
-REAL_TABLES = True
 LINES = [
     {"epoch": 1, "test_accuracy": 0.9, "test_balanced_accuracy": 0.7, "seconds": 1.5},
     {"epoch": 2, "test_accuracy": 0.8, "test_balanced_accuracy": 0.75, "seconds": 2.0},

@@ -54,10 +54,10 @@ def test_lists_and_read_only_arrays():
 
 @pytest.mark.parametrize(("inputs", "labels", "message"), [
     (np.zeros((5, 2)), LABELS, "inputs: 5 for 6 labels"),
-    ([[1, 2], [3]] * 3, LABELS, r"inputs are no array .*give each sample the same shape"),
+    ([[1, 2], [3]] * 3, LABELS, r"inputs do not form an array .*give all samples the same shape"),
     (np.zeros(6), LABELS, r"inputs of shape \(6,\)"),
-    (np.array([["a"]] * 6), LABELS, "inputs of type <U1; give numbers, or read texts and categories as a table"),
-    (np.zeros((6, 2)), np.zeros(6, int), "all 6 are of one class, '0'"),
+    (np.array([["a"]] * 6), LABELS, "inputs of type <U1; give numbers, or read strings and categories as a table"),
+    (np.zeros((6, 2)), np.zeros(6, int), "only one class, '0', in 6 samples"),
     (np.full((6, 2), np.nan), LABELS, "NaN in 6 of 6 samples: rows 0, 1, 2, 3, 4 and 1 more"),
     (np.full((6, 2), 1e300), LABELS, "infinite in 6 of 6"),
 ])  # fmt: skip

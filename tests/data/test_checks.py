@@ -26,13 +26,13 @@ def test_all_mistakes_come_in_one_error():
     assert "2 outside 0..2: -2 (row 2), 3 (row 3)" in text
     assert "no samples of 'owl' (of 3 classes)" in text
     assert "6 for 5 labels" in text
-    assert "NaN in 1 of 6 samples: rows 1;" in text
-    assert "infinite in 1 of 6 samples: rows 3;" in text
+    assert "NaN in 1 of 6 samples: row 1;" in text
+    assert "infinite in 1 of 6 samples: row 3;" in text
 
 
 def test_one_class_only():
     with pytest.raises(
-        DataError, match=r"^data: labels: all 3 are of one class, 'dog'; a classifier needs two or more$"
+        DataError, match=r"^data: labels: only one class, 'dog', in 3 samples; a classifier needs two or more$"
     ):
         check(data([1, 1, 1]))
 
@@ -44,7 +44,7 @@ def test_no_samples():
 
 @pytest.mark.parametrize("labels", [torch.tensor([0.0, 1.0, 2.0]), torch.zeros(3, 3, dtype=torch.int64)])
 def test_labels_of_a_wrong_kind(labels: torch.Tensor):
-    with pytest.raises(DataError, match="give one int64 a sample"):
+    with pytest.raises(DataError, match="give one int64 per sample"):
         check(Dataset(torch.zeros(3, 2), labels, NAMES))
 
 
@@ -68,9 +68,7 @@ def test_samples_without_a_label_are_allowed_in_training_alone():
 
 
 def test_too_few_labels():
-    with pytest.raises(
-        DataError, match=r"^data: labels: 2 samples have one, for 3 classes; label at least one of each"
-    ):
+    with pytest.raises(DataError, match=r"^data: labels: 2 labeled samples for 3 classes; label at least one of each"):
         check(data([0, -1, 1, -1]))
     with pytest.raises(DataError, match=r"^data: labels: no labeled sample of 'owl' \(of 3 classes, 3 labels\); label"):
         check(data([0, -1, 1, -1, 1]))
@@ -81,7 +79,9 @@ def test_candidates(caplog: pytest.LogCaptureFixture):
     good = data([0, 1, 1, 0], candidates=mask)  # 'owl' is a candidate, if the label of none
     with caplog.at_level("INFO"):
         assert check(good, "training set") is good
-    assert caplog.messages == ["training set: 2 of 4 samples have every class as a candidate, which says nothing"]
+    assert caplog.messages == [
+        "training set: 2 of 4 samples have every class as a candidate, so their labels carry no information"
+    ]
     mask = mask.clone()
     mask[[0, 2]] = False
     with pytest.raises(DataError, match=r"candidates: none in 2 of 4 samples: rows 0, 2; name at least one class"):

@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from reweigh.data import Dataset
@@ -110,3 +111,19 @@ def test_a_constant_channel_is_not_divided_by_zero():
 
 def test_bytes_become_unit_floats():
     assert as_float(torch.tensor([0, 51, 255], dtype=torch.uint8)).tolist() == [0.0, torch.tensor(51 / 255).item(), 1.0]
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64])
+def test_labels_of_any_integer_type(dtype):
+    data = Dataset(
+        torch.zeros(3, 2), torch.tensor([0, 1, 1], dtype=dtype), ("a", "b"), torch.tensor([1, 1, 0]).to(dtype)
+    )
+    assert data.labels.dtype == data.true_labels.dtype == torch.int64
+    assert data.class_sizes.tolist() == [1, 2]
+
+
+def test_what_is_an_image():
+    labels = torch.tensor([0, 1])
+    assert Dataset(torch.zeros(2, 3, 4, 4, dtype=torch.uint8), labels, ("a", "b")).is_images
+    assert not Dataset(torch.zeros(2, 3), labels, ("a", "b")).is_images
+    assert not Dataset(torch.zeros(2, 3, 4), labels, ("a", "b")).is_images

@@ -28,7 +28,7 @@ def test_copies_contradictions_and_blank_inputs():
     assert findings.surely_wrong == 1
     assert findings.constant == (10,)
     trouble = " ".join(findings.trouble)
-    assert "1 inputs occur several times with different labels (3.png is 'a', 7.png is 'b')" in trouble
+    assert "1 input with several different labels (3.png is 'a', 7.png is 'b')" in trouble
     assert "Constant inputs, blank or broken: 10.png." in trouble
     assert "2 samples are exact copies of others" in trouble
 
@@ -56,7 +56,7 @@ def test_a_tail_small_and_empty_classes():
     findings = inspect(Dataset(torch.randn(105, 3), labels, ("head", "tail")))
     assert findings.imbalance_factor == 20
     assert any(
-        "A long tail: 'head' has 100 samples, 'tail' 5, a factor of 20" in sentence for sentence in findings.trouble
+        "A long tail: 'head' has 100 samples, 'tail' has 5, a factor of 20" in sentence for sentence in findings.trouble
     )
 
 
@@ -74,8 +74,8 @@ def test_features_that_never_change_and_numbers_that_are_none():
 def test_what_the_reader_reported():
     data = Dataset(*balanced(), ("a", "b", "c"), reading=Reading(skipped=("x.png: broken",), missing={"age": 3}))
     trouble = " ".join(inspect(data).trouble)
-    assert "Files that could not be read and are left out: x.png: broken." in trouble
-    assert "3 values were missing and are filled: 3 in 'age'." in trouble
+    assert "Files that cannot be read and are left out: x.png: broken." in trouble
+    assert "3 missing values filled: 3 in 'age'." in trouble
 
 
 def test_inputs_outside_memory():

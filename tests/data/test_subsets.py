@@ -27,7 +27,7 @@ def test_a_random_part_not_the_first_samples():
 
 @pytest.mark.parametrize("size", [0, -1, 11])
 def test_more_than_there_is(size):
-    with pytest.raises(DataError, match=f"{size}; the data have 10 samples, allowed is 1 to 10"):
+    with pytest.raises(DataError, match=f"{size}; the data have 10 samples, so give 1 to 10"):
         stratified(torch.arange(10), size, 0)
 
 

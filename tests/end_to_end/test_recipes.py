@@ -29,7 +29,6 @@ def same_weights(one: Path, other: Path) -> bool:
 def test_five_different_mistakes_are_told_at_once(tmp_path):
     path = tmp_path / "wrong.toml"
     path.write_text("""
-scenario = "noisy-labels"
 [data]
 name = "digit"
 [model]
@@ -109,9 +108,9 @@ def test_compare_refuses_or_continues_what_is_there(tmp_path):
     ("words", "message"),
     [
         (["train", "--resume", "nowhere"], "no run here"),
-        (["train", "demo", "--resume", "nowhere"], "give no recipe"),
+        (["train", "demo", "--resume", "nowhere"], "leave out recipe"),
         (["compare", "demo", "--methods", "erm,cwm-net"], "Did you mean 'cmw-net'?"),
-        (["compare", "demo", "--resume", "--overwrite"], "give one of the two"),
+        (["compare", "demo", "--resume", "--overwrite"], "give only one of the two"),
         (["compare", "demo", "--json", "nowhere/x.json"], "there is no folder nowhere"),
         (["train", "demo", "train.device=cuda:99"], "train.device: got 'cuda:99', which is not there"),
         (["list", "engine"], "Did you mean 'engines'?"),

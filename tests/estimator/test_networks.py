@@ -49,8 +49,8 @@ def test_an_instance_is_copied_with_its_weights(blobs, quick):
     ("model", "message"),
     [
         (nn.Linear(5, 3), r"model 'Linear' cannot take samples of shape \(6,\)"),
-        (nn.Linear(6, 2), r"gives \(2, 2\) for two samples; logits of shape \(2, 3\) are needed"),
-        (lambda shape, classes: "net", "gives a str; a torch.nn.Module is needed"),
+        (nn.Linear(6, 2), r"returns \(2, 2\) for two samples; it must return logits of shape \(2, 3\)"),
+        (lambda shape, classes: "net", "returns an object of type str; it must be a torch.nn.Module"),
         (lambda: nn.Linear(6, 3), "cannot be built"),
     ],
 )

@@ -7,25 +7,20 @@ import math
 import pytest
 import torch
 
-from reweigh.data.subsets import set_apart
 from reweigh.errors import DataError, RecipeError
-from reweigh.fit.run_folder import begin
+from reweigh.fit.fitting import set_apart
+from reweigh.fit.run_folder import begin, load_model
 from reweigh.fit.scored import scored
-from reweigh.fit.source import read_calibrated, read_data
-from reweigh.fit.store import reload
+from reweigh.fit.source import read_source
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.selective import threshold
 
-REAL_TABLES = True
-
 RECIPE = """
-scenario = "selective"
 [data]
 name = "digits"
 test_fraction = 0.4
 bias = [{ name = "symmetric", rate = 0.2 }]
-calibration = 0.3
 [model]
 name = "mlp"
 hidden = [16]
@@ -37,6 +32,7 @@ per_class = 10
 [train]
 epochs = 6
 warmup_epochs = 1
+calibration = 0.3
 [optimizer]
 name = "sgd"
 lr = 0.05
@@ -61,25 +57,24 @@ def column(path, name):
 
 
 def test_it_is_stratified_and_never_trained_on(tmp_path):
-    data = recipe(tmp_path).data
-    (train, test), apart = read_calibrated(data, 0)
-    assert apart is not None
-    whole = read_data(recipe(tmp_path, "data.calibration=0.001").data, 0)
-    assert len(train) + len(apart) == len(whole.train) + 1
-    assert len(apart) == round(0.3 * (len(train) + len(apart)))
-    assert not set(train.origin.tolist()) & set(apart.origin.tolist())
-    shares = apart.class_sizes / (apart.class_sizes + train.class_sizes)
+    whole = read_source(recipe(tmp_path)).train
+    kept, apart = set_apart(whole, 0.3, 0)
+    assert len(apart) == round(0.3 * len(whole))
+    assert torch.equal(torch.cat([kept, apart]).sort().values, torch.arange(len(whole)))
+    shares = whole.subset(apart).class_sizes / whole.class_sizes
     assert (shares - 0.3).abs().max() < 0.02
-    assert (apart.labels != apart.true_labels).any()
-    again, _ = read_calibrated(data, 0)
-    assert torch.equal(again.train.labels, train.labels)
-    assert len(test) == len(whole.test)
+    assert torch.equal(set_apart(whole, 0.3, 0)[1], apart)
+    assert not torch.equal(set_apart(whole, 0.3, 1)[1], apart)
 
 
 def test_the_run_keeps_its_scores(outcome):
-    run, assembly = outcome.run, outcome.assembly
-    assert len(column(run.samples, "index")) == len(assembly.splits.train)
-    again = scored(reload(run.path).model, assembly.calibration)
+    run = outcome.run
+    train = outcome.train_set
+    assert column(run.samples, "row") == [str(row) for row in train.origin.tolist()]  # those held out are judged too
+    assert all(column(run.samples, "label_quality"))
+    _, apart = set_apart(train, 0.3, 0)
+    assert [place for place, weight in enumerate(column(run.samples, "weight")) if not weight] == apart.tolist()
+    again = scored(load_model(run.path).model, train.subset(apart))
     kept = torch.tensor(list(map(float, column(run.calibration, "score"))), dtype=torch.float64)
     torch.testing.assert_close(kept, again.scores, rtol=1e-6, atol=1e-9)
     assert column(run.test, "score") != column(run.test, "probability")
@@ -92,9 +87,8 @@ def test_the_run_keeps_its_scores(outcome):
 @pytest.mark.parametrize("coverage", [0.6, 0.8, 0.95])
 def test_its_thresholds_hold_for_held_out_samples(outcome, coverage):
     """Within four times the spread by the samples that set the threshold and by those that it is tried on."""
-    assembly = outcome.assembly
     apart = torch.tensor(list(map(float, column(outcome.run.calibration, "score"))), dtype=torch.float64)
-    scores = scored(assembly.method.model, assembly.splits.test).scores
+    scores = outcome.fit.tested.scores
     reached = float((scores >= threshold(apart, coverage)).double().mean())
     spread = math.sqrt(coverage * (1 - coverage) * (1 / len(apart) + 1 / len(scores)))
     assert abs(reached - coverage) < 4 * spread
@@ -103,17 +97,20 @@ def test_its_thresholds_hold_for_held_out_samples(outcome, coverage):
 def test_without_it_nothing_is_held_out(tmp_path):
     text = RECIPE.replace("calibration = 0.3\n", "")
     outcome = begin(recipe(tmp_path, "train.epochs=1", text=text), tmp_path / "run")
-    assert outcome.assembly.calibration is None
+    assert outcome.fit.held_out is None
     assert not outcome.run.calibration.exists()
 
 
 @pytest.mark.parametrize("share", ["0", "1", "1.5", "-0.1"])
 def test_a_share_that_is_none(tmp_path, share):
-    with pytest.raises(RecipeError, match=r"data\.calibration"):
-        recipe(tmp_path, f"data.calibration={share}")
+    with pytest.raises(RecipeError, match=r"train\.calibration"):
+        recipe(tmp_path, f"train.calibration={share}")
 
 
 def test_too_few_to_share(tmp_path):
-    train = read_data(recipe(tmp_path).data, 0).train
-    with pytest.raises(DataError, match="leave some on both sides"):
+    train = read_source(recipe(tmp_path)).train
+    with pytest.raises(DataError, match=r"calibration: 0\.1 of 3 samples is 0; both parts need at least one"):
         set_apart(train.subset(torch.arange(3)), 0.1, 0)
+    two = train.subset((train.labels == 0) | (train.labels == 1)).subset(torch.arange(12))
+    with pytest.raises(DataError, match=r"leaves no sample of class . to train on"):
+        set_apart(two.subset((two.labels == 0) | (torch.arange(12) == int((two.labels == 1).nonzero()[0]))), 0.7, 0)

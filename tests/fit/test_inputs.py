@@ -31,3 +31,12 @@ def test_the_same_batches_after_json(dataset):
 def test_something_else_is_refused(text):
     with pytest.raises(DataError, match="here: not as this version of reweigh writes it"):
         InputForm.from_json(text, "here")
+
+
+def test_bytes_and_the_same_numbers_as_floats_are_the_same_samples():
+    as_bytes = DATASETS[0]
+    as_floats = from_arrays(as_bytes.inputs.numpy().astype(np.float32), [0, 1, 2] * 3)
+    index = torch.arange(len(as_bytes))
+    for one, other in ((as_bytes, as_floats), (as_floats, as_bytes)):
+        read = InputForm.of(one).dataset(other.inputs, one.class_names)
+        torch.testing.assert_close(read.batch(index).inputs, one.batch(index).inputs)

@@ -4,11 +4,16 @@ import torch
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from reweigh.fit.issues import judge, label_issues, likeliest_candidates
+from reweigh.fit.issues import Samples, judge, likeliest_candidates
 from reweigh.pseudo_labels import predictions
 
 GIVEN = torch.tensor([0, 1, 2, 0])
 ROWS = torch.tensor([[0.9, 0.1, 0.0], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.05, 0.9, 0.05]])
+
+
+def label_issues(given, rows, weights, family, names, index=None):
+    samples = Samples(given, *judge(given, rows, weights), torch.zeros(len(given)), weights, family)
+    return samples.label_issues(names, index)
 
 
 def test_by_hand() -> None:
@@ -37,7 +42,7 @@ def test_between_nothing_and_one_and_less_where_less_was_trusted(num_classes: in
 def test_the_table_begins_with_the_worst() -> None:
     family = torch.tensor([1, 0, 0, 1])
     table = label_issues(GIVEN, ROWS, torch.tensor([0.5, 0.5, 0.5, 0.5]), family, ["cat", "dog", 7])
-    assert table["index"].tolist() == [3, 1, 2, 0]
+    assert table.index.tolist() == [3, 1, 2, 0]
     assert table["given_label"].tolist() == ["cat", "dog", 7, "cat"]
     assert table["suggested_label"].tolist() == ["dog", "cat", 7, "cat"]
     assert table["is_label_issue"].tolist() == [True, True, False, False]
@@ -48,6 +53,16 @@ def test_the_table_begins_with_the_worst() -> None:
     assert alone["family"].isna().all()
 
 
+def test_the_index_is_the_users() -> None:
+    import pandas as pd
+
+    users = pd.Index(["w", "x", "y", "z"], name="sample")
+    table = label_issues(GIVEN, ROWS, None, None, ["cat", "dog", "cow"], users)
+    assert table.index.tolist() == ["z", "x", "y", "w"]
+    frame = pd.DataFrame({"label": ["cat", "dog", "cow", "cat"]}, index=users)
+    assert frame.loc[table.index, "label"].tolist() == table["given_label"].tolist()
+
+
 def test_samples_without_a_label_are_no_issue_and_come_last() -> None:
     given = torch.tensor([0, -1, 2, 0])
     suggested, quality, wrong = judge(given, ROWS)
@@ -55,7 +70,7 @@ def test_samples_without_a_label_are_no_issue_and_come_last() -> None:
     assert quality.isnan().tolist() == [False, True, False, False]
     assert wrong.tolist() == [False, False, False, True]
     table = label_issues(given, ROWS, None, None, [5, 6, 7])
-    assert table["index"].tolist() == [3, 2, 0, 1]
+    assert table.index.tolist() == [3, 2, 0, 1]
     assert table["given_label"].tolist() == [5, 7, 5, -1]
     named = label_issues(given, ROWS, None, None, ["a", "b", "c"])["given_label"]
     assert named.tolist()[:3] == ["a", "c", "a"]

@@ -1,16 +1,17 @@
 """Predictions of models that did not see the sample."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from reweigh.data import Dataset
-from reweigh.fit.issues import judge
-from reweigh.fit.out_of_fold import FOLDS, ROUNDS, HeldOut, brief_epochs, choose_scoring, folds, out_of_fold
-from reweigh.methods import METHODS
+from reweigh.data import Dataset, from_arrays
+from reweigh.fit import fit
+from reweigh.fit.out_of_fold import FOLDS, ROUNDS, HeldOut, brief_epochs, folds, out_of_fold
+from reweigh.plan import Plan
+from reweigh.plan.check import examine
+from reweigh.plan.choose import Facts, chosen
 
 
 def test_folds_are_even_in_every_class():
@@ -36,39 +37,48 @@ class Memory(nn.Module):
         return torch.stack([seen, ~seen, ~(seen | True)], 1) * 100.0
 
 
+def planned(train_set, **given) -> Plan:
+    plan, mistakes = examine(chosen(Facts.of(train_set), given), passed=["data"])
+    assert not mistakes
+    return plan
+
+
 @dataclass(frozen=True)
 class Spy:
     """A trainer whose models remember what they saw."""
 
-    seed: int = 0
+    plan: Plan
     device: str = "cpu"
-    method: Any = None
-    epochs: int = 4
     trained: list = field(default_factory=list)
 
     def train(self, train_set, evaluate):
-        self.trained.append((self.epochs, self.seed, self.method, train_set.labels))
+        train = self.plan.train
+        self.trained.append((train["epochs"], train["seed"], self.plan.method.name, train_set.labels))
         model = Memory(train_set.batch(torch.arange(len(train_set))).inputs[:, 0])
-        for _ in range(self.epochs):
+        for _ in range(train["epochs"]):
             evaluate(model)
+
+
+def spying(samples, kind=Spy):
+    return kind(planned(samples, train={"epochs": 4}))
 
 
 def test_no_sample_is_judged_by_a_model_that_saw_it():
     labels = torch.tensor([0, 1] * 10 + [2] + [-1])
     samples = Dataset(torch.arange(22.0)[:, None], labels, ("a", "b", "c"))
-    spy = Spy()
+    spy = spying(samples)
     judged = out_of_fold(spy, samples)
-    assert judged.places.tolist() == list(range(20))  # the only one of its class, and one without a label, are not
+    assert judged.index.tolist() == list(range(20))  # the only one of its class, and one without a label, are not
     assert judged.suggested.tolist() == [1] * 20
     assert all((labels >= 0).all() for *_, labels in spy.trained)
-    assert {method for _, _, method, _ in spy.trained} == {METHODS["erm"]}
+    assert {method for _, _, method, _ in spy.trained} == {"erm"}
     assert [epochs for epochs, *_ in spy.trained] == [4] + [1] * ROUNDS * FOLDS  # the loss never falls
     assert [seed for _, seed, *_ in spy.trained[1:]] == [0] * FOLDS + [1] * FOLDS + [2] * FOLDS
 
 
 def test_nothing_to_hold_out():
     samples = Dataset(torch.arange(3.0)[:, None], torch.arange(3), ("a", "b", "c"))
-    assert len(out_of_fold(Spy(), samples).places) == 0
+    assert len(out_of_fold(spying(samples), samples).index) == 0
 
 
 class Course(nn.Module):
@@ -86,7 +96,7 @@ def test_training_is_as_brief_as_the_held_out_labels_like_it():
                 evaluate(model)
 
     samples = Dataset(torch.arange(20.0)[:, None], torch.zeros(20, dtype=torch.int64), ("a", "b"))
-    assert brief_epochs(Slow(), samples) == 3
+    assert brief_epochs(spying(samples, Slow), samples) == 3
 
 
 def test_predictions_are_averaged_along_training():
@@ -98,36 +108,27 @@ def test_predictions_are_averaged_along_training():
     torch.testing.assert_close(look.predicted[:, 0], torch.full((4,), expected, dtype=torch.float64))
 
 
-def test_out_of_fold_finds_what_a_net_memorizes(quick):
+def test_out_of_fold_finds_what_a_net_memorizes():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 120)
     X = (rng.normal(size=(120, 200)) + 0.3 * truth[:, None]).astype(np.float32)
     wrong = rng.random(120) < 0.2
-    classifier = quick("erm", scoring="out-of-fold", epochs=10).fit(X, np.where(wrong, 1 - truth, truth))
-    worst = classifier.label_issues_["index"][: wrong.sum()]
-    assert wrong[worst].mean() > 0.6
-    assert classifier.scoring_ == "out-of-fold"
-    issues = classifier.label_issues_.sort_values("index")
-    assert issues["suggested_label"].tolist() == classifier.pseudo_labels_.tolist()
+    train_set = from_arrays(X, np.where(wrong, 1 - truth, truth))
+    plan = planned(train_set, method={"name": "erm"}, train={"epochs": 10, "batch_size": 24})
+    assert plan.train["scoring"] == "out-of-fold"
+    issues = fit(train_set, plan).samples.label_issues([0, 1])
+    assert wrong[issues.index[: wrong.sum()]].mean() > 0.6
     assert issues["is_label_issue"].tolist() == (issues["given_label"] != issues["suggested_label"]).tolist()
 
 
-def test_what_a_memorizing_net_trusts_does_not_count(quick):
+def test_what_a_memorizing_net_trusts_does_not_count():
+    """The verdict is the same whether the method has weights or not."""
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 40)).astype(np.float32), np.arange(60) % 2
-    classifier = quick("cmw-net", scoring="out-of-fold", epochs=4).fit(X, y)
-    alone = judge(classifier._fitted.given, classifier._fitted.predictions)
-    found = classifier.label_issues_.sort_values("index")
-    np.testing.assert_allclose(found["label_quality"], alone.quality)
-    assert found["weight"].notna().all()
-
-
-def test_auto_holds_samples_out_where_a_net_memorizes_at_once(caplog):
-    caplog.set_level("INFO")
-    assert choose_scoring((20,), False, 1000) == "in-training"
-    assert choose_scoring((3, 32, 32), False, 1000) == "in-training"  # images
-    assert not caplog.records
-    assert choose_scoring((1001,), True, 2000) == "out-of-fold"
-    assert "2000 rows for 1001 features are memorized at once" in caplog.text
-    assert choose_scoring((1000,), True, 2000) == "in-training"
-    assert choose_scoring((100_000,), True, 20_001) == "in-training"  # too much work to begin unasked
+    X, y = rng.normal(size=(60, 40)).astype(np.float32), torch.arange(60) % 2
+    train_set = Dataset(torch.from_numpy(X), y, ("a", "b"))
+    found = {}
+    for method in ("erm", "cmw-net"):
+        found[method] = fit(train_set, planned(train_set, method={"name": method}, train={"epochs": 4})).samples
+    assert torch.equal(found["cmw-net"].quality, found["erm"].quality)
+    assert found["cmw-net"].weights is not None
+    assert not found["cmw-net"].weights.isnan().any()

@@ -5,18 +5,16 @@ import json
 from statistics import mean
 
 import pytest
+import torch
 from safetensors.torch import load_file
 
 from reweigh.errors import DataError
 from reweigh.fit.run_folder import begin, describe, resume
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
-from reweigh.weighting import ClassAwareNet, load_weighting
-
-REAL_TABLES = True
+from reweigh.weighting import load_weighting
 
 RECIPE = """
-scenario = "noisy-labels"
 [data]
 name = "digits"
 bias = [{ name = "symmetric", rate = 0.4 }]
@@ -48,23 +46,24 @@ def test_a_run_is_complete(recipe, tmp_path):
     run = outcome.run
     assert len(run.read_metrics()) == 3
     assert json.loads(run.summary.read_text())["status"] == "finished"
-    saved, model = load_file(run.model), outcome.assembly.method.model.state_dict()
+    saved, model = load_file(run.model), outcome.fit.model.state_dict()
     assert saved.keys() == model.keys()
     assert all((saved[name] == model[name]).all() for name in saved)
     net, origin = load_weighting(run.weighting)
-    learned = outcome.assembly.method.weighting()
-    assert isinstance(learned, ClassAwareNet)
+    learned = outcome.fit.weighting
     assert net.num_families == learned.num_families == len(origin.centers)
-    assert origin.learned_on == describe(outcome.recipe) == "digits, symmetric (rate=0.4)"
+    assert origin.learned_on == describe(outcome.plan) == "digits, symmetric (rate=0.4)"
     with open(run.samples) as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == len(outcome.assembly.splits.train)
+    train = outcome.train_set
+    assert len(rows) == len(train)
     assert list(rows[0]) == [
-        *("index", "given_label", "suggested_label", "label_quality", "is_label_issue", "weight", "family", "loss"),
+        *("row", "given_label", "suggested_label", "label_quality", "is_label_issue", "weight", "family", "loss"),
         "true_label",
     ]
-    train = outcome.assembly.splits.train
-    assert [int(row["true_label"]) for row in rows] == train.true_labels.tolist()
+    assert [int(row["row"]) for row in rows] == train.origin.tolist()
+    assert [train.class_names.index(row["true_label"]) for row in rows] == train.true_labels.tolist()
+    assert [train.class_names.index(row["given_label"]) for row in rows] == train.labels.tolist()
     wrong = [row["given_label"] != row["true_label"] for row in rows]
     quality = [float(row["label_quality"]) for row in rows]
     assert mean(q for q, w in zip(quality, wrong, strict=True) if w) < mean(
@@ -146,3 +145,24 @@ def test_a_recipe_that_cannot_be_built_leaves_an_older_run_alone(recipe, tmp_pat
 def test_options_without_a_value_are_not_told(recipe):
     biased = recipe("data.bias=[{name='asymmetric', rate=0.4}]")
     assert describe(biased) == "digits, asymmetric (rate=0.4)"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_families_that_are_stored_are_those_that_were_used(recipe, tmp_path, seed):
+    """PRODEN identifies labels, from which CMW-Net finds its families; those that are identified later are others."""
+    words = ("method.name=proden+cmw-net", "data.bias=[]", "data.candidates={name='independent', q=0.3}")
+    brief = ("method.identify_epochs=1", f"train.seed={seed}")
+    outcome = begin(recipe(*words, *brief), tmp_path / "run")
+    used = outcome.fit.weighting.families
+    assert json.loads(outcome.run.classes.read_text())["families"] == used.of_class.tolist()
+    _, origin = load_weighting(outcome.run.weighting)
+    assert list(origin.centers) == pytest.approx(used.centers.tolist())
+
+
+def test_the_number_of_threads_is_set_if_the_recipe_does(recipe, tmp_path):
+    before = torch.get_num_threads()
+    try:
+        begin(recipe("train.num_threads=2", "train.epochs=1", "train.warmup_epochs=0"), tmp_path / "run")
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

@@ -1,15 +1,12 @@
-"""Scores come with the predictions, in batches as in one, and reach the scenario that asks for them."""
+"""Scores come with the predictions, in batches as in one, and a model that abstains is judged by them."""
 
 import torch
 
 from reweigh.data import Dataset
+from reweigh.fit.metrics import metrics
 from reweigh.fit.scored import judged_by, scored
 from reweigh.models import build
 from reweigh.models.selective import SelectiveModel
-from reweigh.scenarios import SCENARIOS
-from reweigh.selective import error_at, risk_coverage
-
-REAL_TABLES = True
 
 
 def _data() -> Dataset:
@@ -22,7 +19,7 @@ def test_a_plain_model_and_a_selective_one():
     data, plain = _data(), build("mlp", (6,), 3)
     model = SelectiveModel(plain).train()
     for each in (plain, model):
-        logits, scores = scored(each, data, chunk=7)
+        logits, scores, _ = scored(each, data, chunk=7)
         assert model.training
         assert model.selection.training
         each.eval()
@@ -35,16 +32,14 @@ def test_a_plain_model_and_a_selective_one():
         model.train()
 
 
-def test_a_scenario_gets_scores_if_it_asks():
+def test_a_model_that_abstains_is_judged_by_its_scores_too():
     torch.manual_seed(0)
     data = _data()
     model = SelectiveModel(build("mlp", (6,), 3))
     sizes, device = data.class_sizes, torch.device("cpu")
-    logits, scores = scored(model, data)
-    found = judged_by(SCENARIOS["selective"], data, sizes, device)(model)
-    curve = risk_coverage(scores, logits.argmax(1) != data.labels)
-    assert found["error_at_80"] == error_at(curve, 0.8)
-    assert found == SCENARIOS["selective"](logits, data.labels, sizes, scores)
-    assert found != SCENARIOS["selective"](logits, data.labels, sizes)
-    plain = judged_by(SCENARIOS["noisy-labels"], data, sizes, device)(model)
+    logits, scores, _ = scored(model, data)
+    found = judged_by(data, sizes, device, abstains=True)(model)
+    assert found == metrics(logits, data.labels, sizes, scores)
+    assert "error_at_80" in found
+    plain = judged_by(data, sizes, device, abstains=False)(model)
     assert plain == {name: found[name] for name in ("accuracy", "balanced_accuracy")}

@@ -2,43 +2,45 @@
 
 import pytest
 import torch
-from reweigh.fit.assemble import assemble
 
 from reweigh.errors import RecipeError
-from reweigh.fit.source import read_data
+from reweigh.fit.fitting import usable
+from reweigh.fit.source import read_training_set
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
-
-REAL_TABLES = True
 
 
 def _recipe(*overrides: str):
     return check(read("demo", overrides))
 
 
+def read_data(data, seed):
+    return read_training_set(data, seed)[0]
+
+
 def test_candidates_hold_the_label_after_the_bias():
-    data = _recipe("data.bias=[{name='symmetric', rate=0.2}]", "data.candidates={name='independent', q=0.3}").data
-    train = read_data(data, 0).train
-    noisy = read_data(_recipe("data.bias=[{name='symmetric', rate=0.2}]").data, 0).train
+    data = _recipe("data.bias=[{name='symmetric', rate=0.2}]", "data.candidates={name='independent', q=0.3}").source
+    train = read_data(data, 0)
+    noisy = read_data(_recipe("data.bias=[{name='symmetric', rate=0.2}]").source, 0)
     assert train.candidates is not None
     assert train.true_labels is not None
     assert noisy.true_labels is not None
     assert bool(train.candidates.gather(1, noisy.labels[:, None]).all())
     assert train.true_labels.equal(noisy.true_labels)
     assert int(train.candidates.sum(1).min()) == 2
-    other = read_data(data, 1).train.candidates
+    other = read_data(data, 1).candidates
     assert other is not None
     assert not torch.equal(other, train.candidates)
 
 
 def test_a_method_that_needs_labels_trains_on_those_that_have_one(caplog: pytest.LogCaptureFixture):
     recipe = _recipe("data.bias=[]", "data.labeled=40", "method.name=erm")
-    assert int(read_data(recipe.data, 0).train.labeled.sum()) == 40
+    assert int(read_data(recipe.source, 0).labeled.sum()) == 40
     with caplog.at_level("INFO"):
-        assert len(assemble(recipe).splits.train) == 40
+        assert len(usable(read_data(recipe.source, 0), "erm")) == 40
     assert "have a label; method 'erm' trains on these alone" in caplog.text
 
 
 def test_both_at_once_are_refused():
     with pytest.raises(RecipeError, match=r"^data\.labeled and data\.candidates"):
-        read_data(_recipe("data.labeled=40", "data.candidates={name='independent', q=0.3}").data, 0)
+        read_data(_recipe("data.labeled=40", "data.candidates={name='independent', q=0.3}").source, 0)

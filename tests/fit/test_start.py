@@ -5,21 +5,19 @@ from pathlib import Path
 
 import pytest
 import torch
-from reweigh.fit.assemble import assemble
 from safetensors.torch import load_file, save_file
 from torch import nn
 
 from reweigh.errors import ModelError
 from reweigh.fit.run_folder import begin, resume
+from reweigh.fit.source import read_source
 from reweigh.fit.start import start_from
+from reweigh.fit.trainer import Trainer, builder, own_randomness
 from reweigh.models import build
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 
-REAL_TABLES = True
-
 RECIPE = """
-scenario = "noisy-labels"
 [data]
 name = "digits"
 train_size = 200
@@ -145,6 +143,11 @@ def test_a_truncated_file(file):
         start_from(_cnn(), file)
 
 
+def assemble(plan):
+    with own_randomness(plan.train["seed"]):
+        return Trainer(plan, builder(plan.model), torch.device("cpu")).assemble(read_source(plan).train)
+
+
 def test_from_one_run_to_another_and_resumed(recipe, tmp_path):
     """SimCLR first, then CMW-Net-SL from its model; the recipe of the second run remembers where it came from."""
     first = tmp_path / "first"
@@ -154,7 +157,7 @@ def test_from_one_run_to_another_and_resumed(recipe, tmp_path):
     there = load_file(first / "model.safetensors")
     assert all(torch.equal(tensor, there[name]) for name, tensor in model.state_dict().items())
     begin(second, tmp_path / "second")
-    assert resume(tmp_path / "second", expected=second).recipe == second
+    assert resume(tmp_path / "second", expected=second).plan == second
     assert f'start = "{first}"' in (tmp_path / "second" / "recipe.toml").read_text()
 
 

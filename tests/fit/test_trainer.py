@@ -4,18 +4,19 @@ from pathlib import Path
 
 import pytest
 import torch
-from reweigh.fit.assemble import assemble, find_device
+from torch import nn
 
+from reweigh.data import Dataset
 from reweigh.errors import DataError, RecipeError
-from reweigh.fit.source import data_root, read_data
+from reweigh.fit.source import data_root, read_source, read_training_set
+from reweigh.fit.trainer import Trainer, builder, find_device
+from reweigh.plan.check import examine
+from reweigh.plan.choose import Facts, chosen
 from reweigh.plan.toml import to_values
 from reweigh.recipes.check import check
 from reweigh.recipes.read import Contents, read
 
-REAL_TABLES = True
-
 RECIPE = """
-scenario = "noisy-labels"
 [data]
 name = "digits"
 [model]
@@ -43,16 +44,25 @@ def recipe(tmp_path):
     return lambda *overrides: check(read(path, overrides))
 
 
+def assemble(plan, trust_code=False):
+    torch.manual_seed(plan.train["seed"])
+    train_set, _, trusted = read_source(plan)
+    return Trainer(plan, builder(plan.model, trust_code), torch.device("cpu"), trusted).assemble(train_set)
+
+
+def read_data(data, seed):
+    return read_training_set(data, seed)[0]
+
+
 def test_every_part_has_its_options(recipe):
-    assembly = assemble(recipe("data.augment=[{name='flip'}]"))
+    assembly = assemble(recipe("augment=[{name='flip'}]"))
     model = assembly.method.model
     assert [tuple(layer.weight.shape) for layer in model.modules() if isinstance(layer, torch.nn.Linear)] == [
         (16, 64), (10, 16),
     ]  # fmt: skip
     assert assembly.schedule.start_epoch(0) == 0.2
     assert assembly.schedule.start_epoch(5) == pytest.approx(0.2 * 0.75)
-    assert assembly.augment is not None
-    assert set(assembly.evaluate(model)) == {"accuracy", "balanced_accuracy"}
+    assert assembly.setup.augment is not None
 
 
 def test_the_seed_decides_the_model(recipe):
@@ -66,7 +76,7 @@ def test_the_seed_decides_the_model(recipe):
 def test_the_bias_follows_the_seed_of_the_run_or_its_own(recipe):
     def labels(*overrides):
         checked = recipe('data.bias=[{name="symmetric", rate=0.4}]', *overrides)
-        train = read_data(checked.data, checked.train["seed"]).train
+        train = read_data(checked.source, checked.train["seed"])
         assert train.true_labels is not None
         assert 0.3 < (train.labels != train.true_labels).double().mean() < 0.4  # a tenth of the draws hit the label
         return train.labels
@@ -79,7 +89,7 @@ def test_the_bias_follows_the_seed_of_the_run_or_its_own(recipe):
 
 def test_biases_follow_one_another(recipe):
     checked = recipe('data.bias=[{name="long-tail", imbalance_factor=10}, {name="symmetric", rate=0.4}]')
-    train, test = read_data(checked.data, 0)
+    train, test = read_training_set(checked.source, 0)
     assert len(train) < 1257 * 0.6
     assert len(test) == 540
     assert train.true_labels is not None
@@ -88,7 +98,7 @@ def test_biases_follow_one_another(recipe):
 
 def test_noise_that_needs_posteriors_gets_them(recipe):
     checked = recipe('data.bias=[{name="feature-dependent-rival", rate=0.2, kind="I"}]')
-    train = read_data(checked.data, 0).train
+    train = read_data(checked.source, 0)
     assert train.true_labels is not None
     assert (train.labels != train.true_labels).double().mean() == pytest.approx(0.2, abs=0.04)
 
@@ -96,18 +106,18 @@ def test_noise_that_needs_posteriors_gets_them(recipe):
 def test_foreign_inputs_come_from_the_dataset_named(recipe):
     open_set = 'data.bias=[{name="open-set", rate=0.5}]'
     with pytest.raises(RecipeError, match=r"data\.foreign: missing"):
-        read_data(recipe(open_set).data, 0)
+        read_data(recipe(open_set).source, 0)
     with pytest.raises(RecipeError, match=r"data\.foreign: no dataset named 'digitz'.*Did you mean 'digits'\?"):
         recipe(open_set, "data.foreign=digitz")
-    plain, patched = read_data(recipe().data, 0), read_data(recipe(open_set, "data.foreign=digits").data, 0)
-    everything = torch.arange(len(plain.train))
-    changed = (plain.train.inputs[everything] != patched.train.inputs[everything]).flatten(1).any(1)
+    plain, patched = (read_data(recipe(*more).source, 0) for more in ((), (open_set, "data.foreign=digits")))
+    everything = torch.arange(len(plain))
+    changed = (plain.inputs[everything] != patched.inputs[everything]).flatten(1).any(1)
     assert 0.45 < changed.double().mean() <= 0.5
 
 
 def test_a_bias_that_empties_a_class_is_an_error(recipe):
     with pytest.raises(DataError, match="training set"):
-        read_data(recipe('data.bias=[{name="asymmetric", rate=1.0, map={1 = 2}}]').data, 0)
+        read_data(recipe('data.bias=[{name="asymmetric", rate=1.0, map={1 = 2}}]').source, 0)
 
 
 def test_the_root_of_the_data(monkeypatch):
@@ -121,17 +131,8 @@ def test_the_root_of_the_data(monkeypatch):
 def test_devices():
     assert find_device("cpu") == torch.device("cpu")
     assert find_device("auto").type in ("cpu", "cuda", "mps")
-    with pytest.raises(RecipeError, match=r"train\.device: got 'cuda:99'.*allowed here: auto, cpu"):
+    with pytest.raises(RecipeError, match=r"device: 'cuda:99' is not available here; allowed: auto, cpu"):
         find_device("cuda:99")
-
-
-def test_threads_are_set_if_the_recipe_does(recipe):
-    before = torch.get_num_threads()
-    try:
-        assemble(recipe("train.num_threads=2"))
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("name", ["timm:resnet18", "torchvision:resnet18", "some.package:Model"])
@@ -174,7 +175,6 @@ def test_a_clean_set_is_read_like_the_training_data(tmp_path):
     rows[:9].to_csv(tmp_path / "clean.csv", index=False)
     (tmp_path / "r.toml").write_text(
         f"""
-        scenario = "noisy-labels"
         data = {{ name = "files", path = "{tmp_path / "train.csv"}", label = "kind" }}
         model = {{ name = "mlp", hidden = [4] }}
         method = {{ name = "cmw-net", every = 1 }}
@@ -183,8 +183,54 @@ def test_a_clean_set_is_read_like_the_training_data(tmp_path):
         optimizer = {{ name = "sgd" }}
         """
     )
-    assembly = assemble(check(read(str(tmp_path / "r.toml"), [])))
-    clean = assembly.method._setup.clean_set
+    train, _, clean = read_source(check(read(str(tmp_path / "r.toml"), [])))
     assert len(clean) == 9
-    assert clean.class_names == assembly.splits.train.class_names
-    assert clean.shape == assembly.splits.train.shape
+    assert clean.class_names == train.class_names
+    assert clean.shape == train.shape
+
+
+X = torch.randn(20, 3, generator=torch.Generator().manual_seed(0))
+SAMPLES = Dataset(X, (X[:, 0] > 0).long(), ("a", "b"))
+
+
+def planned(**given):
+    plan, mistakes = examine(chosen(Facts.of(SAMPLES), given), passed=["data", "model"])
+    assert not mistakes
+    return plan
+
+
+def linear(shape, classes):
+    return nn.Linear(shape[0], classes)
+
+
+def test_plain_training_is_adamw_with_a_cosine():
+    """Full batches, so that the order of samples does not matter."""
+    plan = planned(method={"name": "erm"}, train={"epochs": 4, "batch_size": 20, "seed": 3}, optimizer={"lr": 0.1})
+    trained = Trainer(plan, linear, torch.device("cpu")).train(SAMPLES)
+    torch.manual_seed(3)
+    model = nn.Linear(3, 2)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
+    for epoch in range(4):
+        optimizer.param_groups[0]["lr"] = 0.1 * (1 + torch.cos(torch.tensor(torch.pi * epoch / 4)).item()) / 2
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(X), SAMPLES.labels).backward()
+        optimizer.step()
+    assert torch.allclose(trained.method.model.weight, model.weight, atol=1e-5)
+    assert [line["epoch"] for line in trained.history] == [1, 2, 3, 4]
+
+
+def test_the_global_generators_end_as_they_were():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    Trainer(planned(train={"epochs": 1}), linear, torch.device("cpu")).train(SAMPLES)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_clean_set_is_what_is_trusted():
+    clean = SAMPLES.subset(torch.arange(4))
+    plan = planned(meta_set={"name": "clean", "path": "elsewhere"})
+    setup = Trainer(plan, linear, torch.device("cpu"), clean).assemble(SAMPLES).setup
+    assert setup.clean_set is clean
+    assert len(setup.meta_set.choose(clean.labels, None, torch.Generator())) == 4
+    assert Trainer(planned(), linear, torch.device("cpu")).assemble(SAMPLES).setup.meta_set.judge == "training"

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from reweigh.estimator.weighting import Weighting, weighting_of
 
 from reweigh.families import by_size
+from reweigh.fit.weighting import Weighting
 from reweigh.weighting import ClassAwareNet
 
 SIZES = torch.tensor([10, 500, 12, 100])
@@ -18,8 +18,7 @@ def net():
 
 
 def test_it_is_the_net_on_arrays(net):
-    weighting = weighting_of(net, SIZES)
-    assert weighting is not None
+    weighting = Weighting(net, by_size(SIZES, 3))
     assert weighting.family_of_class.tolist() == [0, 2, 0, 1]
     losses = np.array([[0.0, 1.0], [2.0, 30.0]])
     family = np.array([[0, 1], [2, 2]])
@@ -37,24 +36,15 @@ def test_curves_from_elsewhere_are_matched_by_rank(net):
     assert two(1.0, 1) == pytest.approx(net(torch.tensor([1.0]), torch.tensor([2])).item())
 
 
-def test_a_method_without_a_net_has_none():
-    assert weighting_of(None, SIZES) is None
-
-
-def test_the_figure_is_the_users_to_restyle(net, blobs, quick):
+def test_the_figure_is_the_users_to_restyle(net):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
     _, ax = pyplot.subplots()
-    weighting = weighting_of(net, SIZES)
-    assert weighting is not None
+    weighting = Weighting(net, by_size(SIZES, 3))
     assert weighting.plot(5.0, list("abcd"), ax) is ax
     lines = ax.get_lines()
     assert [line.get_label() for line in lines] == ["a, c (mean size 11)", "d (mean size 100)", "b (mean size 500)"]
     x, y = lines[1].get_data()
     assert np.allclose(y, weighting(x, 1))
     assert (x[0], x[-1]) == (0, 5)
-    X, _, given = blobs
-    drawn = quick().fit(X, given).plot_weighting()
-    assert drawn.get_ylabel() == "weight"
-    assert "class" in drawn.get_legend().get_title().get_text()
     pyplot.close("all")

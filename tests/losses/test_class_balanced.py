@@ -48,7 +48,7 @@ def test_equal_sizes_are_cross_entropy(same):
 def test_class_sizes_that_will_not_do(name, logits, labels):
     with pytest.raises(DataError, match="no samples of class 1, 3 of 4"):
         LOSSES[name](logits, labels, torch.tensor([3, 0, 2, 0]))
-    with pytest.raises(DataError, match=r"class_sizes: shape \(3,\) meets a model with 4 outputs"):
+    with pytest.raises(DataError, match=r"class_sizes: shape \(3,\) for a model with 4 outputs"):
         LOSSES[name](logits, labels, torch.tensor([3, 1, 2]))
     with pytest.raises(DataError, match=r"class_sizes: missing.*bincount"):
         LOSSES[name](logits, labels)

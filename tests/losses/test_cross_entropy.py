@@ -24,5 +24,5 @@ def test_soft_labels_average_over_classes() -> None:
 
 
 def test_a_label_that_is_no_class() -> None:
-    with pytest.raises(DataError, match="labels from 0 to 3 meet a model with 3 outputs"):
+    with pytest.raises(DataError, match="labels from 0 to 3 for a model with 3 outputs"):
         LOSSES["cross-entropy"](torch.randn(2, 3), torch.tensor([0, 3]))

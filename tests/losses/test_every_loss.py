@@ -55,7 +55,7 @@ def test_single_precision_agrees_with_double(loss, logits, labels):
 def test_a_label_that_is_no_class(loss, logits, labels, wrong):
     labels = labels.clone()
     labels[2] = wrong
-    with pytest.raises(DataError, match=f"labels from {min(wrong, 0)} to {max(wrong, 3)} meet a model with 4 outputs"):
+    with pytest.raises(DataError, match=f"labels from {min(wrong, 0)} to {max(wrong, 3)} for a model with 4 outputs"):
         loss(logits, labels)
 
 

@@ -45,13 +45,13 @@ def test_first_asked_in_inference_mode(logits, labels, rows):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (((0.5, 0.4), (0.0, 1.0)), r"transition: row 0 sums to 0\.9\. Row i says"),
+        (((0.5, 0.4), (0.0, 1.0)), r"transition: row 0 sums to 0\.9\. Row i is the distribution"),
         (((1.0, 0.0), (0.3, 0.3, 0.4)), "row 1 has 3 entries"),
         (((1.2, -0.2), (0.9, 0.2)), r"row 1 sums to 1\.1; row 0 has the entry -0\.2"),
         (((float("nan"), 1.0), (0.0, 1.0)), "row 0 sums to nan"),
         ((), "no rows"),
         (((1.0, 0.0), (1.0, 0.0)), "column 1 is all zero"),
-        (((1.0, 0.0), (0.0, 1.0)), "2 rows meet a model with 4 outputs"),
+        (((1.0, 0.0), (0.0, 1.0)), "2 rows for a model with 4 outputs"),
     ],
 )
 def test_a_matrix_that_is_none(logits, labels, rows, message):
@@ -61,7 +61,6 @@ def test_a_matrix_that_is_none(logits, labels, rows, message):
 
 def test_a_recipe_tells_before_training():
     recipe = {
-        "scenario": "noisy-labels",
         "data": {"name": "digits"},
         "model": {"name": "mlp"},
         "method": {"name": "erm"},

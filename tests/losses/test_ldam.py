@@ -43,7 +43,6 @@ def test_equal_sizes_have_equal_margins(logits, labels):
 
 
 RECIPE = """
-scenario = "long-tail"
 [data]
 name = "digits"
 bias = [{ name = "long-tail", imbalance_factor = 10 }]

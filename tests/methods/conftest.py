@@ -107,7 +107,6 @@ def recipe() -> Callable[..., dict]:
 
     def written(**sections: Any) -> dict:
         return {
-            "scenario": "noisy-labels",
             "data": {"name": "digits"},
             "model": {"name": "mlp"},
             "optimizer": {"name": "sgd"},

@@ -7,7 +7,6 @@ from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 
 RECIPE = """
-scenario = "noisy-labels"
 [data]
 name = "digits"
 train_size = 300

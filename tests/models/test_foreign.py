@@ -104,9 +104,9 @@ def test_building_draws_as_the_class_itself(module):
         ),
         ("number", {}, "has no torch.nn.Module class and no function 'number'"),
         ("Net", {"widht": 3}, "'mine4:Net' cannot be built for .*TypeError.*widht"),
-        ("no_module", {}, "gives a function; a torch.nn.Module is needed"),
-        ("fixed", {}, r"gives \(2, 1000\) for two samples; logits of shape \(2, 3\) are needed"),
-        ("pair", {}, "gives tuple for two samples"),
+        ("no_module", {}, "returns an object of type function; it must be a torch.nn.Module"),
+        ("fixed", {}, r"returns \(2, 1000\) for two samples; it must return logits of shape \(2, 3\)"),
+        ("pair", {}, "returns tuple for two samples"),
     ],
 )
 def test_what_does_not_fit(module, member, options, message):
@@ -174,7 +174,7 @@ def test_torchvision(module):
 def test_a_broken_torchvision(module):
     """One built for another torch raises RuntimeError on import."""
     module("torchvision.__init__", "raise RuntimeError('operator torchvision::nms does not exist')")
-    with pytest.raises(ModelError, match=r"nms does not exist.*the torchvision that belongs to your torch"):
+    with pytest.raises(ModelError, match=r"nms does not exist.*the torchvision that matches your torch"):
         build("torchvision:resnet18", (3, 32, 32), 3)
 
 

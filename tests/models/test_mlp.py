@@ -36,5 +36,5 @@ def test_a_linear_model_is_one():
 
 
 def test_no_values():
-    with pytest.raises(ModelError, match=r"at least one value a sample, but got the shape \(3, 0\)"):
+    with pytest.raises(ModelError, match=r"at least one value per sample, but got the shape \(3, 0\)"):
         mlp((3, 0), 2)

@@ -5,12 +5,18 @@ from math import ceil
 import pytest
 import torch
 
+from reweigh.data import Dataset
+from reweigh.plan.check import examine
 from reweigh.plan.choose import (
+    Facts,
+    choose,
+    chosen,
     default_batch_size,
     default_epochs,
-    default_module,
+    default_model,
+    scoring,
     trusted_per_class,
-    warm_up_epochs,
+    warmup_epochs,
 )
 
 
@@ -26,20 +32,69 @@ def test_batches_and_epochs(samples):
 
 @pytest.mark.parametrize(("epochs", "warm_up"), [(1, 0), (2, 1), (10, 1), (50, 5), (200, 20)])
 def test_the_warm_up_is_a_tenth_but_never_all(epochs, warm_up):
-    assert warm_up_epochs(epochs) == warm_up
+    assert warmup_epochs(epochs) == warm_up
 
 
 @pytest.mark.parametrize(
     ("sizes", "each"), [([5000, 5000], 10), ([8, 8], 4), ([1, 1], 1), ([2, 100, 100], 10), ([0, 6, 6], 3)]
 )
 def test_few_of_each_class_are_trusted(sizes, each):
-    assert trusted_per_class(torch.tensor(sizes)) == each
+    assert trusted_per_class(tuple(sizes)) == each
 
 
-def test_a_module_for_each_shape():
-    assert default_module((3, 32, 32), 1000)[0] == "cnn"
-    assert default_module((1, 2, 2), 1000)[0] == "mlp"  # too small to convolve
-    assert default_module((20, 5), 1000)[0] == "mlp"
-    widths = [default_module((30,), samples)[1]["hidden"][0] for samples in (20, 5000, 100_000)]
+def facts(shape, samples, **known):
+    return Facts(samples, shape, (samples // 2, samples // 2), **known)
+
+
+def test_a_model_for_each_shape():
+    assert default_model(facts((3, 32, 32), 1000, images=True))[0] == "cnn"
+    assert default_model(facts((1, 2, 2), 1000, images=True))[0] == "mlp"  # too small to convolve
+    assert default_model(facts((20, 5), 1000))[0] == "mlp"
+    widths = [default_model(facts((30,), samples))[1]["hidden"][0] for samples in (20, 5000, 100_000)]
     assert widths == sorted(widths)
-    assert default_module((200_000,), 100_000)[1]["hidden"][0] * 200_000 <= 4_000_000
+    assert default_model(facts((200_000,), 100_000))[1]["hidden"][0] * 200_000 <= 4_000_000
+
+
+def test_samples_are_held_out_where_a_net_memorizes_at_once():
+    assert not scoring(facts((20,), 1000))
+    assert not scoring(facts((3, 32, 32), 1000, images=True))
+    (choice,) = scoring(facts((1001,), 2000))
+    assert choice.values == {"train.scoring": "out-of-fold"}
+    assert "2,000 rows with 1,001 features are memorized at once" in choice.why
+    assert not scoring(facts((1000,), 2000))
+    assert not scoring(facts((100_000,), 20_001))  # too much work to begin unasked
+    assert not scoring(facts((1001,), 2000, candidates=True))  # nothing is judged
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        facts((4,), 2),
+        facts((4,), 10_000),
+        facts((5000,), 100),
+        facts((1, 8, 8), 500, images=True),
+        facts((3, 32, 32), 500, images=True, photos=True),
+        facts((4,), 300, candidates=True),
+    ],
+)
+def test_every_choice_is_a_plan(found):
+    plan, mistakes = examine(chosen(found, {}), passed=["data"])
+    assert mistakes == []
+    assert plan.data is None
+    assert all(choice.why for choice in choose(found, {}))
+
+
+def test_what_the_user_gives_wins_and_the_rest_follows():
+    given = {"train": {"epochs": 7, "seed": 3}, "method": {"name": "erm"}, "model": {"name": "resnet32"}}
+    plan, mistakes = examine(chosen(facts((3, 32, 32), 500, images=True), given), passed=["data"])
+    assert mistakes == []
+    assert (plan.train["epochs"], plan.train["warmup_epochs"], plan.train["seed"]) == (7, 1, 3)
+    assert (plan.method.name, dict(plan.method.options)) == ("erm", {})  # no options of the method that was chosen
+    assert plan.model.name == "resnet32"
+
+
+def test_facts_of_a_dataset():
+    images = Dataset(torch.zeros(6, 3, 8, 8, dtype=torch.uint8), torch.arange(6) % 3, ("a", "b", "c"))
+    assert Facts.of(images) == Facts(6, (3, 8, 8), (2, 2, 2), images=True, photos=True)
+    assert not Facts.of(Dataset(torch.zeros(6, 3, 8, 8), images.labels, images.class_names)).photos
+    assert Facts.of(Dataset(torch.zeros(6, 4), images.labels, images.class_names)) == Facts(6, (4,), (2, 2, 2))

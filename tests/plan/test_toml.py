@@ -8,12 +8,14 @@ from reweigh.plan.toml import inline, to_toml
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 
+pytestmark = pytest.mark.usefixtures("fake_tables")
+
 
 @pytest.mark.parametrize(
     "overrides",
     [
         [],
-        ["data.root=elsewhere", "data.bias.0.seed=7", "data.augment=[{name='flip'}]", "train.checkpoint_steps=5"],
+        ["data.root=elsewhere", "data.bias.0.seed=7", "augment=[{name='flip'}]", "train.checkpoint_steps=5"],
         ["data.candidates={name='pairs', q=0.3, seed=2}", "data.labeled=40"],
         ["data.candidates.name=independent", "data.candidates.q=1"],
         ["method.name=erm", "data.bias=[]", "optimizer.lr=inf", "model.width=wide"],

@@ -6,6 +6,8 @@ from reweigh.errors import RecipeError
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 
+pytestmark = pytest.mark.usefixtures("fake_tables")
+
 
 def mistakes(path, *overrides):
     with pytest.raises(RecipeError) as caught:
@@ -25,7 +27,7 @@ def test_defaults_are_filled_and_arrays_become_tuples(recipe_file):
     assert recipe.meta_set.options["per_class"] == 10
     assert recipe.data.parts["bias"][0].options == {"rate": 0.4}
     assert recipe.data.parts["bias"][0].added == {"seed": None}
-    assert recipe.data.added == {"root": None, "foreign": None, "labeled": None, "calibration": None}
+    assert recipe.data.added == {"root": None, "foreign": None, "labeled": None}
     assert (recipe.train["epochs"], recipe.train["seed"], recipe.train["device"]) == (4, 0, "auto")
 
 
@@ -36,7 +38,6 @@ def test_a_part_is_built_with_its_options(recipe_file):
 def test_every_mistake_is_in_one_message(tmp_path):
     path = tmp_path / "bad.toml"
     path.write_text("""
-scenario = "noisy-lables"
 trian = { epochs = 3 }
 [data]
 name = "digits"
@@ -58,11 +59,9 @@ name = "sgd"
 schedule = { name = "cosin" }
 """)
     assert set(mistakes(path)) == {
-        "trian: a recipe has no such section; there are: compare, data, loss, meta_set, method, model, optimizer, "
-        "scenario, train; got {\"epochs\": 3}. Did you mean 'train'?",
-        "scenario: no scenario named 'noisy-lables'; there are: noisy-labels. Did you mean 'noisy-labels'?",
-        "data.sise: digits has no option 'sise'; there are: calibration, foreign, labeled, root, size; got 3. "
-        "Did you mean 'size'?",
+        "trian: a recipe has no such section; there are: augment, compare, data, loss, meta_set, method, model, "
+        "optimizer, train; got {\"epochs\": 3}. Did you mean 'train'?",
+        "data.sise: digits has no option 'sise'; there are: foreign, labeled, root, size; got 3. Did you mean 'size'?",
         "data.bias.0.rate: got 1.4; should be less than or equal to 1",
         "data.bias.1.name: no bias named 'tial'; there are: noise, tail. Did you mean 'tail'?",
         "data.bias.2.order: got 'upp'; should be 'up' or 'down'. Did you mean 'up'?",
@@ -110,7 +109,7 @@ def test_missing_sections_are_named(tmp_path):
     path = tmp_path / "empty.toml"
     path.write_text("")
     assert [line.partition(":")[0] for line in mistakes(path)] == [
-        "scenario", "data", "model", "method", "optimizer", "train",
+        "data", "model", "method", "optimizer", "train",
     ]  # fmt: skip
 
 

@@ -2,8 +2,11 @@
 
 import pytest
 
+from reweigh.plan.edit import slot_at
 from reweigh.plan.schema import SECTIONS
-from reweigh.recipes.overrides import apply, parse, slot_at
+from reweigh.recipes.overrides import apply, parse
+
+pytestmark = pytest.mark.usefixtures("fake_tables")
 
 
 @pytest.mark.parametrize(

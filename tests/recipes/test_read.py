@@ -6,6 +6,8 @@ from reweigh.errors import RecipeError
 from reweigh.recipes.read import find, read
 from reweigh.recipes.shipped import about, shipped
 
+pytestmark = pytest.mark.usefixtures("fake_tables")
+
 
 def test_a_file_a_run_folder_and_a_shipped_name(recipe_file):
     assert find(recipe_file) == recipe_file

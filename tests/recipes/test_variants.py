@@ -1,8 +1,12 @@
 """Compared methods and biases share all but what the recipe gives them of their own."""
 
+import pytest
+
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.recipes.variants import for_bias, for_method
+
+pytestmark = pytest.mark.usefixtures("fake_tables")
 
 
 def test_a_method_keeps_the_options_it_has_and_gets_its_own_section(recipe_file):
@@ -36,15 +40,6 @@ def test_candidates_and_labels_are_chosen_likewise(recipe_file):
     assert (clean.parts["candidates"], clean.added["labeled"]) == ((), None)
     few = check(for_bias(read(recipe_file), "x", {"labeled": 40, "candidates": {"q": 0.1}})).data
     assert (few.parts["candidates"][0].name, few.added["labeled"]) == ("independent", 40)
-
-
-def test_a_long_tail_is_judged_as_one(recipe_file):
-    contents = read(recipe_file)
-    tail, noise = {"name": "long-tail", "imbalance_factor": 50}, {"name": "noise", "rate": 0.1}
-    assert for_bias(contents, "x", {"bias": [tail, noise]}).values["scenario"] == "long-tail"
-    assert for_bias(contents, "x", {"bias": [noise]}).values["scenario"] == "noisy-labels"
-    other = contents._replace(values={**contents.values, "scenario": "other"})
-    assert for_bias(other, "x", {"bias": [tail]}).values["scenario"] == "other"
 
 
 def test_a_section_that_names_another_part_keeps_what_this_has_too(recipe_file):

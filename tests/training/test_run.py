@@ -16,11 +16,11 @@ def everything(run: Run) -> dict[str, bytes]:
 
 @pytest.fixture
 def run(tmp_path) -> Run:
-    return Run.create(tmp_path / "a" / "run", "scenario = 1\n")
+    return Run.create(tmp_path / "a" / "run", "seed = 1\n")
 
 
 def test_create_makes_the_folder_and_stores_the_recipe(run):
-    assert everything(run) == {"recipe.toml": b"scenario = 1\n"}
+    assert everything(run) == {"recipe.toml": b"seed = 1\n"}
     assert run.checkpoint.parent.is_dir()
     assert Run.open(run.path) == run
 

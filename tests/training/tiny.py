@@ -9,7 +9,7 @@ from torch import Generator, Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.data.dataset import Dataset
-from reweigh.scenarios import SCENARIOS
+from reweigh.fit.metrics import metrics
 from reweigh.training import OPTIMIZERS, SCHEDULES, Result, Run, evaluate, seed_all, train
 
 
@@ -75,7 +75,7 @@ def begin(run: Run | None, method_type: type[Tiny] = Tiny, **options: Any) -> tu
     data = dataset()
     method = method_type(generator)
     schedule = SCHEDULES["cosine"](method.optimizer, options["epochs"])
-    judged = partial(evaluate, dataset=data, judge=SCENARIOS["noisy-labels"], class_sizes=data.class_sizes, chunk=20)
+    judged = partial(evaluate, dataset=data, judge=metrics, class_sizes=data.class_sizes, chunk=20)
     defaults = {"evaluate": judged, "run": run, "augment": noise, "generator": generator}
     return method, train(method, data, schedule, **{**defaults, **options})
 

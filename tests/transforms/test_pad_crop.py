@@ -36,6 +36,6 @@ def test_all_shifts_happen(seeded):
 
 
 def test_too_small_to_mirror(seeded):
-    with pytest.raises(DataError, match="cannot mirror 4 pixels of images of 8 x 4; take a padding below 4"):
+    with pytest.raises(DataError, match="cannot mirror 4 pixels of images of 8 x 4; use a padding below 4"):
         PadCrop()(torch.zeros(2, 1, 8, 4), seeded())
     assert PadCrop(mode="zero")(torch.zeros(2, 1, 8, 4), seeded()).shape == (2, 1, 8, 4)

@@ -1,4 +1,4 @@
-"""Labels mistaken for those of look-alike classes, by a map from class to class."""
+"""Asymmetric noise: labels are replaced by those of similar classes, by a map from class to class."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -22,16 +22,16 @@ def asymmetric(
     rate: Annotated[float, Ge(0), Le(1)],
     map: Annotated[str, AfterValidator(known)] | GivenMap | None = None,
 ) -> Biased:
-    """A share ``rate`` of all labels is sent through the map; classes that it does not name stay as they are.
+    """A share ``rate`` of all labels is changed by the map; classes that it does not name keep their labels.
 
-    So the labels that are really wrong are fewer: on CIFAR-10 with four of ten classes in the map, 0.4 * rate.
+    So fewer labels are actually wrong: on CIFAR-10, with four of ten classes in the map, 0.4 * rate.
 
     Args:
         labels: shape (N,).
-        class_names: needed for a map of names.
-        rate: share of each class in the map that is mistaken, on average.
+        class_names: class names, required for a map of names.
+        rate: average share of wrong labels in each class of the map.
         map: a name from ``MAPS`` ("cifar10", "cifar100-next", ...), or {from: to} by class name or number;
-            of several classes, {from: [to, to]}, one is drawn. By default the usual map of well-known data.
+            for several targets, {from: [to, to]}, one is drawn. By default the usual map of well-known data.
 
     Raises:
         DataError: the map names an unknown class, or the rate is not in [0, 1].

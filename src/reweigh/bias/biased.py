@@ -1,6 +1,8 @@
-"""What a bias did to the labels: the new ones, and exactly which were changed."""
+"""The result of a bias: the new labels, and exactly which were changed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,15 +13,15 @@ from reweigh.errors import DataError
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Biased:
-    """Labels after a bias, and the truth about it.
+    """Labels after a bias, and what it changed.
 
     Attributes:
-        index: shape (n,), which of the given samples remain, in order; all of them but for a long tail.
-        labels: shape (n,), after the bias.
-        flipped: shape (n,) bool, the label is not the one before any bias, or its input is to be replaced.
-        rate: share of ``flipped``: the noise there really is, which is not always the rate asked for.
+        index: indices of the samples that remain, in order, shape (n,); all of them unless a long tail was cut.
+        labels: labels after the bias, shape (n,).
+        flipped: labels that differ from those before any bias, or whose input is to be replaced, shape (n,) bool.
+        rate: share of ``flipped``: the actual noise, which is not always the requested rate.
         transition: shape (C, C), row: label before, column: label after; rows sum to one.
-        replaced: shape (n,) bool, inputs to be replaced by foreign ones (``open-set``); None if there are none.
+        replaced: inputs to be replaced by foreign ones (``open-set``), shape (n,) bool; None if there are none.
     """
 
     index: Tensor
@@ -36,12 +38,12 @@ class Biased:
 def compare(
     before: Tensor, after: Tensor, num_classes: int, index: Tensor | None = None, replaced: Tensor | None = None
 ) -> Biased:
-    """Set the labels of the samples that remain against what they were before.
+    """Compare the labels of the remaining samples with those before.
 
     Args:
-        before: shape (n,), of the samples that remain.
-        after: shape (n,).
-        index: shape (n,), which samples these are; all of them by default.
+        before: labels of the remaining samples before the bias, shape (n,).
+        after: their labels after it, shape (n,).
+        index: indices of these samples, shape (n,); all samples by default.
     """
     flipped = before != after
     if replaced is not None:
@@ -56,8 +58,29 @@ def compare(
     )
 
 
+def summarize(biased: Biased, class_names: Sequence[str]) -> dict[str, Any]:
+    """A bias in numbers, ready for JSON.
+
+    Returns:
+        dict: number of samples kept; wrong labels as a count and as a share; number of inputs to be replaced; class
+            sizes after the bias; the transition matrix as {before: {after: share}} without shares of 0.
+    """
+    sizes = torch.bincount(biased.labels, minlength=len(class_names)).tolist()
+    return {
+        "samples": len(biased.labels),
+        "wrong": int(biased.flipped.sum()),
+        "rate": biased.rate,
+        "replaced": 0 if biased.replaced is None else int(biased.replaced.sum()),
+        "class_sizes": dict(zip(class_names, sizes, strict=True)),
+        "transition": {
+            before: {after: share for after, share in zip(class_names, row, strict=True) if share}
+            for before, row in zip(class_names, biased.transition.tolist(), strict=True)
+        },
+    }
+
+
 def transition_matrix(before: Tensor, after: Tensor, num_classes: int) -> Tensor:
-    """Share of each class (row) that is now labeled as each class (column); a class without samples stays itself."""
+    """Share of each class (row) that is now labeled as each class (column); an empty class maps to itself."""
     counts = torch.bincount(before * num_classes + after, minlength=num_classes**2).view(num_classes, num_classes)
     counts = counts.double() + torch.diag((counts.sum(1) == 0).double())
     return counts / counts.sum(1, keepdim=True)
@@ -67,7 +90,7 @@ def chosen(num_samples: int, rate: float, generator: np.random.Generator) -> np.
     """Exactly ``rate`` of the samples, drawn without replacement.
 
     Raises:
-        DataError: the rate is not a share.
+        DataError: the rate is not in [0, 1].
     """
     check_share("rate", rate)
     return generator.permutation(num_samples)[: round(rate * num_samples)]
@@ -76,18 +99,18 @@ def chosen(num_samples: int, rate: float, generator: np.random.Generator) -> np.
 def check_share(name: str, value: float) -> None:
     """Raise a DataError unless ``value`` is a number in [0, 1]."""
     if not isinstance(value, int | float):
-        raise DataError(f"{name}: {value!r} is no number; give one from 0 to 1")
+        raise DataError(f"{name}: {value!r} is not a number; give one from 0 to 1")
     if not 0 <= value <= 1:
         hint = f"; did you mean {value / 100:g}?" if 1 < value <= 100 else ""
         raise DataError(f"{name}: {value} is not a share; give a number from 0 to 1{hint}")
 
 
 def check_labels(labels: Tensor, num_classes: int) -> None:
-    """Raise a DataError unless ``labels`` are class numbers below ``num_classes``, one a sample."""
+    """Raise a DataError unless there is one class number below ``num_classes`` per sample."""
     if labels.ndim != 1 or labels.is_floating_point():
         raise DataError(f"labels: shape {tuple(labels.shape)} of {labels.dtype}; a bias needs integers, shape (N,)")
     if len(labels) and not (int(labels.min()) >= 0 and int(labels.max()) < num_classes):
         raise DataError(
             f"labels: from {int(labels.min())} to {int(labels.max())}, but num_classes is {num_classes}; "
-            f"allowed are 0 to {num_classes - 1}"
+            f"give labels from 0 to {num_classes - 1}"
         )

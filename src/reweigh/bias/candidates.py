@@ -1,4 +1,4 @@
-"""Several candidate labels a sample, the true one among them: the bias of partial-label learning."""
+"""Several candidate labels per sample, including the true one: the bias of partial-label learning."""
 
 from typing import Annotated
 
@@ -12,14 +12,14 @@ from reweigh.errors import DataError
 
 
 def independent(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[float, Ge(0), Le(1)]) -> Tensor:
-    """Each false label becomes a candidate with probability q; a sample that got none gets one at random.
+    """Each false label becomes a candidate with probability q; a sample without any gets one at random.
 
     Args:
         labels: shape (N,), the true labels.
-        q: Paper: q = P(candidate | not the label), 0.1 to 0.7.
+        q: probability that a false label is a candidate. Paper: 0.1 to 0.7.
 
     Returns:
-        Tensor: shape (N, C) bool, the candidates; two or more a sample.
+        Tensor: the candidates, two or more per sample, shape (N, C) bool.
     """
     check(labels, num_classes, q)
     generator = np.random.default_rng(seed)
@@ -32,14 +32,14 @@ def independent(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[flo
 
 
 def pairs(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[float, Ge(0), Le(1)]) -> Tensor:
-    """The next class becomes a candidate with probability q, the first class for the last; no other does.
+    """The next class (the first for the last) becomes a candidate with probability q, and no other class.
 
     Args:
         labels: shape (N,), the true labels.
         q: share of samples with two candidates.
 
     Returns:
-        Tensor: shape (N, C) bool, the candidates; one or two a sample.
+        Tensor: the candidates, one or two per sample, shape (N, C) bool.
     """
     check(labels, num_classes, q)
     next_too = torch.from_numpy(np.random.default_rng(seed).random(len(labels)) < q)

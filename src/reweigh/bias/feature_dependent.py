@@ -1,4 +1,4 @@
-"""Labels mistaken where the input is ambiguous: noise by the margin between two class posteriors (PMD of PLC)."""
+"""Feature-dependent noise: labels are wrong where the posteriors of two classes are close (PMD noise of PLC)."""
 
 from collections.abc import Callable
 from typing import Annotated, Literal
@@ -31,17 +31,17 @@ def feature_dependent(
 ) -> Biased:
     """The label becomes the likeliest class, or the second likeliest with a probability that falls with their margin.
 
-    As PLC generates it: the likeliest class is kept with probability min(1, (1 - mistake(margin)) / factor), whatever
-    the given label. So the mistakes of the posteriors are noise too, and no rate below theirs can be had.
+    As in PLC, the likeliest class is kept with probability min(1, (1 - mistake(margin)) / factor), whatever the given
+    label. So the mistakes of the posteriors are noise too, and the rate cannot be below theirs.
 
     Args:
-        labels: shape (N,), held for true.
-        posteriors: shape (N, C), rows sum to one; of a well-trained network, or ``probe.out_of_fold``.
-        rate: share of wrong labels; the factor is chosen to give it on average. Paper: 0.35 and 0.70.
+        labels: labels that are taken as true, shape (N,).
+        posteriors: rows that sum to one, shape (N, C), from a well-trained network or ``probe.out_of_fold``.
+        rate: average share of wrong labels, which determines the factor. Paper: 0.35 and 0.70.
         kind: how the probability of a mistake falls with the margin.
 
     Raises:
-        DataError: the posteriors do not fit, or no factor gives the rate; the message has the range.
+        DataError: the posteriors are not valid, or no factor gives the rate; the message has the possible range.
     """
     posteriors = checked(labels, num_classes, posteriors, rate, kind)
     (first, second), (likeliest, rival) = (part.T for part in posteriors.topk(2, dim=1))
@@ -71,17 +71,17 @@ def feature_dependent_rival(
     """The label becomes its likeliest rival with a probability that falls with the margin between the two.
 
     Starts from the given label instead of the likeliest class, and scales the mistake instead of the certainty:
-    min(1, factor * mistake(margin)). So any rate can be had even with a weak probe; a sample that the posteriors
-    hold for the rival counts as margin 0. Where posteriors agree with the labels this is what the paper's text says.
+    min(1, factor * mistake(margin)). So any rate is possible even with a weak probe; where the posteriors prefer the
+    rival, the margin is 0. Where they agree with the labels, this is what the paper's text says.
 
     Args:
-        labels: shape (N,), held for true.
-        posteriors: shape (N, C), rows sum to one.
-        rate: share of wrong labels; the factor is chosen to give it on average.
+        labels: labels that are taken as true, shape (N,).
+        posteriors: rows that sum to one, shape (N, C).
+        rate: average share of wrong labels, which determines the factor.
         kind: how the probability of a mistake falls with the margin.
 
     Raises:
-        DataError: the posteriors do not fit, or no factor gives the rate; the message has the range.
+        DataError: the posteriors are not valid, or no factor gives the rate; the message has the possible range.
     """
     posteriors = checked(labels, num_classes, posteriors, rate, kind)
     own = posteriors.gather(1, labels[:, None]).squeeze(1)
@@ -98,37 +98,38 @@ def feature_dependent_rival(
 
 
 def checked(labels: Tensor, num_classes: int, posteriors: Tensor | None, rate: float, kind: str) -> Tensor:
-    """The posteriors in double precision, if all arguments are sound."""
+    """The posteriors in double precision, after all arguments are checked."""
     check_labels(labels, num_classes)
     check_share("rate", rate)
     if kind not in MISTAKE:
-        raise DataError(f"kind: {kind!r} is none; there are: {', '.join(MISTAKE)}")
+        raise DataError(f"kind: no kind {kind!r}; there are: {', '.join(MISTAKE)}")
     if posteriors is None:
         raise DataError("posteriors: feature-dependent noise needs them; give a tensor (N, C) or use probe.out_of_fold")
     if num_classes < 2 or posteriors.shape != (len(labels), num_classes):
         raise DataError(
-            f"posteriors: shape {tuple(posteriors.shape)}; allowed is ({len(labels)}, {num_classes}), 2 classes or more"
+            f"posteriors: shape {tuple(posteriors.shape)}; give ({len(labels)}, {num_classes}), with 2 classes or more"
         )
     posteriors = posteriors.double()
     wrong = ~((posteriors >= 0).all(1) & ((posteriors.sum(1) - 1).abs() < 1e-3))  # NaN is wrong too
     if wrong.any():
         row = int(wrong.nonzero()[0])
         raise DataError(
-            f"posteriors: {int(wrong.sum())} rows are no probabilities, the first is row {row}; take a softmax"
+            f"posteriors: not probabilities in {int(wrong.sum())} of {len(wrong)} rows, the first is row {row}; "
+            "take a softmax"
         )
     return posteriors
 
 
 def bisect(expected: Callable[[float], float], rate: float, remedy: str) -> float:
-    """The log of the factor at which ``expected`` is ``rate``; it rises with the factor.
+    """The log of the factor at which ``expected``, which rises with the factor, is ``rate``.
 
     Raises:
-        DataError: the rate lies outside what any factor can give.
+        DataError: no factor gives the rate.
     """
     low, high = -50.0, 50.0
     least, most = expected(low), expected(high)
     if not least - 1e-9 <= rate <= most + 1e-9:
-        raise DataError(f"rate: {rate} cannot be had from these posteriors, only {least:.3f} to {most:.3f}; {remedy}")
+        raise DataError(f"rate: {rate} is not possible with these posteriors, only {least:.3f} to {most:.3f}; {remedy}")
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if expected(middle) < rate else (low, middle)

@@ -1,4 +1,4 @@
-"""Fewer and fewer samples from class to class: a long tail cut from balanced data."""
+"""Long tail: class sizes that fall exponentially, cut from balanced data."""
 
 from typing import Annotated
 
@@ -21,7 +21,7 @@ def long_tail(
 ) -> Biased:
     """Keep int(largest * imbalance_factor^(-c / (C - 1))) samples of class c, chosen at random.
 
-    Labels stay as they are; class 0 becomes the largest and the last class the smallest.
+    Labels do not change; class 0 becomes the largest and the last class the smallest.
 
     Args:
         labels: shape (N,).
@@ -29,15 +29,15 @@ def long_tail(
         largest: size of class 0; as large as the data allow by default (CIFAR-10: 5000).
 
     Raises:
-        DataError: the factor is below 1, or a class has fewer samples than its place in the tail asks for.
+        DataError: the factor is below 1, or a class has fewer samples than the tail needs.
     """
     check_labels(labels, num_classes)
     if not 1 <= imbalance_factor < float("inf"):
-        raise DataError(f"imbalance_factor: {imbalance_factor} is not a factor of a tail; give a number from 1 on")
+        raise DataError(f"imbalance_factor: {imbalance_factor} is not an imbalance factor; give a number of 1 or more")
     available = torch.bincount(labels, minlength=num_classes).tolist()
     if 0 in available:
         empty = [str(c) for c, size in enumerate(available) if size == 0]
-        raise DataError(f"labels: no samples of class {', '.join(empty)}; a tail needs some of each class")
+        raise DataError(f"labels: no samples of class {', '.join(empty)}; a long tail needs some of each class")
     shares = [(1 / imbalance_factor) ** (c / max(num_classes - 1, 1)) for c in range(num_classes)]
     if largest is None:
         largest = min(int(size / share + 1e-9) for size, share in zip(available, shares, strict=True))
@@ -50,17 +50,17 @@ def long_tail(
 
 
 def check_tail(wanted: list[int], available: list[int], imbalance_factor: float) -> None:
-    """Raise a DataError that names each class which cannot have its wanted size."""
+    """Raise a DataError that names each class with too few samples."""
     short = [
-        f"class {c} has {there} of {size}"
-        for c, (size, there) in enumerate(zip(wanted, available, strict=True))
-        if size > there
+        f"class {c} has {present} of {size}"
+        for c, (size, present) in enumerate(zip(wanted, available, strict=True))
+        if size > present
     ]
     if short:
-        raise DataError(f"largest: {', '.join(short)} samples wanted; make it smaller, or leave it out to fit the data")
+        raise DataError(f"largest: {', '.join(short)} samples; give a smaller number, or leave it out to fit the data")
     if wanted and min(wanted) < 1:
         empty = [str(c) for c, size in enumerate(wanted) if size < 1]
         raise DataError(
             f"imbalance_factor: a tail of {imbalance_factor:g} from {wanted[0]} samples leaves none of class "
-            f"{', '.join(empty)}; it is longer than the data. Allowed is up to {wanted[0]}"
+            f"{', '.join(empty)}; give at most {wanted[0]}"
         )

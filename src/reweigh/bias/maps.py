@@ -1,4 +1,4 @@
-"""Which class is mistaken for which: the maps of asymmetric noise, known by name or given by the user."""
+"""The maps of asymmetric noise, from class to similar classes: named ones, and those of the user."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from reweigh.errors import DataError
 from reweigh.names import suggestion
 
 logger = logging.getLogger(__name__)
-ClassMap = Mapping[int, tuple[int, ...]]  # class -> the classes it is mistaken for, each as likely as the other
+ClassMap = Mapping[int, tuple[int, ...]]  # class -> the classes it is mistaken for, all equally likely
 Target = str | int | list[str | int]
 GivenMap = Mapping[str, Target] | Mapping[int, Target]
 
@@ -26,7 +26,7 @@ def one_to_one(pairs: Mapping[int, int]) -> ClassMap:
 
 
 def siblings(groups: Sequence[int]) -> ClassMap:
-    """Each class is mistaken for any other of its group, all as likely."""
+    """Each class is mistaken for any other of its group, all equally likely."""
     return {
         one: tuple(other for other, its in enumerate(groups) if its == group and other != one)
         for one, group in enumerate(groups)
@@ -44,9 +44,9 @@ def next_in_group(groups: Sequence[int]) -> ClassMap:
 
 # Name -> (number of classes, map).
 MAPS: dict[str, tuple[int, ClassMap]] = {
-    # look-alikes, one way: each class gives or receives, never both, and class sizes tell which
+    # similar digits, one way: each class loses or gains samples, never both, so class sizes show which
     "digits": (10, one_to_one({3: 8, 4: 9, 5: 6, 7: 1})),
-    "mnist": (10, one_to_one({2: 7, 3: 8, 5: 6, 6: 5, 7: 1})),  # look-alikes, Patrini et al. 2017
+    "mnist": (10, one_to_one({2: 7, 3: 8, 5: 6, 6: 5, 7: 1})),  # similar digits, Patrini et al. 2017
     # shirt -> T-shirt, pullover -> coat, sandal -> sneaker, dress -> trouser
     "fashion-mnist": (10, one_to_one({6: 0, 2: 4, 5: 7, 3: 1})),
     # truck -> automobile, bird -> airplane, deer -> horse, cat -> dog: one way, as in the paper's code
@@ -70,14 +70,14 @@ def usual(num_classes: int, class_names: Sequence[str] | None) -> ClassMap:
     """The map of well-known data, recognized by their classes.
 
     Raises:
-        DataError: the data are not known here.
+        DataError: the data are not among them.
     """
     name = USUAL.get((*class_names[:3], num_classes)) if class_names else None
     if name is None:
         raise DataError(
-            f"map: which class is mistaken for which? Give {{'cat': 'dog', ...}} or one of: {', '.join(sorted(MAPS))}"
+            f"map: which classes are confused? Give {{'cat': 'dog', ...}} or one of: {', '.join(sorted(MAPS))}"
         )
-    logger.info("asymmetric: classes are mistaken by the map %r", name)
+    logger.info("asymmetric: classes are confused by the map %r", name)
     return named(name, num_classes)
 
 
@@ -89,8 +89,8 @@ def known(name: str) -> str:
     """
     if name not in MAPS:
         raise DataError(
-            f"map: none named {name!r}; there are: {', '.join(sorted(MAPS))}.{suggestion(name, MAPS)} "
-            "Or give your own, {'cat': 'dog', ...}"
+            f"map: no map named {name!r}; there are: {', '.join(sorted(MAPS))}.{suggestion(name, MAPS)} "
+            "Or give your own: {'cat': 'dog', ...}"
         )
     return name
 
@@ -112,10 +112,10 @@ def named(name: str, num_classes: int) -> ClassMap:
 def resolved(given: GivenMap, num_classes: int, class_names: Sequence[str] | None) -> ClassMap:
     """The user's map, {from: to} or {from: [to, to]}, with class numbers instead of names.
 
-    A text that is no class name but a number is taken as one: the keys of a TOML table are always texts.
+    A string that is a number but not a class name is a class number: the keys of a TOML table are always strings.
 
     Raises:
-        DataError: with every class that is not known.
+        DataError: with every unknown class.
     """
     names = {name: number for number, name in enumerate(class_names or ())}
     unknown: list[str | int] = []

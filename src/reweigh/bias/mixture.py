@@ -1,4 +1,4 @@
-"""Several biases one after the other, judged against the labels before the first."""
+"""Several biases in sequence, compared with the labels before the first."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -18,25 +18,25 @@ def apply(
     class_names: Sequence[str] | None = None,
     posteriors: Tensor | Callable[[Tensor, Tensor], Tensor] | None = None,
 ) -> Biased:
-    """Run biases in sequence, each on what the one before has left.
+    """Apply biases in sequence, each to the result of the one before.
 
     Args:
         biases: members of ``BIASES`` with their options bound: ``partial(symmetric, rate=0.4)``.
-        labels: shape (N,), the labels to start from.
-        seed: one for all, of which each bias gets a stream of its own; or one a bias.
-        class_names: for a map of names.
-        posteriors: for feature-dependent noise; shape (N, C), or a function (index, labels) -> (n, C) that is asked
-            for the samples which remain and their labels at that point, only if a bias needs it.
+        labels: labels to start from, shape (N,).
+        seed: one seed, from which each bias gets its own, or one seed per bias.
+        class_names: class names, for a map of names.
+        posteriors: class posteriors for feature-dependent noise, shape (N, C), or a function (index, labels) -> (n, C)
+            that is called with the remaining samples and their labels at that point, only if a bias needs it.
 
     Returns:
-        Biased: flipped, rate and transition relative to ``labels``, whatever happened in between.
+        Biased: flipped, rate and transition relative to ``labels``.
     """
     check_labels(labels, num_classes)
     index = torch.arange(len(labels))
     after, replaced = labels, None
-    seeds = [stream(seed, place) for place in range(len(biases))] if isinstance(seed, int) else seed
+    seeds = [stream(seed, number) for number in range(len(biases))] if isinstance(seed, int) else seed
     for bias, its_seed in zip(biases, seeds, strict=True):
-        supplied = {}  # a bias names in its signature what else it has to know
+        supplied = {}  # what else a bias needs is in its signature
         wanted = inspect.signature(bias).parameters
         if "class_names" in wanted:
             supplied["class_names"] = class_names
@@ -51,6 +51,6 @@ def apply(
     return compare(labels[index], after, num_classes, index, replaced)
 
 
-def stream(seed: int, place: int) -> int:
-    """A seed for the bias at ``place``: the given one for the first, unrelated ones for the others."""
-    return seed if place == 0 else int(np.random.SeedSequence([seed, place]).generate_state(1)[0])
+def stream(seed: int, number: int) -> int:
+    """The seed of the bias with this number: the given one for the first, unrelated ones for the others."""
+    return seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])

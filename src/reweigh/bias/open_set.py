@@ -1,4 +1,4 @@
-"""Inputs that belong to no class at all, under labels that look right."""
+"""Open-set noise: inputs that belong to no class, with labels that look right."""
 
 from typing import Annotated
 
@@ -11,9 +11,9 @@ from reweigh.bias.biased import Biased, check_labels, chosen, compare
 
 
 def open_set(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[float, Ge(0), Le(1)]) -> Biased:
-    """Choose exactly a share ``rate`` of the samples whose inputs are to be replaced by foreign ones.
+    """Exactly a share ``rate`` of the samples is chosen, whose inputs are to be replaced by foreign ones.
 
-    Labels stay; ``Biased.replaced`` says which inputs to replace, and ``data.replace_inputs`` does it.
+    Labels do not change; ``Biased.replaced`` marks the inputs, and ``data.replace_inputs`` replaces them.
 
     Args:
         labels: shape (N,).

@@ -1,4 +1,4 @@
-"""Class posteriors from a quickly trained probe that never saw the sample it speaks of."""
+"""Class posteriors from a small model that was not trained on the sample in question."""
 
 import torch
 from torch import Tensor
@@ -9,14 +9,14 @@ def out_of_fold(
 ) -> Tensor:
     """Logistic regression on whitened principal components, cross-validated.
 
-    The components see all inputs but no label; some ten seconds for 50,000 small images.
+    The components are fitted to all inputs, without labels; about ten seconds for 50,000 small images.
 
     Args:
         inputs: shape (N, ...), bytes or floats; flattened.
         labels: shape (N,).
-        seed: of the folds and of the components.
-        folds: each sample is judged by the probe of the other folds.
-        components: at most so many; more are slower and sharper.
+        seed: seed of the folds and of the components.
+        folds: number of folds; each sample is predicted by the model of the other folds.
+        components: largest number of components; more are slower and more accurate.
 
     Returns:
         Tensor: shape (N, num_classes), rows sum to one. A class with fewer samples than folds may get 0 somewhere.

@@ -1,4 +1,4 @@
-"""Labels replaced at random, whatever the class: the two things that "40 % symmetric noise" may mean."""
+"""Symmetric noise: labels replaced at random, in the two ways that "40 % symmetric noise" is understood."""
 
 from typing import Annotated
 
@@ -11,13 +11,13 @@ from reweigh.bias.biased import Biased, check_labels, chosen, compare
 
 
 def symmetric(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[float, Ge(0), Le(1)]) -> Biased:
-    """A share ``rate`` of the labels is drawn anew from ALL classes, the true one included.
+    """A share ``rate`` of the labels is redrawn from ALL classes, including the true one.
 
-    So the labels that are really wrong are fewer: rate * (1 - 1/C). Used by the paper, DivideMix, ELR.
+    So fewer labels are actually wrong: rate * (1 - 1/C). Used by the paper, DivideMix, ELR.
 
     Args:
         labels: shape (N,).
-        rate: share of labels drawn anew. Paper: 0.2 to 0.8.
+        rate: share of labels that is redrawn. Paper: 0.2 to 0.8.
     """
     check_labels(labels, num_classes)
     generator = np.random.default_rng(seed)
@@ -28,7 +28,7 @@ def symmetric(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[fl
 
 
 def symmetric_others(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[float, Ge(0), Le(1)]) -> Biased:
-    """A share ``rate`` of the labels is replaced by one of the OTHER classes: ``rate`` is the share of wrong labels.
+    """A share ``rate`` of the labels is replaced by one of the OTHER classes, so ``rate`` is the share of wrong labels.
 
     Used by PLC, on top of feature-dependent noise, and by most work on noise estimation.
 

@@ -56,7 +56,7 @@ class MetaLearner:
         self.optimizer = optimizer
         self.weigher = weigher
         self.engine = engine
-        self.lookahead = lookup({order: order for order in get_args(Order)}, lookahead, "look-ahead")
+        self.lookahead: Order = lookup({order: order for order in get_args(Order)}, lookahead, "look-ahead")
         self.every = every
         self.normalize = normalize
         self.reduce = reduce
@@ -127,7 +127,7 @@ class MetaLearner:
                 here = again(self._tricks.first(objective, True), {**state, **leaves})
 
         def coefficients(at: Params) -> Tensor:
-            if at is params and (plain or not real):  # known, to the last digit
+            if at is params and (plain or not real):  # known; what a compiled model computes differs in the last digits
                 return here.coefficients.detach()
             return again(self._tricks.again(objective, at), {**state, **at}).coefficients
 

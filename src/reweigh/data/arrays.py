@@ -1,4 +1,4 @@
-"""NumPy arrays and torch tensors, in memory or from ``.npz`` and ``.npy`` files."""
+"""NumPy arrays and torch tensors as a dataset, and the arrays of ``.npz`` and ``.npy`` files."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from reweigh.data.checks import check, check_samples
 from reweigh.data.dataset import Dataset
-from reweigh.data.labels.class_numbers import encode, encode_known
+from reweigh.data.labels.class_numbers import encode
 from reweigh.data.normalize import standardize_like
 from reweigh.errors import DataError
 
@@ -25,21 +25,22 @@ def from_arrays(
     unlabeled: bool = False,
     what: str = "arrays",
 ) -> Dataset:
-    """A dataset from anything that NumPy or torch can see as arrays; the inputs are not copied if they fit as they are.
+    """A dataset from anything that NumPy or torch can convert to arrays; inputs of the right type are not copied.
 
     Args:
-        inputs: features (N, D), or images (N, H, W), (N, C, H, W) or (N, H, W, C); bytes stay, numbers become float32.
+        inputs: features (N, D), or images (N, H, W), (N, C, H, W) or (N, H, W, C); bytes stay bytes, other numbers
+            become float32.
         labels: N numbers or names.
-        class_names: otherwise the distinct labels. Of given classes some may have no samples, as in a test set.
+        class_names: class names; by default the distinct labels. Given classes may have no samples, as in a test set.
         true_labels: N numbers or names, where they are known.
-        normalize: otherwise mean 0 and deviation 1 by channel or by feature.
-        unlabeled: a label of -1 is none, and so is None or NaN.
-        what: how messages call the data.
+        normalize: normalization of batches; by default to mean 0 and standard deviation 1 per channel or feature.
+        unlabeled: whether labels may be missing (-1, None, NaN).
+        what: name of the data in messages.
 
     Raises:
         DataError: with every mistake in labels and inputs.
     """
-    numbers, names = (encode_known if unlabeled else encode)(labels, class_names, f"{what}: labels")
+    numbers, names = encode(labels, class_names, f"{what}: labels", unlabeled=unlabeled)
     tensor = channels_first(as_tensor(inputs, what))
     dataset = Dataset(
         tensor,
@@ -55,21 +56,21 @@ def as_tensor(inputs: Any, what: str) -> Tensor:
     """Bytes as bytes, numbers as float32.
 
     Raises:
-        DataError: the array holds no numbers, or a number a sample instead of several.
+        DataError: the values are not numbers, or the array has fewer than two dimensions.
     """
     tensor = inputs
     if not isinstance(inputs, Tensor):
         try:
             array = np.asarray(inputs)
         except ValueError as error:  # rows of different lengths
-            raise DataError(f"{what}: inputs are no array ({error}); give each sample the same shape") from None
+            raise DataError(f"{what}: inputs do not form an array ({error}); give all samples the same shape") from None
         if array.dtype.kind not in "biuf":
             raise DataError(
-                f"{what}: inputs of type {array.dtype}; give numbers, or read texts and categories as a table"
+                f"{what}: inputs of type {array.dtype}; give numbers, or read strings and categories as a table"
             )
         if array.dtype != np.uint8:
             array = array.astype(np.float32, copy=False)
-        if not array.flags.writeable:  # torch warns of tensors on memory that must not be written
+        if not array.flags.writeable:  # torch warns about tensors that share read-only memory
             array = array.copy()
         tensor = torch.from_numpy(np.ascontiguousarray(array))
     if tensor.ndim < 2:
@@ -78,7 +79,7 @@ def as_tensor(inputs: Any, what: str) -> Tensor:
 
 
 def channels_first(inputs: Tensor) -> Tensor:
-    """Gray images get a channel, and channels at the end move to the front; anything else stays."""
+    """Add a channel to gray images, and move channels from the end to the front; anything else stays."""
     if inputs.ndim == 3 and inputs.dtype == torch.uint8:
         return inputs[:, None]
     if inputs.ndim == 4 and inputs.shape[1] not in (1, 3, 4) and inputs.shape[3] in (1, 3, 4):
@@ -94,9 +95,9 @@ def load(path: Path) -> np.ndarray | dict[str, np.ndarray]:
             return found if isinstance(found, np.ndarray) else {key: found[key] for key in found.files}
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file") from None
-    except Exception as error:  # zipfile, zlib, struct and numpy all have their own for a broken file
+    except Exception as error:  # zipfile, zlib, struct and numpy each raise their own for a broken file
         remedy = (
-            "store plain numbers or texts instead of objects"
+            "store plain numbers or strings instead of objects"
             if "pickle" in str(error)
             else "write or copy the file again"
         )

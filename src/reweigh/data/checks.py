@@ -1,4 +1,4 @@
-"""Is a dataset fit to train on? All mistakes in one error, before any training."""
+"""Check that a dataset can be trained on: all mistakes in one error, before any training."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -10,29 +10,34 @@ from reweigh.data.dataset import Dataset, Inputs
 from reweigh.errors import DataError
 
 log = logging.getLogger(__name__)
-SHOWN = 5  # of many wrong rows, this many are named
+SHOWN = 5  # items of a long list that a message names
 
 
 def check(dataset: Dataset, what: str = "data") -> Dataset:
-    """The dataset itself, if it is fit to train on: sound samples, two classes or more, none of them empty.
+    """Return the dataset if it can be trained on: valid samples, at least two classes, no class empty.
 
-    Samples may have no label (-1), or several candidates. Inputs that are not in memory are not read; their reader has
-    to see to them.
+    Samples may have no label (-1), or several candidates. Inputs that are not in memory are not read; their reader
+    checks them.
 
     Args:
-        what: how the message calls the dataset ("training set").
+        what: name of the dataset in messages ("training set").
 
     Raises:
         DataError: with every mistake found in labels and inputs.
     """
     raise_all([*sample_mistakes(dataset, lowest=-1), *class_mistakes(dataset)], what)
     if dataset.candidates is not None and (empty := int(dataset.candidates.all(1).sum())):
-        log.info("%s: %d of %d samples have every class as a candidate, which says nothing", what, empty, len(dataset))
+        log.info(
+            "%s: %d of %d samples have every class as a candidate, so their labels carry no information",
+            what,
+            empty,
+            len(dataset),
+        )
     return dataset
 
 
 def check_samples(dataset: Dataset, what: str = "data") -> Dataset:
-    """The dataset itself, if its samples are sound; classes may be empty, as in a test set.
+    """Return the dataset if its samples are valid; classes may be empty, as in a test set.
 
     Raises:
         DataError: with every mistake found in labels and inputs.
@@ -51,7 +56,7 @@ def check_inputs(inputs: Inputs, what: str = "data") -> None:
 
 
 def raise_all(mistakes: Sequence[str], what: str) -> None:
-    """Raise one DataError with all ``mistakes``; nothing if there are none."""
+    """Raise one DataError with all ``mistakes``, if there are any."""
     if len(mistakes) == 1:
         raise DataError(f"{what}: {mistakes[0]}")
     if mistakes:
@@ -59,14 +64,14 @@ def raise_all(mistakes: Sequence[str], what: str) -> None:
 
 
 def sample_mistakes(dataset: Dataset, lowest: int = 0) -> list[str]:
-    """What is wrong with single samples: labels of a wrong kind or out of range, inputs that are no numbers.
+    """What is wrong with single samples: labels of a wrong type or out of range, inputs that are not finite.
 
     Args:
-        lowest: the lowest label allowed; -1 where samples without one are.
+        lowest: the lowest label allowed; -1 allows samples without a label.
     """
     labels = dataset.labels
     if labels.ndim != 1 or labels.dtype != torch.int64:
-        return [f"labels: shape {tuple(labels.shape)} of {labels.dtype}; give one int64 a sample, shape (N,)"]
+        return [f"labels: shape {tuple(labels.shape)} of {labels.dtype}; give one int64 per sample, shape (N,)"]
     if len(labels) == 0:
         return ["labels: there are no samples"]
     mistakes = range_mistakes(labels, dataset.num_classes, "labels", lowest)
@@ -74,13 +79,15 @@ def sample_mistakes(dataset: Dataset, lowest: int = 0) -> list[str]:
         mistakes += candidate_mistakes(dataset.candidates, len(labels), dataset.num_classes)
     if dataset.true_labels is not None:
         if len(dataset.true_labels) != len(labels):
-            mistakes.append(f"true labels: {len(dataset.true_labels)} for {len(labels)} labels; give one a sample")
+            mistakes.append(
+                f"true labels: {len(dataset.true_labels)} for {plural(len(labels), 'label')}; give one per sample"
+            )
         mistakes += range_mistakes(dataset.true_labels, dataset.num_classes, "true labels")
     return mistakes + input_mistakes(dataset.inputs, len(labels))
 
 
 def class_mistakes(dataset: Dataset) -> list[str]:
-    """One class only, or classes without samples; nothing can be said of labels that are no class numbers."""
+    """Only one class, or classes without samples; labels that are not class numbers are not judged here."""
     labels, names = dataset.labels, dataset.class_names
     if labels.ndim != 1 or labels.dtype != torch.int64 or len(labels) == 0:
         return []
@@ -93,7 +100,7 @@ def class_mistakes(dataset: Dataset) -> list[str]:
     if len(present) == 1:
         only = present.pop()
         name = names[only] if 0 <= only < len(names) else only
-        return [f"labels: all {len(labels)} are of one class, {name!r}; a classifier needs two or more"]
+        return [f"labels: only one class, {name!r}, in {plural(len(labels), 'sample')}; a classifier needs two or more"]
     absent = [name for number, name in enumerate(names) if number not in present]
     if not absent:
         return []
@@ -104,25 +111,27 @@ def class_mistakes(dataset: Dataset) -> list[str]:
 
 
 def unlabeled_mistakes(labeled: int, present: set[int], names: Sequence[str]) -> list[str]:
-    """Too few labels, or classes without one, where some samples have none.
+    """Too few labels, or classes without any, in data where some samples have no label.
 
     Args:
-        labeled: how many samples have a label.
-        present: the classes among these labels.
+        labeled: number of samples with a label.
+        present: the classes of these labels.
     """
     if labeled < len(names):
-        return [f"labels: {labeled} samples have one, for {len(names)} classes; label at least one of each class"]
+        return [
+            f"labels: {plural(labeled, 'labeled sample')} for {len(names)} classes; label at least one of each class"
+        ]
     absent = [name for number, name in enumerate(names) if number not in present]
     if not absent:
         return []
     return [
-        f"labels: no labeled sample of {listed(map(repr, absent))} (of {len(names)} classes, {labeled} labels); "
-        "label some, or leave the class out of the class names"
+        f"labels: no labeled sample of {listed(map(repr, absent))} "
+        f"(of {len(names)} classes, {plural(labeled, 'label')}); label some, or leave the class out of the class names"
     ]
 
 
 def candidate_mistakes(candidates: Tensor, num_labels: int, num_classes: int) -> list[str]:
-    """A mask of the wrong kind or shape, or rows without a candidate."""
+    """A mask of the wrong type or shape, or rows without a candidate."""
     if candidates.dtype != torch.bool or candidates.shape != (num_labels, num_classes):
         return [
             f"candidates: shape {tuple(candidates.shape)} of {candidates.dtype}; "
@@ -132,8 +141,8 @@ def candidate_mistakes(candidates: Tensor, num_labels: int, num_classes: int) ->
     if not rows:
         return []
     return [
-        f"candidates: none in {len(rows)} of {num_labels} samples: rows {listed(rows)}; "
-        "name at least one class for each, all of them where nothing is known, or drop the rows"
+        f"candidates: none in {len(rows)} of {num_labels} samples: {at_rows(rows)}; "
+        "name at least one class for each (all classes where nothing is known), or drop the rows"
     ]
 
 
@@ -153,23 +162,28 @@ def input_mistakes(inputs: Inputs, num_labels: int) -> list[str]:
     """Inputs that do not match the labels in number, or hold NaN or infinity, with their rows."""
     mistakes = []
     if len(inputs) != num_labels:
-        mistakes.append(f"inputs: {len(inputs)} for {num_labels} labels; give one label a sample")
+        mistakes.append(f"inputs: {len(inputs)} for {plural(num_labels, 'label')}; give one label per sample")
     if isinstance(inputs, Tensor) and inputs.is_floating_point():
         for trouble, found in (("NaN", inputs.isnan()), ("infinite", inputs.isinf())):
             rows = found.flatten(1).any(1).nonzero().flatten().tolist()
             if rows:
                 mistakes.append(
-                    f"inputs: {trouble} in {len(rows)} of {len(inputs)} samples: rows {listed(rows)}; "
+                    f"inputs: {trouble} in {len(rows)} of {len(inputs)} samples: {at_rows(rows)}; "
                     "fill these values or drop the rows"
                 )
     return mistakes
 
 
 def listed(items: Iterable[object]) -> str:
-    """The first few items, and how many more there are."""
+    """The first few items, and the number of the others."""
     items = [str(item) for item in items]
     more = len(items) - SHOWN
     return ", ".join(items[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def at_rows(rows: Sequence[int]) -> str:
+    """Row numbers for a message: "row 3", "rows 3, 8"."""
+    return f"{'row' if len(rows) == 1 else 'rows'} {listed(rows)}"
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

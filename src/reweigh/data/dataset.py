@@ -1,4 +1,4 @@
-"""The one dataset type: raw inputs, the given labels, and how to turn a few of them into a batch."""
+"""The one dataset type: raw inputs, given labels, and how they become batches."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,9 +10,11 @@ from torch import Tensor
 from reweigh.core.batch import Batch
 from reweigh.data.normalize import as_float, unchanged
 
+SMALL_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32)
+
 
 class Inputs(Protocol):
-    """Raw inputs fetched by a tensor of indices: a plain tensor is one, a folder of images read as needed another.
+    """Raw inputs that are fetched by a tensor of indices: a plain tensor, or images that are read on demand.
 
     An empty index gives shape (0, ...), so that the shape of a sample is known without reading one.
     """
@@ -43,13 +45,13 @@ class Rows:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader has to tell about the source, beyond the samples.
+    """What a reader found out about the source, besides the samples.
 
     Attributes:
-        names: what each sample is called in the source (a file name), by ``Dataset.origin``; empty if it has no name.
+        names: name of each sample in the source (a file name), indexed by ``Dataset.origin``; empty if they have none.
         skipped: what could not be read and was left out, each with the reason.
-        missing: how many values were missing and filled, by column.
-        encoding: how the columns of a table became features (``data.encoding.Encoding``), for use on another.
+        missing: number of missing values that were filled, by column.
+        encoding: how the columns of a table became features (``data.tables.encoding.Encoding``), for other tables.
     """
 
     names: tuple[str, ...] = ()
@@ -63,17 +65,17 @@ class Dataset:
     """Samples with their given labels.
 
     Attributes:
-        inputs: raw; uint8 images (N, C, H, W), float images, or float features (N, D).
-        labels: shape (N,) int64, the GIVEN labels, right or wrong; -1 has none.
-        class_names: of class 0, 1, ...
-        true_labels: shape (N,), where they are known; for judging only.
+        inputs: raw inputs: uint8 images (N, C, H, W), float images, or float features (N, D).
+        labels: the GIVEN labels, right or wrong, shape (N,), any integer type, stored as int64; -1 means no label.
+        class_names: name of class 0, 1, ...
+        true_labels: true labels where they are known, shape (N,); for evaluation only.
         normalize: raw or [0, 1] batch -> float batch for the model.
-        sample_weight: shape (N,), how much each sample counts; None counts all the same.
-        soft_labels: shape (N, num_classes), rows that sum to one; batches carry them in place of ``labels``, which are
-            then the likeliest.
-        candidates: shape (N, num_classes) bool, several labels a sample, one of them right; batches carry rows that are
-            uniform over them, and ``labels`` are one of each (``data.candidates``).
-        origin: shape (N,), the place of each sample in what was read; a subset keeps it. None: 0, 1, ..., N - 1.
+        sample_weight: how much each sample counts, shape (N,); None counts all the same.
+        soft_labels: rows that sum to one, shape (N, num_classes); batches carry them instead of ``labels``, which are
+            then the likeliest classes.
+        candidates: several possible labels per sample, shape (N, num_classes) bool, one of them right; batches carry
+            rows that are uniform over them, and ``labels`` hold one of each (``data.labels.candidates``).
+        origin: index of each sample in what was read, shape (N,); a subset keeps it. None means 0, 1, ..., N - 1.
         reading: what the reader left out or filled in.
     """
 
@@ -88,11 +90,18 @@ class Dataset:
     origin: Tensor | None = None
     reading: Reading = Reading()
 
+    def __post_init__(self) -> None:
+        for name in ("labels", "true_labels"):
+            labels = getattr(self, name)
+            if labels is not None and labels.dtype in SMALL_INTEGERS:
+                object.__setattr__(self, name, labels.long())
+
     def __len__(self) -> int:
         return len(self.labels)
 
     def __repr__(self) -> str:
-        return f"Dataset({len(self)} samples of shape {self.shape}, {self.num_classes} classes)"
+        samples = "1 sample" if len(self) == 1 else f"{len(self)} samples"
+        return f"Dataset({samples} of shape {self.shape}, {self.num_classes} classes)"
 
     @property
     def num_classes(self) -> int:
@@ -104,9 +113,9 @@ class Dataset:
         return tuple(self.inputs[torch.empty(0, dtype=torch.int64)].shape[1:])
 
     @property
-    def stores_bytes(self) -> bool:
-        """Whether raw values are bytes, as those of most images; a batch has them divided by 255."""
-        return self.inputs[torch.empty(0, dtype=torch.int64)].dtype == torch.uint8
+    def dtype(self) -> torch.dtype:
+        """The type of the raw inputs: uint8 for most images, otherwise float."""
+        return self.inputs[torch.empty(0, dtype=torch.int64)].dtype
 
     @property
     def is_images(self) -> bool:
@@ -115,7 +124,7 @@ class Dataset:
 
     @property
     def class_sizes(self) -> Tensor:
-        """Samples of each class by given label, shape (num_classes,); those without one do not count. Paper: N_i."""
+        """Number of samples of each class by given label, shape (num_classes,). Paper: N_i."""
         return torch.bincount(self.labels[self.labeled], minlength=self.num_classes)
 
     @property
@@ -133,9 +142,9 @@ class Dataset:
         """The samples at ``index``, augmented in [0, 1] (bytes) or as they are (floats), then normalized.
 
         Args:
-            index: shape (n,), places in this dataset.
+            index: indices into this dataset, shape (n,).
             augment: float batch and generator -> float batch.
-            generator: the randomness of ``augment``; torch's global one by default.
+            generator: random generator for ``augment``; torch's global one by default.
         """
         inputs = as_float(self.inputs[index])
         if augment is not None:
@@ -151,7 +160,7 @@ class Dataset:
         return (self.labels if self.soft_labels is None else self.soft_labels)[index]
 
     def subset(self, index: Tensor) -> "Dataset":
-        """The samples at ``index`` (places or a boolean mask), in that order."""
+        """The samples at ``index`` (indices or a boolean mask), in that order."""
         if index.dtype == torch.bool:
             index = index.nonzero().squeeze(1)
         return replace(
@@ -166,13 +175,13 @@ class Dataset:
         )
 
     def with_labels(self, labels: Tensor) -> "Dataset":
-        """The same inputs with other given labels; the labels before stay as the true ones, unless those were known."""
+        """The same inputs with other given labels; the old ones become the true labels, unless these were known."""
         true_labels = self.labels if self.true_labels is None else self.true_labels
         return replace(self, labels=labels, true_labels=true_labels, soft_labels=None, candidates=None)
 
 
 class Splits(NamedTuple):
-    """What is trained on and what is judged on."""
+    """The samples to train on and those to test on."""
 
     train: Dataset
     test: Dataset

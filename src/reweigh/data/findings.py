@@ -1,34 +1,34 @@
-"""What was found in a dataset, and the likely trouble with it in words."""
+"""What was found in a dataset, and the likely problems in words."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reweigh.data.checks import listed
+from reweigh.data.checks import listed, plural
 from reweigh.data.labels.candidates import several_in_one
 
-FEW = 10  # samples of a class; a meta set takes about so many of each
-LONG_TAIL = 5.0  # imbalance factor from which one speaks of a tail
+FEW = 10  # samples of a class; a meta set takes about this many of each
+LONG_TAIL = 5.0  # smallest imbalance factor that is reported
 MANY_COPIES = 0.01  # share of samples
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Facts about a dataset; samples are given by their place in the source.
+    """Facts about a dataset; samples are given by their index in the source.
 
     Attributes:
-        num_samples: samples that can be used.
-        shape: of one sample.
-        class_names: in the order of the class numbers.
-        class_sizes: samples of each class by given label.
+        num_samples: number of samples that can be used.
+        shape: shape of one sample.
+        class_names: class names in the order of the class numbers.
+        class_sizes: number of samples of each class by given label.
         duplicates: groups of samples with identical inputs.
-        conflicting: those of the groups whose labels differ, with the labels: at least one is wrong.
+        conflicting: groups of identical inputs whose labels differ, with the labels; at least one is wrong.
         constant: samples whose input is the same value everywhere.
         constant_features: features that are the same in all samples; not looked for in images.
         not_finite: samples with NaN or infinity.
         unreadable: what the reader left out, each with the reason.
-        missing: values that were missing and filled, by column.
-        names: what the samples are called in the source, if they have names.
+        missing: number of missing values that were filled, by column.
+        names: names of the samples in the source, if they have any.
     """
 
     num_samples: int
@@ -51,18 +51,18 @@ class Findings:
 
     @property
     def surely_wrong(self) -> int:
-        """Labels that must be wrong because identical inputs have others."""
+        """Number of labels that must be wrong because identical inputs have others."""
         return sum(len(group) - max(Counter(label for _, label in group).values()) for group in self.conflicting)
 
     @property
     def trouble(self) -> tuple[str, ...]:
-        """What is likely to go wrong, the worst first; empty if nothing is."""
+        """Likely problems in words, the worst first."""
         sentences = (self._classes(), self._inputs(), self._labels(), self._tail(), self._copies())
         return tuple(sentence for group in sentences for sentence in group)
 
-    def called(self, place: int) -> str:
-        """A sample by its name, or its row."""
-        return self.names[place] if self.names else f"row {place}"
+    def called(self, row: int) -> str:
+        """The name of a sample, or its row."""
+        return self.names[row] if self.names else f"row {row}"
 
     def _classes(self) -> list[str]:
         sizes = dict(zip(self.class_names, self.class_sizes, strict=True))
@@ -81,26 +81,28 @@ class Findings:
         found = []
         if self.not_finite:
             some = self._some(self.not_finite)
-            found.append(f"NaN or infinity in {len(self.not_finite)} samples ({some}): training would diverge.")
+            found.append(
+                f"NaN or infinity in {plural(len(self.not_finite), 'sample')} ({some}): training would diverge."
+            )
         if self.unreadable:
-            found.append(f"Files that could not be read and are left out: {listed(self.unreadable)}.")
+            found.append(f"Files that cannot be read and are left out: {listed(self.unreadable)}.")
         if self.constant:
             found.append(f"Constant inputs, blank or broken: {self._some(self.constant)}.")
         if self.constant_features:
             some = listed(self.constant_features)
-            found.append(f"Features that never change, of no use to a model: {some}.")
+            found.append(f"Features that never change, which a model cannot use: {some}.")
         if self.missing:
             counts = listed(f"{count} in {name!r}" for name, count in self.missing.items())
-            found.append(f"{sum(self.missing.values())} values were missing and are filled: {counts}.")
+            found.append(f"{plural(sum(self.missing.values()), 'missing value')} filled: {counts}.")
         return found
 
     def _labels(self) -> list[str]:
         if not self.conflicting:
             return []
-        first = listed(f"{self.called(place)} is {self.class_names[label]!r}" for place, label in self.conflicting[0])
+        first = listed(f"{self.called(row)} is {self.class_names[label]!r}" for row, label in self.conflicting[0])
         return [
-            f"{len(self.conflicting)} inputs occur several times with different labels ({first}): "
-            f"at least {self.surely_wrong} labels are wrong."
+            f"{plural(len(self.conflicting), 'input')} with several different labels ({first}): "
+            f"at least {plural(self.surely_wrong, 'label is', 'labels are')} wrong."
         ]
 
     def _tail(self) -> list[str]:
@@ -109,7 +111,7 @@ class Findings:
         sizes = list(zip(self.class_sizes, self.class_names, strict=True))
         (most, largest), (least, smallest) = max(sizes, key=lambda s: s[0]), min(sizes, key=lambda s: s[0])
         return [
-            f"A long tail: {largest!r} has {most} samples, {smallest!r} {least}, "
+            f"A long tail: {largest!r} has {most} samples, {smallest!r} has {least}, "
             f"a factor of {self.imbalance_factor:.3g}. "
             "Judge by balanced accuracy; plain training neglects the small classes."
         ]
@@ -120,8 +122,8 @@ class Findings:
             return []
         return [
             f"{copies} samples are exact copies of others: "
-            "a random split puts some of them on both sides and flatters the score."
+            "a random split puts some of them on both sides, which makes the score too good."
         ]
 
-    def _some(self, places: tuple[int, ...]) -> str:
-        return listed(map(self.called, places))
+    def _some(self, rows: tuple[int, ...]) -> str:
+        return listed(map(self.called, rows))

@@ -1,11 +1,11 @@
-"""Raw batches to floats of mean 0 and deviation 1, by channel or by feature."""
+"""Raw batches to floats of mean 0 and standard deviation 1, per channel or feature."""
 
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-AT_ONCE = 50_000  # values: in double precision all of them would be two more copies of the data
+AT_ONCE = 50_000  # values; all of them in double precision would be two more copies of the data
 
 
 def as_float(batch: Tensor) -> Tensor:
@@ -14,7 +14,7 @@ def as_float(batch: Tensor) -> Tensor:
 
 
 def unchanged(batch: Tensor) -> Tensor:
-    """The floats themselves: no mean is taken off."""
+    """Floats without normalization."""
     return as_float(batch)
 
 
@@ -35,7 +35,7 @@ class Standardize:
 
 
 def standardize_like(inputs: Tensor) -> Standardize:
-    """The normalization that gives ``inputs`` mean 0 and deviation 1; a constant channel keeps its scale.
+    """The normalization that gives ``inputs`` mean 0 and standard deviation 1; a constant channel keeps its scale.
 
     Args:
         inputs: shape (N, C, ...), bytes or floats.
@@ -55,7 +55,7 @@ def standardize_like(inputs: Tensor) -> Standardize:
 
 
 def _mean(inputs: Tensor, dims: list[int], center: Tensor | None = None) -> Tensor:
-    """The mean of the values, or of their squared distances from ``center``: in double precision, a part at a time."""
+    """Mean of the values, or of their squared distances from ``center``, in double precision and in chunks."""
     total = torch.zeros(inputs.shape[1], dtype=torch.float64)
     for part in inputs.split(max(1, AT_ONCE // max(1, inputs[0].numel()))):
         values = part.double()

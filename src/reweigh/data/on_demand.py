@@ -1,4 +1,4 @@
-"""Inputs that do not fit into memory, read by threads when a batch asks for them."""
+"""Inputs that do not fit in memory, read by threads when a batch asks for them."""
 
 import os
 from collections.abc import Callable
@@ -7,13 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 from torch import Tensor
 
+from reweigh.data.dataset import Inputs
+
 DEFAULT_MEMORY_GB = 2.0  # larger sets are read on demand
+SAMPLED = 1000
 
 
 class OnDemand:
-    """Inputs fetched one by one through a function, several at a time.
+    """Inputs that a function reads one by one, in several threads.
 
-    Threads, not processes: decoding an image releases Python's lock, and nothing has to be copied between processes.
+    Threads, not processes: decoding an image releases the GIL, and nothing has to be copied between processes.
     """
 
     def __init__(
@@ -26,8 +29,8 @@ class OnDemand:
     ) -> None:
         """
         Args:
-            read_one: place -> the sample, of ``shape`` and ``dtype``.
-            workers: threads; as many as there are processors by default, eight at most.
+            read_one: index -> the sample, of ``shape`` and ``dtype``.
+            workers: number of threads; by default the number of processors, at most eight.
         """
         self.read_one = read_one
         self.length = length
@@ -39,26 +42,33 @@ class OnDemand:
         return self.length
 
     def __getitem__(self, index: Tensor, /) -> Tensor:
-        places = torch.arange(self.length)[index].tolist()  # negative places and masks as for a tensor
-        batch = torch.empty((len(places), *self.shape), dtype=self.dtype)
+        indices = torch.arange(self.length)[index].tolist()  # negative indices and masks as for a tensor
+        batch = torch.empty((len(indices), *self.shape), dtype=self.dtype)
 
         def fill(row: int) -> None:
-            batch[row] = self.read_one(places[row])
+            batch[row] = self.read_one(indices[row])
 
-        if len(places) <= 1 or self.workers == 1:
-            for row in range(len(places)):
+        if len(indices) <= 1 or self.workers == 1:
+            for row in range(len(indices)):
                 fill(row)
             return batch
         with ThreadPoolExecutor(self.workers) as pool:
-            for _ in pool.map(fill, range(len(places))):
+            for _ in pool.map(fill, range(len(indices))):
                 pass
         return batch
 
     def in_memory(self) -> Tensor:
-        """All of them as one tensor."""
+        """All inputs as one tensor."""
         return self[torch.arange(self.length)]
 
 
+def some_of(inputs: Inputs) -> Tensor:
+    """Inputs from which to compute mean and standard deviation: all if in memory, otherwise a thousand at random."""
+    if isinstance(inputs, Tensor):
+        return inputs
+    return inputs[torch.randperm(len(inputs), generator=torch.Generator().manual_seed(0))[:SAMPLED]]
+
+
 def fits(length: int, shape: tuple[int, ...], dtype: torch.dtype, memory_gb: float) -> bool:
-    """Do so many samples fit into ``memory_gb`` gigabytes (10^9 bytes)?"""
+    """Whether this many samples fit in ``memory_gb`` gigabytes (10^9 bytes)."""
     return length * torch.Size(shape).numel() * dtype.itemsize <= memory_gb * 1e9

@@ -1,7 +1,6 @@
 """Look at every sample of a dataset once, before anyone trains on it."""
 
 from collections import defaultdict
-from collections.abc import Iterator
 from hashlib import blake2b
 
 import torch
@@ -14,49 +13,43 @@ AT_ONCE = 1000
 
 
 def inspect(dataset: Dataset) -> Findings:
-    """Class sizes, copies, contradictions, blank and broken inputs.
+    """Class sizes, duplicates, contradictory labels, blank and broken inputs.
 
-    Inputs outside memory are read a thousand at a time.
+    Inputs that are not in memory are read a thousand at a time.
     """
     identical: dict[bytes, list[int]] = defaultdict(list)
     constant: list[int] = []
     not_finite: list[int] = []
     spans: list[tuple[Tensor, Tensor]] = []
-    for places, inputs in batches(dataset):
-        for place, sample in zip(places.tolist(), inputs.numpy(), strict=True):
-            identical[blake2b(sample.tobytes(), digest_size=16).digest()].append(place)
-        constant += places[inputs.amin(1) == inputs.amax(1)].tolist()
-        not_finite += places[~inputs.isfinite().all(1)].tolist()
+    for rows in torch.arange(len(dataset)).split(AT_ONCE):
+        inputs = dataset.inputs[rows].flatten(1).contiguous()
+        for row, sample in zip(rows.tolist(), inputs.numpy(), strict=True):
+            identical[blake2b(sample.tobytes(), digest_size=16).digest()].append(row)
+        constant += rows[inputs.amin(1) == inputs.amax(1)].tolist()
+        not_finite += rows[~inputs.isfinite().all(1)].tolist()
         spans.append((inputs.amin(0), inputs.amax(0)))
 
     origin = list(range(len(dataset))) if dataset.origin is None else dataset.origin.tolist()
     labels = dataset.labels.tolist()
-    copies = [places for places in identical.values() if len(places) > 1]
-    features = len(dataset.shape) == 1
+    copies = [rows for rows in identical.values() if len(rows) > 1]
     return Findings(
         num_samples=len(dataset),
         shape=dataset.shape,
         class_names=dataset.class_names,
         class_sizes=tuple(dataset.class_sizes.tolist()),
-        duplicates=tuple(tuple(origin[place] for place in places) for places in copies),
+        duplicates=tuple(tuple(origin[row] for row in rows) for rows in copies),
         conflicting=tuple(
-            tuple((origin[place], labels[place]) for place in places)
-            for places in copies
-            if len({labels[place] for place in places}) > 1
+            tuple((origin[row], labels[row]) for row in rows)
+            for rows in copies
+            if len({labels[row] for row in rows}) > 1
         ),
-        constant=() if dataset.shape == (1,) else tuple(origin[place] for place in constant),
-        constant_features=unchanging(spans) if features else (),
-        not_finite=tuple(origin[place] for place in not_finite),
+        constant=() if dataset.shape == (1,) else tuple(origin[row] for row in constant),
+        constant_features=unchanging(spans) if len(dataset.shape) == 1 else (),
+        not_finite=tuple(origin[row] for row in not_finite),
         unreadable=dataset.reading.skipped,
         missing=dict(dataset.reading.missing),
         names=dataset.reading.names,
     )
-
-
-def batches(dataset: Dataset) -> Iterator[tuple[Tensor, Tensor]]:
-    """Places and flattened raw inputs, in order."""
-    for places in torch.arange(len(dataset)).split(AT_ONCE):
-        yield places, dataset.inputs[places].flatten(1).contiguous()
 
 
 def unchanging(spans: list[tuple[Tensor, Tensor]]) -> tuple[int, ...]:

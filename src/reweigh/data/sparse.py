@@ -1,4 +1,4 @@
-"""Sparse matrices: kept as they are, only the rows of a batch become dense."""
+"""Sparse matrices as inputs; only the rows of a batch become dense."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ AT_ONCE = 1_000_000  # entries
 
 
 class SparseRows:
-    """Inputs in a SciPy matrix of compressed rows.
+    """Inputs in a SciPy CSR matrix.
 
     Args:
         matrix: ``csr_matrix`` or ``csr_array``, shape (N, D); not copied.
@@ -35,7 +35,7 @@ def scale_like(matrix: Any) -> Standardize:
     A column without entries keeps its scale.
 
     Args:
-        matrix: compressed rows, shape (N, D).
+        matrix: CSR matrix, shape (N, D).
     """
     top = np.zeros(matrix.shape[1], dtype=np.float64)
     for start in range(0, len(matrix.data), AT_ONCE):

@@ -1,27 +1,28 @@
-"""A fixed part of a dataset with the same share of each class."""
+"""Seeded parts of a dataset with the same share of each class."""
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from reweigh.data.checks import plural
 from reweigh.data.dataset import Dataset
 from reweigh.errors import DataError
 
 
 def stratified(labels: Tensor, size: int, seed: int, what: str = "size") -> Tensor:
-    """Places of ``size`` samples, in order, with the share of each class kept to within one sample.
+    """Indices of ``size`` samples, in order, with the share of each class kept to within one sample.
 
-    Of the same seed a smaller part lies within every larger one.
+    With the same seed, a smaller part is contained in every larger one.
 
     Args:
         labels: shape (N,).
-        what: how the message calls the size.
+        what: name of the size in messages.
 
     Raises:
-        DataError: there are not so many samples.
+        DataError: there are fewer samples.
     """
     if not 0 < size <= len(labels):
-        raise DataError(f"{what}: {size}; the data have {len(labels)} samples, allowed is 1 to {len(labels)}")
+        raise DataError(f"{what}: {size}; the data have {plural(len(labels), 'sample')}, so give 1 to {len(labels)}")
     order = np.random.default_rng(seed).permutation(len(labels))
     shuffled = labels.numpy()[order]
     rank = np.empty(len(labels))
@@ -39,14 +40,16 @@ def part(dataset: Dataset, size: int | None, seed: int, what: str = "size") -> D
 
 
 def set_apart(dataset: Dataset, share: float, seed: int) -> tuple[Dataset, Dataset]:
-    """All but a stratified share of the samples, and that share.
+    """Split off a stratified share of the samples: (the others, that share).
 
     Raises:
         DataError: one of the two would be empty.
     """
     size = round(share * len(dataset))
     if not 0 < size < len(dataset):
-        raise DataError(f"{share:g} of {len(dataset)} samples to set apart are {size}; leave some on both sides")
+        raise DataError(
+            f"{share:g} of {plural(len(dataset), 'sample')} to hold out makes {size}; leave some on both sides"
+        )
     apart = stratified(dataset.labels, size, seed)
     stays = torch.ones(len(dataset), dtype=torch.bool)
     stays[apart] = False
@@ -57,11 +60,11 @@ def beyond(dataset: Dataset, size: int | None, more: int, seed: int) -> Dataset:
     """A stratified part of ``more`` samples that shares none with the part of ``size``.
 
     Raises:
-        DataError: there are not so many samples besides.
+        DataError: there are fewer samples left.
     """
     left = len(dataset) - (len(dataset) if size is None else size)
     if not 0 < more <= left:
-        raise DataError(f"held_out: {more}; train_size leaves {left} of {len(dataset)} samples, take less of both")
+        raise DataError(f"held_out: {more}; train_size leaves {left} of {len(dataset)} samples; lower one of the two")
     assert size is not None
     larger, smaller = (stratified(dataset.labels, count, seed) for count in (size + more, size))
     return dataset.subset(larger[~torch.isin(larger, smaller)])

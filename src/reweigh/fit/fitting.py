@@ -21,7 +21,7 @@ from reweigh.fit.scored import Scored, judged_by, scored
 from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device
 from reweigh.fit.weighting import Weighting
 from reweigh.plan import Plan
-from reweigh.plan.tables import member, method_named
+from reweigh.plan.tables import method_named
 from reweigh.pseudo_labels import Predictions, predictions
 from reweigh.training import Observer, Run, labels_of
 
@@ -99,7 +99,7 @@ def fit(
         build = builder(plan.model, trust_code)
     trainer = Trainer(plan, build, device, trusted)
     sizes = used.class_sizes
-    evaluate = None if test_set is None else judged_by(member("scenarios", plan.scenario), test_set, sizes, device)
+    evaluate = None if test_set is None else judged_by(test_set, sizes, device, method_named(plan.method.name).abstains)
     trained = trainer.train(used, evaluate, run, observer)
     model, look = trained.method.model, partial(judged, trained.method.model, device=device)
     net, families = trained.method.weighting(), trained.method.families()

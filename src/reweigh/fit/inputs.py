@@ -40,7 +40,7 @@ class InputForm:
         assert isinstance(normalize, Standardize) or normalize is unchanged, normalize
         scale = (normalize.mean, normalize.std) if isinstance(normalize, Standardize) else ()
         mean_and_std = [tuple(values.tolist()) for values in scale]
-        return cls(dataset.shape, dataset.stores_bytes, *mean_and_std, encoding=dataset.reading.encoding)
+        return cls(dataset.shape, dataset.dtype == torch.uint8, *mean_and_std, encoding=dataset.reading.encoding)
 
     def dataset(self, inputs: Inputs, class_names: tuple[str, ...]) -> Dataset:
         """Raw inputs of this form as samples to predict; their labels mean nothing.

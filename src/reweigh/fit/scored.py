@@ -1,6 +1,5 @@
 """Predictions and how sure each is, of any model and dataset."""
 
-import inspect
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -8,8 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
+from reweigh.fit.metrics import metrics
 from reweigh.models.selective import Ranked
-from reweigh.training import evaluate, labels_of, predict
+from reweigh.training import labels_of, predict
 
 
 class Scored(NamedTuple):
@@ -39,20 +39,18 @@ def scored(model: nn.Module, dataset: Dataset, chunk: int = 1000, device: str | 
 
 
 def judged_by(
-    scenario: Callable[..., dict[str, float]], dataset: Dataset, class_sizes: Tensor, device: torch.device
+    dataset: Dataset, class_sizes: Tensor, device: torch.device, abstains: bool
 ) -> Callable[[nn.Module], dict[str, float]]:
-    """What a scenario says of a model on a dataset; one that asks for ``scores`` gets them.
+    """A function that judges a model on a dataset.
 
     Args:
-        class_sizes: of the training set, shape (num_classes,).
+        class_sizes: samples of each class in the training set, shape (num_classes,).
+        abstains: whether to report the errors among the surest samples too.
     """
-    asks = "scores" in inspect.signature(scenario).parameters
 
     def judged(model: nn.Module) -> dict[str, float]:
-        if not asks:
-            return evaluate(model, dataset, scenario, class_sizes, device=device)
         logits, scores, _ = scored(model, dataset, device=device)
-        return scenario(logits, labels_of(dataset, logits), class_sizes, scores)
+        return metrics(logits, labels_of(dataset, logits), class_sizes, scores if abstains else None)
 
     return judged
 

@@ -14,13 +14,14 @@ from reweigh.core.method import Method
 from reweigh.data import Dataset
 from reweigh.errors import RecipeError
 from reweigh.fit.start import start_from
-from reweigh.losses.bound import bound
+from reweigh.losses.class_sizes import with_class_sizes
 from reweigh.methods.setup import Setup
 from reweigh.plan import Part, Plan
 from reweigh.plan.schema import TrainOptions
 from reweigh.training import Observer, Recall, Run, seed_all, train
 from reweigh.training.loop import Evaluate
 from reweigh.training.randomness import restore, snapshot
+from reweigh.training.schedules import Schedule
 from reweigh.transforms import Compose
 
 SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together
@@ -28,6 +29,14 @@ VALUES_AT_ONCE = 10_000_000
 
 Build = Callable[[tuple[int, ...], int], nn.Module]
 """(shape of a sample, number of classes) -> a fresh network."""
+
+
+class Assembly(NamedTuple):
+    """A method that is ready to train, and the schedule of its learning rate."""
+
+    method: Method
+    schedule: Schedule
+    setup: Setup
 
 
 class Trained(NamedTuple):
@@ -54,6 +63,32 @@ class Trainer:
     device: torch.device
     trusted: Dataset | None = None
 
+    def assemble(self, train_set: Dataset) -> Assembly:
+        """Network, optimizer and method for some samples; initial weights come from the global generators.
+
+        Raises:
+            ModelError: The network does not fit the samples, or the weights that it should start from.
+        """
+        plan, train = self.plan, self.plan.train
+        model = self.build(train_set.shape, train_set.num_classes).to(self.device)
+        if plan.model is not None and plan.model.added["start"] is not None:
+            start_from(model, plan.model.added["start"])
+        optimizer = plan.optimizer.bind()(model.parameters())
+        schedule = plan.optimizer.parts["schedule"][0].bind()(optimizer, train["epochs"])
+        transforms = [part.bind()() for part in plan.augment]
+        setup = Setup(
+            model=model,
+            optimizer=optimizer,
+            train_set=train_set,
+            meta_set=plan.meta_set.bind()(),
+            clean_set=self.trusted,
+            loss=with_class_sizes(plan.loss.bind(), train_set.class_sizes),
+            augment=Compose(transforms) if transforms else None,
+            generator=Generator().manual_seed(train["seed"]),
+            device=self.device,
+        )
+        return Assembly(methods.build(plan.method.name, setup, **plan.method.options), schedule, setup)
+
     def train(
         self,
         train_set: Dataset,
@@ -70,30 +105,13 @@ class Trainer:
 
         Raises:
             DivergedError: The loss or a parameter is no longer finite.
-            ModelError: The network does not fit the samples, or the weights that it should start from.
+            ModelError: As for ``assemble``.
         """
-        plan = self.plan
-        options = {key: value for key, value in plan.train.items() if key not in TrainOptions.model_fields}
+        options = {key: value for key, value in self.plan.train.items() if key not in TrainOptions.model_fields}
         with own_randomness(options["seed"]):
-            model = self.build(train_set.shape, train_set.num_classes).to(self.device)
-            if plan.model is not None and plan.model.added["start"] is not None:
-                start_from(model, plan.model.added["start"])
-            optimizer = plan.optimizer.bind()(model.parameters())
-            schedule = plan.optimizer.parts["schedule"][0].bind()(optimizer, options["epochs"])
-            transforms = [part.bind()() for part in plan.augment]
-            setup = Setup(
-                model=model,
-                optimizer=optimizer,
-                train_set=train_set,
-                meta_set=plan.meta_set.bind()(),
-                clean_set=self.trusted,
-                loss=bound(plan.loss.bind(), train_set.class_sizes),
-                augment=Compose(transforms) if transforms else None,
-                generator=Generator().manual_seed(options["seed"]),
-                device=self.device,
-            )
-            method = methods.build(plan.method.name, setup, **plan.method.options)
-            recall = Recall(train_set, options["epochs"], plan.train["looks"], self.device, at_once(train_set))
+            method, schedule, setup = self.assemble(train_set)
+            looks = self.plan.train["looks"]
+            recall = Recall(train_set, options["epochs"], looks, self.device, at_once(train_set))
             result = train(
                 method,
                 train_set,

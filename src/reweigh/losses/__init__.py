@@ -1,27 +1,24 @@
-"""Losses: (logits, labels) -> the loss of each sample; one that needs the class sizes names them in its signature."""
+"""Losses: (logits, labels) -> the loss of each sample, shape (n,).
+
+Logits have shape (n, num_classes); labels are integers, shape (n,), or rows that sum to one, shape (n, num_classes).
+Some losses also take ``class_sizes``, the number of training samples of each class by given label. All raise a
+DataError if a label is not a class of the model. Keyword-only arguments are options.
+"""
 
 from collections.abc import Callable
 
 from torch import Tensor
 
-from reweigh.losses.bootstrap_hard import bootstrap_hard
-from reweigh.losses.bootstrap_soft import bootstrap_soft
-from reweigh.losses.class_balanced import class_balanced
-from reweigh.losses.class_balanced_focal import class_balanced_focal
-from reweigh.losses.cross_entropy import cross_entropy
-from reweigh.losses.focal import focal
-from reweigh.losses.forward import forward
-from reweigh.losses.gce import gce
-from reweigh.losses.ldam import ldam
+from reweigh.losses import bootstrap, class_balanced, cross_entropy, focal, forward, gce, ldam
 
 LOSSES: dict[str, Callable[..., Tensor]] = {
-    "cross-entropy": cross_entropy,
-    "focal": focal,
-    "class-balanced": class_balanced,
-    "class-balanced-focal": class_balanced_focal,
-    "ldam": ldam,
-    "gce": gce,
-    "forward": forward,
-    "bootstrap-soft": bootstrap_soft,
-    "bootstrap-hard": bootstrap_hard,
+    "cross-entropy": cross_entropy.cross_entropy,
+    "focal": focal.focal,
+    "class-balanced": class_balanced.class_balanced,
+    "class-balanced-focal": class_balanced.class_balanced_focal,
+    "ldam": ldam.ldam,
+    "gce": gce.gce,
+    "forward": forward.forward,
+    "bootstrap-soft": bootstrap.bootstrap_soft,
+    "bootstrap-hard": bootstrap.bootstrap_hard,
 }

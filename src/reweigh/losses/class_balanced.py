@@ -1,7 +1,8 @@
-"""Class-balanced cross-entropy: a class counts by the inverse of its effective number of samples."""
+"""Class-balanced losses: a class counts by the inverse of its effective number of samples."""
 
 from typing import Annotated
 
+import torch.nn.functional as F
 from annotated_types import Ge, Lt
 from torch import Tensor
 
@@ -19,19 +20,37 @@ def class_balanced(
     Cui, Jia, Lin, Song, Belongie: Class-Balanced Loss Based on Effective Number of Samples, the softmax form.
 
     Args:
-        logits: shape (n, num_classes).
-        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
-        class_sizes: samples of each class by given label, shape (num_classes,).
-        beta: 0 is cross-entropy; towards 1 a class counts by the inverse of its size.
-
-    Returns:
-        Shape (n,).
-
-    Raises:
-        DataError: a label is not a class of the model, or a class is empty.
+        beta: 0 is cross-entropy; close to 1, a class is weighted by the inverse of its size.
     """
     rows = as_rows(labels, logits) * effective_weights(class_sizes, logits, beta)
     return -(rows * logits.log_softmax(1)).sum(1)
+
+
+def class_balanced_focal(
+    logits: Tensor,
+    labels: Tensor,
+    class_sizes: Tensor | None = None,
+    *,
+    beta: Annotated[float, Ge(0), Lt(1)] = 0.9999,
+    gamma: Annotated[float, Ge(0)] = 2.0,
+) -> Tensor:
+    """Focal loss, a class weighted by the inverse of its effective number of samples (Cui et al., CVPR 2019).
+
+    -w_label sum_j (1 - p_j)^gamma log p_j,    p_j = sigmoid(z_j) for the label, sigmoid(-z_j) for every other class
+
+    With soft labels the mean of that under them.
+
+    Cui, Jia, Lin, Song, Belongie: Class-Balanced Loss Based on Effective Number of Samples. As there, and unlike in
+    ``focal``, each class has its own sigmoid. The paper initializes the bias of the last layer to
+    -log(num_classes - 1), which is left to the model.
+
+    Args:
+        beta: 0 weights all classes the same; close to 1, a class is weighted by the inverse of its size.
+        gamma: how much less a confident decision counts; 0 is binary cross-entropy.
+    """
+    rows = as_rows(labels, logits) * effective_weights(class_sizes, logits, beta)
+    others = rows.sum(1, keepdim=True) - rows
+    return (rows * _binary(logits, gamma) + others * _binary(-logits, gamma)).sum(1)
 
 
 def effective_weights(class_sizes: Tensor | None, logits: Tensor, beta: float) -> Tensor:
@@ -42,3 +61,8 @@ def effective_weights(class_sizes: Tensor | None, logits: Tensor, beta: float) -
     """
     weights = 1 / (1 - beta ** checked(class_sizes, logits))
     return (weights * len(weights) / weights.sum()).to(logits.dtype).to(logits.device)
+
+
+def _binary(logits: Tensor, gamma: float) -> Tensor:
+    """-(1 - p)^gamma log p for p = sigmoid(logits)."""
+    return (-gamma * F.softplus(logits)).exp() * F.softplus(-logits)

@@ -1,19 +1,37 @@
-"""The class sizes that a loss against imbalance needs, checked."""
+"""Class sizes for the losses that need them: bound to a loss, and checked in it."""
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from torch import Tensor
 
+from reweigh.core.objective import Loss
 from reweigh.errors import DataError
 
 
-def checked(class_sizes: Tensor | None, logits: Tensor) -> Tensor:
-    """The sizes in double precision, where they are.
+def with_class_sizes(loss: Callable[..., Tensor], class_sizes: Tensor, **options: Any) -> Loss:
+    """The loss with its options, and with the class sizes if it has an argument for them.
 
     Args:
-        class_sizes: samples of each class by given label, shape (num_classes,).
+        loss: a member of ``LOSSES``, or one with some options bound already.
+        class_sizes: number of training samples of each class by given label, shape (num_classes,).
+    """
+    if "class_sizes" in inspect.signature(loss).parameters:
+        options["class_sizes"] = class_sizes
+    return partial(loss, **options)
+
+
+def checked(class_sizes: Tensor | None, logits: Tensor) -> Tensor:
+    """The sizes in double precision, on their own device.
+
+    Args:
+        class_sizes: number of training samples of each class by given label, shape (num_classes,).
         logits: shape (n, num_classes).
 
     Raises:
-        DataError: there are none, not one for each output of the model, or a class is empty.
+        DataError: they are missing, not one per output of the model, or a class is empty.
     """
     if class_sizes is None:
         raise DataError(
@@ -22,10 +40,10 @@ def checked(class_sizes: Tensor | None, logits: Tensor) -> Tensor:
         )
     if class_sizes.shape != logits.shape[1:]:
         raise DataError(
-            f"class_sizes: shape {tuple(class_sizes.shape)} meets a model with {logits.shape[1]} outputs; "
-            f"give one size for each, shape ({logits.shape[1]},)"
+            f"class_sizes: shape {tuple(class_sizes.shape)} for a model with {logits.shape[1]} outputs; "
+            f"give one size per output, shape ({logits.shape[1]},)"
         )
-    empty = [place for place, size in enumerate(class_sizes.tolist()) if not size > 0]
+    empty = [number for number, size in enumerate(class_sizes.tolist()) if not size > 0]
     if empty:
         raise DataError(
             f"class_sizes: no samples of class {', '.join(map(str, empty))} of {len(class_sizes)}; every class needs "

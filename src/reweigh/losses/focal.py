@@ -1,4 +1,4 @@
-"""Focal loss: samples that the model is already sure of count less."""
+"""Focal loss: samples that the model already predicts with confidence count less."""
 
 from typing import Annotated
 
@@ -10,22 +10,14 @@ from reweigh.losses.log_complement import log_complement
 
 
 def focal(logits: Tensor, labels: Tensor, *, gamma: Annotated[float, Ge(0)] = 2.0) -> Tensor:
-    """Focal loss (Lin et al., ICCV 2017): samples that the model is already sure of count less.
+    """Focal loss (Lin et al., ICCV 2017): samples that are predicted with confidence count less.
 
     -(1 - p)^gamma log p,    p the probability given to the label; with soft labels the mean of that under them.
 
     Lin, Goyal, Girshick, He, Dollar: Focal Loss for Dense Object Detection, Eq. 4; by softmax over the classes.
 
     Args:
-        logits: shape (n, num_classes).
-        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
-        gamma: how much less; 0 is cross-entropy.
-
-    Returns:
-        Shape (n,).
-
-    Raises:
-        DataError: a label is not a class of the model.
+        gamma: how much less confident samples count; 0 is cross-entropy.
     """
     log_probs = logits.log_softmax(1)
     each = -(gamma * log_complement(log_probs)).exp() * log_probs

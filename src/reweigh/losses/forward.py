@@ -1,4 +1,4 @@
-"""Forward correction: the model learns true labels from wrong ones, by how classes are known to be confused."""
+"""Forward correction: the model learns true labels from noisy ones, given how classes are confused."""
 
 from functools import lru_cache
 from typing import Annotated
@@ -14,33 +14,33 @@ Rows = tuple[tuple[float, ...], ...]
 
 
 def stochastic(transition: Rows) -> Rows:
-    """The matrix itself, if it is square and each row a distribution.
+    """The matrix itself, if it is square and each row is a distribution.
 
     Raises:
-        DataError: it is not; names every wrong row. Or a label never occurs in it.
+        DataError: with every wrong row; or a label never occurs in the matrix.
     """
     wrong = [
-        f"row {place} has {len(row)} entries" if len(row) != len(transition) else f"row {place} sums to {sum(row):g}"
-        for place, row in enumerate(transition)
+        f"row {number} has {len(row)} entries" if len(row) != len(transition) else f"row {number} sums to {sum(row):g}"
+        for number, row in enumerate(transition)
         if len(row) != len(transition) or not abs(sum(row) - 1) < 1e-4
     ]
     wrong += [f"row {i} has the entry {min(row):g}" for i, row in enumerate(transition) if any(t < 0 for t in row)]
     if wrong or not transition:
         raise DataError(
-            f"transition: {'; '.join(wrong) or 'no rows'}. Row i says how samples of class i are labeled: as many "
-            "entries as classes, none negative, that sum to 1"
+            f"transition: {'; '.join(wrong) or 'no rows'}. Row i is the distribution of labels of class i: one entry "
+            "per class, none negative, that sum to 1"
         )
-    never = [str(place) for place, column in enumerate(zip(*transition, strict=True)) if not any(column)]
+    never = [str(number) for number, column in enumerate(zip(*transition, strict=True)) if not any(column)]
     if never:
         raise DataError(
             f"transition: column {', '.join(never)} is all zero, so no sample could have that label; "
-            "give at least one class a share of it"
+            "give at least one class a share of that label"
         )
     return transition
 
 
 def forward(logits: Tensor, labels: Tensor, *, transition: Annotated[Rows, AfterValidator(stochastic)]) -> Tensor:
-    """Forward correction (Patrini et al., CVPR 2017): cross-entropy after the known noise has passed over a prediction.
+    """Forward correction (Patrini et al., CVPR 2017): cross-entropy of predictions to which the known noise is applied.
 
     -log sum_j transition[j, label] p_j
 
@@ -49,12 +49,8 @@ def forward(logits: Tensor, labels: Tensor, *, transition: Annotated[Rows, After
     Patrini, Rozza, Menon, Nock, Qu: Making Deep Neural Networks Robust to Label Noise: a Loss Correction Approach.
 
     Args:
-        logits: shape (n, num_classes).
-        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
-        transition: row: true class, column: given label; rows sum to one. Paper: T. Estimating it is a method's task.
-
-    Returns:
-        Shape (n,).
+        transition: rows that sum to one; row: true class, column: given label. Paper: T. The method ``forward`` can
+            estimate it.
 
     Raises:
         DataError: a label is not a class of the model, or the matrix not row-stochastic or of another size.
@@ -63,7 +59,7 @@ def forward(logits: Tensor, labels: Tensor, *, transition: Annotated[Rows, After
     log_transition = _log_columns(tuple(map(tuple, transition)), logits.dtype, logits.device)
     if len(log_transition) != logits.shape[1]:
         raise DataError(
-            f"transition: {len(log_transition)} rows meet a model with {logits.shape[1]} outputs; give one row a class"
+            f"transition: {len(log_transition)} rows for a model with {logits.shape[1]} outputs; give one row per class"
         )
     log_probs = logits.log_softmax(1)
     if labels.dim() == 2:
@@ -78,5 +74,5 @@ def forward(logits: Tensor, labels: Tensor, *, transition: Annotated[Rows, After
 
 @lru_cache(maxsize=8)
 def _log_columns(transition: Rows, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """The logarithm of the checked matrix, transposed; made once, not in each step."""
+    """The logarithm of the checked matrix, transposed; computed once, not in every step."""
     return torch.tensor(stochastic(transition), dtype=torch.float64).T.log().to(dtype).to(device)

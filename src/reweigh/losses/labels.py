@@ -1,4 +1,4 @@
-"""Labels as rows of probabilities, so that one formula serves integers and soft labels alike."""
+"""Labels as rows of probabilities, so that one formula serves both integers and soft labels."""
 
 import torch
 from torch import Tensor
@@ -7,7 +7,7 @@ from reweigh.errors import DataError
 
 
 def as_rows(labels: Tensor, logits: Tensor) -> Tensor:
-    """One row a sample: one at its label and zero elsewhere, or the soft label as it is.
+    """One row per sample: the one-hot label, or the soft label unchanged.
 
     Args:
         labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
@@ -17,7 +17,7 @@ def as_rows(labels: Tensor, logits: Tensor) -> Tensor:
         Shape (n, num_classes).
 
     Raises:
-        DataError: a label is not a class of the model, or the shapes do not fit.
+        DataError: a label is not a class of the model, or the shapes do not match.
     """
     if labels.shape == logits.shape:
         return labels.to(logits.dtype)
@@ -29,7 +29,7 @@ def as_rows(labels: Tensor, logits: Tensor) -> Tensor:
 
 
 def check_shape(labels: Tensor, logits: Tensor) -> None:
-    """Raise a DataError unless there is one integer a sample, or one row of probabilities."""
+    """Raise a DataError unless there is one integer or one row of probabilities per sample."""
     integers = labels.shape == logits.shape[:1] and not labels.is_floating_point()
     if not integers and labels.shape != logits.shape:
         raise DataError(
@@ -41,6 +41,6 @@ def check_shape(labels: Tensor, logits: Tensor) -> None:
 def wrong_labels(labels: Tensor, num_classes: int) -> DataError:
     """The error for labels that are not classes of the model."""
     return DataError(
-        f"labels from {int(labels.min())} to {int(labels.max())} meet a model with {num_classes} outputs; labels are "
-        f"0 to {num_classes - 1}. Give the model more outputs or renumber the labels"
+        f"labels from {int(labels.min())} to {int(labels.max())} for a model with {num_classes} outputs; "
+        f"labels must be 0 to {num_classes - 1}. Give the model more outputs or renumber the labels"
     )

@@ -1,4 +1,4 @@
-"""LDAM: the label must win by a margin, the larger the rarer its class."""
+"""LDAM: the label must win by a margin, which is larger for rarer classes."""
 
 from typing import Annotated
 
@@ -26,23 +26,14 @@ def ldam(
 
     Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss. There
     logits are cosines, of features and rows of the last layer that have length one, with max_margin = 0.5 and scale =
-    30: to the softmax a margin of 15. For a model with such a layer set these. Ordinary logits do not train at that
-    scale and need none. On held-out training images (Fashion-MNIST, long tail 100, mlp) margins of 2 to 30 on them
-    did as well as the paper's layer; the default is moderate, because under a learned weighting a large one can
-    silence a class that is not yet learned.
+    30, which is a margin of 15 to the softmax. Set these for a model with such a layer. Ordinary logits do not train at
+    that scale and need no scaling. On held-out training images (Fashion-MNIST, long tail 100, mlp), margins of 2 to 30
+    on them did as well as the paper's layer; the default is moderate, because under a learned weighting a large margin
+    can silence a class that is not yet learned.
 
     Args:
-        logits: shape (n, num_classes).
-        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
-        class_sizes: samples of each class by given label, shape (num_classes,).
         max_margin: margin of the rarest class; sets C.
-        scale: of the logits. Paper: s.
-
-    Returns:
-        Shape (n,).
-
-    Raises:
-        DataError: a label is not a class of the model, or a class is empty.
+        scale: factor of the logits. Paper: s.
     """
     sizes = checked(class_sizes, logits)
     margins = (max_margin * (sizes.min() / sizes) ** 0.25).to(logits.dtype).to(logits.device)

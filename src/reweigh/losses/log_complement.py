@@ -1,4 +1,4 @@
-"""log(1 - p) from log p without loss of digits, however sure the model is."""
+"""log(1 - p) from log p without loss of precision, however confident the model is."""
 
 import torch
 from torch import Tensor
@@ -9,8 +9,8 @@ def log_complement(log_probs: Tensor) -> Tensor:
 
     log(1 - p_j) = log sum_{i != j} p_i
 
-    Subtracting p_j from one is exact enough while p_j <= 1/2, which fails for one class of a row at most: the
-    likeliest, for which the others are summed.
+    Subtracting p_j from one is accurate while p_j <= 1/2. That fails for at most one class of a row, the likeliest, for
+    which the others are summed.
 
     Args:
         log_probs: shape (n, num_classes), rows of a log-softmax.

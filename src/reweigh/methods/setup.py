@@ -13,7 +13,7 @@ from reweigh.core.batch import Batch
 from reweigh.core.objective import Loss
 from reweigh.data import Dataset
 from reweigh.losses import LOSSES
-from reweigh.losses.bound import bound
+from reweigh.losses.class_sizes import with_class_sizes
 from reweigh.meta_sets import MetaSet
 from reweigh.reweighter import Reweighter
 
@@ -45,7 +45,7 @@ class Setup:
 
     def with_loss(self, name: str, **options: Any) -> "Setup":
         """The setup with another loss, a member of ``LOSSES`` with these options."""
-        return replace(self, loss=bound(LOSSES[name], self.train_set.class_sizes, **options))
+        return replace(self, loss=with_class_sizes(LOSSES[name], self.train_set.class_sizes, **options))
 
     def reweighting(self, **options: Any) -> "Setup":
         """The setup with more options of the reweighter bound."""

@@ -1,24 +1,25 @@
-"""Classifiers by name: each takes the shape of one input sample and the number of classes."""
+"""Classifiers by name.
 
-import inspect
+Each takes the shape of one sample, (channels, height, width) for images, and the number of classes, and raises a
+ModelError if it does not accept such samples. Keyword-only arguments are options.
+"""
+
 from collections.abc import Callable
 from typing import Any
 
 from torch import nn
 
 from reweigh.errors import RecipeError
-from reweigh.models.cnn import cnn
-from reweigh.models.foreign import foreign
+from reweigh.models import cnn, foreign, mlp
 from reweigh.models.large_resnet import resnet10, resnet34, resnet50
-from reweigh.models.mlp import mlp
 from reweigh.models.preact_resnet import preact_resnet18, wrn_28_2, wrn_28_8
 from reweigh.models.resnet import resnet32
 from reweigh.models.vgg import vgg16_bn, vgg19_bn
 from reweigh.names import lookup, suggestion
 
 MODELS: dict[str, Callable[..., nn.Module]] = {
-    "mlp": mlp,
-    "cnn": cnn,
+    "mlp": mlp.mlp,
+    "cnn": cnn.cnn,
     "resnet32": resnet32,
     "resnet10": resnet10,
     "resnet34": resnet34,
@@ -34,16 +35,16 @@ __all__ = ["MODELS", "build", "find"]
 
 
 def find(name: str, trust_code: bool = False) -> Callable[..., nn.Module]:
-    """The builder of a model: of ``MODELS``, or ``timm:NAME``, ``torchvision:NAME``, ``package.module:Class``.
+    """The builder of a model in ``MODELS``, or of ``timm:NAME``, ``torchvision:NAME``, ``package.module:Class``.
 
     Args:
         trust_code: Whether a name with a colon, which stands for code outside the package, may be built.
 
     Raises:
-        RecipeError: there is no member of that name.
+        RecipeError: no model has that name.
         ModelError: one side of the colon is empty.
     """
-    return foreign(name, trust_code) if ":" in name else lookup(MODELS, name, "model")
+    return foreign.foreign(name, trust_code) if ":" in name else lookup(MODELS, name, "model")
 
 
 def build(
@@ -52,19 +53,19 @@ def build(
     """A fresh model, initialized from torch's global generator.
 
     Args:
-        name: as for ``find``.
+        name: name of the model, as for ``find``.
         input_shape: shape of one sample, without the batch dimension.
         num_classes: number of logits.
         trust_code: as for ``find``.
         options: the model's own keyword arguments.
 
     Raises:
-        RecipeError: no such model, or an option that it does not have.
-        ModelError: the model cannot take such samples, or cannot be built.
+        RecipeError: unknown model or option.
+        ModelError: the model does not accept such samples, or cannot be built.
     """
     builder = find(name, trust_code)
     if name in MODELS:
-        known = [p.name for p in inspect.signature(builder).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        known = [*(getattr(builder, "__kwdefaults__", None) or ())]  # the options, which all have defaults
         for option in options:
             if option not in known:
                 there_are = f"there are: {', '.join(known)}" if known else "it has none"

@@ -10,9 +10,9 @@ from reweigh.models.shapes import image_shape
 
 
 class SmallCNN(nn.Module):
-    """Five 3x3 convolutions, three of them halving the image, then the mean over places and a linear layer.
+    """Five 3x3 convolutions, three of them with stride 2, global average pooling, and a linear layer.
 
-    With fewer halvings a place sees too little of the image, and the mean forgets where it was.
+    With fewer strides the receptive field is too small, and the pooling loses where a feature was.
     """
 
     def __init__(self, channels: int, num_classes: int, width: int) -> None:
@@ -40,12 +40,7 @@ def cnn(input_shape: tuple[int, ...], num_classes: int, *, width: Annotated[int,
     """A small network for images of about 8 to 64 pixels (0.1 million parameters).
 
     Args:
-        input_shape: (channels, height, width) of one image.
-        num_classes: number of logits.
-        width: channels of the first layer; the last ones have four times as many.
-
-    Raises:
-        ModelError: the samples are not images, or smaller than 4 x 4.
+        width: channels of the first layer; the last layers have four times as many.
     """
     channels, _, _ = image_shape("cnn", input_shape, at_least=4)
     return SmallCNN(channels, num_classes, width)

@@ -15,7 +15,7 @@ from reweigh.errors import ModelError
 
 
 def foreign(name: str, trust_code: bool = False) -> Callable[..., nn.Module]:
-    """The builder of a model that is named with a colon: ``timm:NAME``, ``torchvision:NAME``, ``package.module:Class``.
+    """The builder of a model whose name has a colon: ``timm:NAME``, ``torchvision:NAME``, ``package.module:Class``.
 
     The builder takes the shape of one sample, the number of classes, and the options of the model as keywords. Nothing
     is imported before it is called.
@@ -52,15 +52,15 @@ def _timm(member: str, input_shape: tuple[int, ...], num_classes: int, /, **opti
 
 
 def _torchvision(member: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> nn.Module:
-    models = _imported("torchvision.models", "install the torchvision that belongs to your torch")
+    models = _imported("torchvision.models", "install the torchvision that matches your torch")
     return models.get_model(member, num_classes=num_classes, **options)
 
 
 def _own(module: str, member: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> Any:
-    """Call the user's class or function; it is given ``input_shape`` and ``num_classes`` if it has such parameters."""
+    """Call the user's class or function, with ``input_shape`` and ``num_classes`` if it has such parameters."""
     if module.split(".")[0] in sys.stdlib_module_names:
         raise ModelError(f"module {module!r} belongs to Python's standard library, which defines no models")
-    found = _imported(module, "is it spelled right, and its folder on PYTHONPATH?")
+    found = _imported(module, "check its spelling, and that its folder is on PYTHONPATH")
     build: Any = getattr(found, member, None)
     if not _may_build(build):
         there_are = sorted(key for key, value in vars(found).items() if not key.startswith("_") and _may_build(value))
@@ -83,7 +83,7 @@ def _may_build(member: Any) -> bool:
 def _imported(module: str, remedy: str) -> ModuleType:
     try:
         return import_module(module)
-    except (ImportError, RuntimeError) as error:  # a torchvision that does not fit the torch raises RuntimeError
+    except (ImportError, RuntimeError) as error:  # a torchvision that does not match torch raises RuntimeError
         raise ModelError(f"cannot import {module!r} ({error}); {remedy}") from error
 
 
@@ -93,7 +93,7 @@ def checked(
     """Build a model and try it on two samples of zeros, in evaluation mode.
 
     Raises:
-        ModelError: it cannot be built or called, is no module, or its logits have another shape than (2, num_classes).
+        ModelError: it cannot be built or called, is not a module, or its logits are not of shape (2, num_classes).
     """
     try:
         model = build(input_shape, num_classes, **options)
@@ -103,7 +103,9 @@ def checked(
         given = f"input shape {tuple(input_shape)}, {num_classes} classes and options {options}"
         raise ModelError(f"model {name!r} cannot be built for {given}: {type(error).__name__}: {error}") from error
     if not isinstance(model, nn.Module):
-        raise ModelError(f"model {name!r} gives a {type(model).__name__}; a torch.nn.Module is needed.")
+        raise ModelError(
+            f"model {name!r} returns an object of type {type(model).__name__}; it must be a torch.nn.Module."
+        )
     training = model.training
     model.eval()
     try:
@@ -118,6 +120,6 @@ def checked(
     shape = tuple(logits.shape) if isinstance(logits, torch.Tensor) else type(logits).__name__
     if shape != (2, num_classes):
         raise ModelError(
-            f"model {name!r} gives {shape} for two samples; logits of shape (2, {num_classes}) are needed."
+            f"model {name!r} returns {shape} for two samples; it must return logits of shape (2, {num_classes})."
         )
     return model

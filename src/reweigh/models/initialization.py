@@ -1,12 +1,12 @@
-"""Starting values of convolutional networks."""
+"""Initial weights of convolutional networks."""
 
 from torch import nn
 
 
 def he_normal(model: nn.Module) -> None:
-    """Draw each convolution from N(0, 2 / fan_out), so that ReLUs keep the size of the gradients (He et al. 2015).
+    """Draw each convolution from N(0, 2 / fan_out), so that ReLUs preserve the scale of gradients (He et al. 2015).
 
-    Changes the model in place, from torch's global generator. Linear layers and normalizations keep torch's own start.
+    Changes the model in place, with torch's global generator. Other layers keep torch's initialization.
     """
     for module in model.modules():
         if isinstance(module, nn.Conv2d):

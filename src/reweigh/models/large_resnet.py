@@ -1,4 +1,4 @@
-"""The residual networks that He et al. (2016) built for ImageNet, with a gentler start for small images."""
+"""The residual networks of He et al. (2016) for ImageNet, with a stem for small images."""
 
 from typing import Literal
 
@@ -17,10 +17,10 @@ class Block(nn.Module):
     """Convolutions with BatchNorm and ReLU between them, around a shortcut that is projected where the shape changes.
 
     Args:
-        inputs: channels that come in.
+        inputs: input channels.
         width: channels of the 3x3 convolutions.
         stride: 2 halves the image.
-        bottleneck: one 3x3 convolution between two of 1x1, four times as many channels out; otherwise two of 3x3.
+        bottleneck: one 3x3 convolution between two 1x1, with four times as many output channels; otherwise two 3x3.
     """
 
     def __init__(self, inputs: int, width: int, stride: int, bottleneck: bool) -> None:
@@ -47,13 +47,13 @@ def _convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> lis
 
 
 class LargeResNet(nn.Module):
-    """A stem, four stages of width 64 to 512, the mean over places, a linear layer.
+    """A stem, four stages of width 64 to 512, global average pooling, a linear layer.
 
     Args:
-        channels: of the images.
+        channels: channels of the images.
         num_classes: number of logits.
         blocks: number of blocks in each of the four stages.
-        bottleneck: the kind of block.
+        bottleneck: kind of block, see ``Block``.
         small_images: stem of one 3x3 convolution that keeps the size, instead of 7x7 with stride 2 and a max-pooling.
     """
 
@@ -80,16 +80,11 @@ class LargeResNet(nn.Module):
 
 
 def resnet10(input_shape: tuple[int, ...], num_classes: int, *, stem: Stem = "auto") -> nn.Module:
-    """ResNet-10, one block of two 3x3 convolutions a stage (4.9 million parameters, 10 classes).
+    """ResNet-10, one block of two 3x3 convolutions per stage (4.9 million parameters, 10 classes).
 
     Args:
-        input_shape: (channels, height, width) of one image.
-        num_classes: number of logits.
-        stem: "imagenet" (7x7 convolution and max-pooling: a quarter of the size), "small" (3x3 convolution: full size),
-            or "auto": small for images of at most 64 x 64.
-
-    Raises:
-        ModelError: the samples are not images, or smaller than 8 x 8 (32 x 32 with the stem of ImageNet).
+        stem: "imagenet" (7x7 convolution and max-pooling, a quarter of the size), "small" (3x3 convolution, full size),
+            or "auto", which is small for images of at most 64 x 64.
     """
     return _large_resnet("resnet10", input_shape, num_classes, stem, (1, 1, 1, 1), bottleneck=False)
 
@@ -100,9 +95,9 @@ def resnet34(input_shape: tuple[int, ...], num_classes: int, *, stem: Stem = "au
 
 
 def resnet50(input_shape: tuple[int, ...], num_classes: int, *, stem: Stem = "auto") -> nn.Module:
-    """ResNet-50, its bottlenecks striding in the 3x3 convolution (23.5 million parameters, 10 classes).
+    """ResNet-50, with the stride in the 3x3 convolution of its bottlenecks (23.5 million parameters, 10 classes).
 
-    Arguments and errors as ``resnet10``. The first paper strides in the first 1x1; frameworks settled on this.
+    Arguments and errors as ``resnet10``. The paper has the stride in the first 1x1; frameworks settled on this.
     """
     return _large_resnet("resnet50", input_shape, num_classes, stem, (3, 4, 6, 3), bottleneck=True)
 

@@ -1,4 +1,4 @@
-"""Multilayer perceptron: for tables, and for small images taken as plain vectors."""
+"""Multilayer perceptron, for tables and for small images as flat vectors."""
 
 from math import prod
 from typing import Annotated
@@ -23,7 +23,7 @@ def mlp(
         input_shape: shape of one sample, of any rank.
         num_classes: number of logits.
         hidden: width of each hidden layer; () gives a linear classifier.
-        batch_norm: normalize each hidden layer before its ReLU; the layer's own bias is then left out.
+        batch_norm: whether each hidden layer has BatchNorm before its ReLU, instead of a bias.
         dropout: share of hidden units dropped in training.
 
     Raises:
@@ -31,7 +31,7 @@ def mlp(
     """
     width = prod(input_shape)
     if width < 1:
-        raise ModelError(f"model 'mlp' needs at least one value a sample, but got the shape {tuple(input_shape)}.")
+        raise ModelError(f"model 'mlp' needs at least one value per sample, but got the shape {tuple(input_shape)}.")
     layers: list[nn.Module] = [nn.Flatten()]
     for size in hidden:
         layers.append(nn.Linear(width, size, bias=not batch_norm))

@@ -36,10 +36,10 @@ class Block(nn.Module):
 
 
 class PreActResNet(nn.Module):
-    """A 3x3 convolution, stages of blocks that halve the image, BatchNorm - ReLU, the mean over places, a linear layer.
+    """A 3x3 convolution, stages that halve the image, BatchNorm - ReLU, global average pooling, a linear layer.
 
     Args:
-        channels: of the images.
+        channels: channels of the images.
         num_classes: number of logits.
         stem: channels of the first convolution.
         widths: channels of each stage.
@@ -71,15 +71,8 @@ class PreActResNet(nn.Module):
 def preact_resnet18(input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
     """PreAct-ResNet-18 (He et al. 2016, "Identity Mappings") with a 3x3 stem; 11.2 million parameters.
 
-    The paper normalizes and activates once more after the last block, and so does this. The PyTorch version that is
-    widely copied in work on label noise leaves that out and has 1024 parameters less.
-
-    Args:
-        input_shape: (channels, height, width) of one image.
-        num_classes: number of logits.
-
-    Raises:
-        ModelError: the samples are not images, or smaller than 8 x 8.
+    As in the paper, BatchNorm and ReLU follow the last block. The PyTorch version that is widely copied in work on
+    label noise leaves them out and has 1024 parameters fewer.
     """
     channels, _, _ = image_shape("preact-resnet18", input_shape, at_least=8)
     return PreActResNet(channels, num_classes, stem=64, widths=(64, 128, 256, 512), blocks=2)
@@ -88,15 +81,10 @@ def preact_resnet18(input_shape: tuple[int, ...], num_classes: int) -> nn.Module
 def wrn_28_2(input_shape: tuple[int, ...], num_classes: int, *, dropout: Dropout = 0.0) -> nn.Module:
     """WRN-28-2 (Zagoruyko and Komodakis 2016; 1.5 million parameters), usual for semi-supervised CIFAR-10.
 
-    ReLU and torch's BatchNorm, as its authors have it; FixMatch's code has leaky ReLU and slower statistics.
+    ReLU and torch's BatchNorm, as in the paper; FixMatch's code uses leaky ReLU and slower statistics.
 
     Args:
-        input_shape: (channels, height, width) of one image.
-        num_classes: number of logits.
         dropout: share of features dropped between the two convolutions of a block.
-
-    Raises:
-        ModelError: the samples are not images, or smaller than 8 x 8.
     """
     channels, _, _ = image_shape("wrn-28-2", input_shape, at_least=8)
     return PreActResNet(channels, num_classes, stem=16, widths=(32, 64, 128), blocks=4, dropout=dropout)

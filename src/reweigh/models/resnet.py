@@ -1,4 +1,4 @@
-"""The residual network that He et al. (2016) built for CIFAR: thin, deep, shortcuts without parameters."""
+"""The residual network of He et al. (2016) for CIFAR: thin, deep, shortcuts without parameters."""
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -8,7 +8,7 @@ from reweigh.models.shapes import image_shape
 
 
 class Block(nn.Module):
-    """Two 3x3 convolutions around a shortcut of option A: every second pixel, new channels filled with zeros."""
+    """Two 3x3 convolutions around a shortcut of option A: every second pixel, zeros in new channels."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class Block(nn.Module):
 
 
 class ThinResNet(nn.Module):
-    """A 3x3 convolution, three stages of 16, 32 and 64 channels, the mean over places, a linear layer.
+    """A 3x3 convolution, three stages of 16, 32 and 64 channels, global average pooling, a linear layer.
 
     Depth is 6 * blocks + 2. Paper: "Deep Residual Learning for Image Recognition", section 4.2.
     """
@@ -60,14 +60,6 @@ def _stage(inputs: int, outputs: int, stride: int, blocks: int) -> nn.Sequential
 
 
 def resnet32(input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
-    """ResNet-32 for CIFAR with shortcuts of option A (0.46 million parameters).
-
-    Args:
-        input_shape: (channels, height, width) of one image.
-        num_classes: number of logits.
-
-    Raises:
-        ModelError: the samples are not images, or smaller than 8 x 8.
-    """
+    """ResNet-32 for CIFAR with shortcuts of option A (0.46 million parameters)."""
     channels, _, _ = image_shape("resnet32", input_shape, at_least=8)
     return ThinResNet(channels, num_classes, blocks=5)

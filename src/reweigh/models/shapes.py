@@ -1,4 +1,4 @@
-"""Check that a model can take the shape of one input sample."""
+"""Check that a model accepts the shape of one input sample."""
 
 from reweigh.errors import ModelError
 
@@ -7,9 +7,9 @@ def image_shape(model: str, input_shape: tuple[int, ...], at_least: int) -> tupl
     """Channels, height and width of an image model's input.
 
     Args:
-        model: its name, for the message.
+        model: name of the model in messages.
         input_shape: shape of one sample, without the batch dimension.
-        at_least: the smallest height and width that leave something to pool in the end.
+        at_least: smallest height and width that the model can pool.
 
     Raises:
         ModelError: the samples are not images (C, H, W), or the images are too small.

@@ -1,4 +1,4 @@
-"""VGG networks with BatchNorm (Simonyan and Zisserman 2015), with the light head of the CIFAR versions or their own."""
+"""VGG networks with BatchNorm (Simonyan and Zisserman 2015), with the small head of CIFAR versions or the original."""
 
 from typing import Annotated, Literal
 
@@ -27,16 +27,11 @@ def vgg16_bn(
     """VGG-16 with BatchNorm, and dropout between its convolutions as in the CIFAR version that SelectiveNet uses.
 
     Args:
-        input_shape: (channels, height, width) of one image.
-        num_classes: number of logits.
-        head: "small" (one hidden layer of 512 with BatchNorm), "imagenet" (mean over 7 x 7 regions, two hidden layers
-            of 4096), or "auto": small for images of at most 64 x 64.
+        head: "small" (one hidden layer of 512 with BatchNorm), "imagenet" (average over 7 x 7 regions, two hidden
+            layers of 4096), or "auto", which is small for images of at most 64 x 64.
         dropout: share dropped in the head.
         first_dropout: share dropped after the first convolution.
-        conv_dropout: share dropped after each later convolution that is not followed by a pooling.
-
-    Raises:
-        ModelError: the samples are not images, or smaller than 32 x 32.
+        conv_dropout: share dropped after each later convolution, except before pooling.
     """
     return _vgg("vgg16-bn", input_shape, num_classes, (2, 2, 3, 3, 3), head, dropout, first_dropout, conv_dropout)
 
@@ -62,9 +57,9 @@ def _vgg(
     small = head == "small" or (head == "auto" and max(height, width) <= LARGEST_SMALL_IMAGE)
     layers, rate = [], first_dropout
     for outputs, count in zip(WIDTHS, blocks, strict=True):
-        for place in range(count):
+        for number in range(count):
             layers += [nn.Conv2d(channels, outputs, 3, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]
-            if rate and place < count - 1:
+            if rate and number < count - 1:
                 layers.append(nn.Dropout(rate))
             channels, rate = outputs, conv_dropout
         layers.append(nn.MaxPool2d(2))

@@ -20,12 +20,10 @@ def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Pl
         passed: Sections that are None in the plan because the caller passes their objects to the fit: "data", "model".
     """
     mistakes: list[Mistake] = []
-    known = ["scenario", *SECTIONS, "train", "compare"]
+    known = [*SECTIONS, "train", "compare"]
     for key in values:
         if key not in known:
             mistakes.append(unknown_key("", key, known, "a recipe has no such section;", values[key]))
-    scenario = values.get("scenario")
-    mistakes += check_name(scenario, "scenario", "scenarios")
     sections: dict[str, Any] = {}
     for key, slot in SECTIONS.items():
         if key in passed:
@@ -38,7 +36,7 @@ def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Pl
     mistakes += found
     if mistakes:
         return None, mistakes
-    plan = Plan(scenario=str(scenario), train=train, **sections)
+    plan = Plan(train=train, **sections)
     if plan.own_loss and plan.loss.name != SECTIONS["loss"].default["name"]:
         text = f"got {plan.loss.name!r}, but the method {plan.method.name} brings a loss of its own"
         return None, [Mistake("loss.name", f"{text}; remove [loss] and set the options in [method]")]

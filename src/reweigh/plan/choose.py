@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from math import ceil, log2, prod
 from typing import Any, NamedTuple
 
-from torch import Tensor
+import torch
 
 from reweigh.data import Dataset
-from reweigh.data.findings import LONG_TAIL
 from reweigh.plan.edit import merge, put
 
 LR = 1e-3  # of AdamW, falling along a cosine
@@ -45,7 +44,7 @@ class Facts(NamedTuple):
         """The facts of a training set."""
         sizes = tuple(dataset.class_sizes.tolist())
         images = dataset.is_images
-        photos = images and dataset.stores_bytes and dataset.shape[0] == 3
+        photos = images and dataset.dtype == torch.uint8 and dataset.shape[0] == 3
         return cls(len(dataset), dataset.shape, sizes, images, photos, dataset.candidates is not None)
 
 
@@ -80,7 +79,6 @@ def choose(facts: Facts, train: Mapping[str, Any]) -> list[Choice]:
     epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size)
     model, options = default_model(facts)
     return [
-        scenario(facts),
         Choice(
             {"model.name": model, **{f"model.{key}": value for key, value in options.items()}},
             "a small network for images" if model == "cnn" else "a small network for tables",
@@ -144,14 +142,6 @@ def augment(facts: Facts) -> list[Choice]:
     return [Choice({"augment": [*shift, {"name": "flip"}]}, "photos in color may be shifted and mirrored")]
 
 
-def scenario(facts: Facts) -> Choice:
-    """What the model is judged by."""
-    factor = max(facts.class_sizes) / max(min(facts.class_sizes), 1)
-    if factor < LONG_TAIL:
-        return Choice({"scenario": "noisy-labels"}, f"classes of similar size (factor {factor:.3g})")
-    return Choice({"scenario": "long-tail"}, f"the largest class has {factor:.3g} times the samples of the smallest")
-
-
 def default_batch_size(samples: int) -> int:
     """About fifty steps per epoch: a power of two from 16 to 256, or all samples if there are fewer."""
     low, high = BATCH
@@ -172,7 +162,7 @@ def warmup_epochs(epochs: int) -> int:
 
 def trusted_per_class(class_sizes: tuple[int, ...]) -> int:
     """Ten samples of each class are trusted, as in the paper, but at most half of a class of median size."""
-    sizes = Tensor([size for size in class_sizes if size > 0])
+    sizes = torch.tensor([size for size in class_sizes if size > 0])
     return max(1, min(10, int(sizes.median()) // 2))
 
 

@@ -40,7 +40,6 @@ class Plan:
         train: Options of ``reweigh.training.train``, and those of ``TrainOptions``.
     """
 
-    scenario: str
     data: Part | None
     model: Part | None
     augment: tuple[Part, ...]

@@ -38,7 +38,6 @@ TABLES: dict[str, Table] = {
     "models": Table("model", "reweigh.models:MODELS", "reweigh.models:find"),
     "optimizers": Table("optimizer", "reweigh.training:OPTIMIZERS"),
     "schedules": Table("schedule", "reweigh.training:SCHEDULES"),
-    "scenarios": Table("scenario", "reweigh.scenarios:SCENARIOS"),
 }
 
 

@@ -40,7 +40,7 @@ def from_toml(text: str, what: str) -> Plan:
 
 def to_values(plan: Plan) -> dict[str, Any]:
     """The plan as tables, lists, numbers and strings."""
-    values: dict[str, Any] = {"scenario": plan.scenario}
+    values: dict[str, Any] = {}
     for key, slot in SECTIONS.items():
         chosen = getattr(plan, key)
         if slot.many:

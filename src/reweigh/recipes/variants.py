@@ -27,23 +27,20 @@ def for_method(contents: Contents, method: str) -> Contents:
 def for_bias(contents: Contents, name: str, changes: Mapping[str, Any]) -> Contents:
     """The recipe with other biases; a correct recipe, so that only the biases can be wrong.
 
-    A bias that the recipe has too keeps its other options there, such as the map of asymmetric noise. With a long tail
-    among them, a recipe that judges noisy labels judges the long tail: the same numbers, and head, middle and tail.
+    A bias that the recipe has too keeps its other options there, such as the map of asymmetric noise.
 
     Args:
         name: what the biases are called, for messages.
         changes: what [data] gets for ``bias``, ``candidates`` and ``labeled``; what is not there it has none of.
     """
     values = deepcopy(dict(contents.values))
-    data, biases = values["data"], changes.get("bias", [])
+    data = values["data"]
     written = {bias["name"]: bias for bias in data.get("bias", [])}
-    data["bias"] = [{**written.get(bias["name"], {}), **bias} for bias in biases]
+    data["bias"] = [{**written.get(bias["name"], {}), **bias} for bias in changes.get("bias", [])]
     rule = {"name": "independent", **data.pop("candidates", {})}
     if "candidates" in changes:
         data["candidates"] = {**rule, **changes["candidates"]}
     data.pop("labeled", None)
     if "labeled" in changes:
         data["labeled"] = changes["labeled"]
-    if values["scenario"] == "noisy-labels" and any(bias["name"] == "long-tail" for bias in biases):
-        values["scenario"] = "long-tail"
     return Contents(f"{contents.source} with {name}", values, contents.mistakes)

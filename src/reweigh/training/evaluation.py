@@ -57,12 +57,12 @@ def evaluate(
     chunk: int = 1000,
     device: str | torch.device = "cpu",
 ) -> dict[str, float]:
-    """What a scenario's ``judge`` says of the model on a dataset.
+    """What ``judge`` says of the model on a dataset.
 
     Of a sample with several candidate labels nobody knows the right one: any of them counts as right.
 
     Args:
-        judge: a member of SCENARIOS.
+        judge: (logits, labels, class sizes) -> numbers, such as ``reweigh.fit.metrics.metrics``.
         class_sizes: of the training set, shape (num_classes,): what is head and tail is decided by training.
     """
     outputs = predict(model, dataset, chunk, device)

@@ -1,4 +1,4 @@
-"""Random changes of whole batches of images, by name; each is called with a float batch and a generator."""
+"""Random augmentations of whole batches of images; each takes a float batch and a generator."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Color distortion as SimCLR has it (Chen et al., ICML 2020): jitter most images, take the colors out of some."""
+"""Color distortion as in SimCLR (Chen et al., ICML 2020): jitter most images, turn some gray."""
 
 from math import pi
 from typing import Annotated
@@ -17,23 +17,23 @@ CHROMA = ((0.596, -0.274, -0.322), (0.211, -0.523, 0.312))  # the I and Q of YIQ
 class ColorDistortion:
     """Brightness, contrast, saturation and hue of each image are changed at random; some images turn gray.
 
-    All of this is one linear map of the colors of an image and one shift, so that a batch costs a single product. The
-    hue turns about the gray axis (YIQ), which for small angles is what turning it in HSV does. Nothing is clipped.
-    Images of one channel have brightness and contrast only.
+    All of this is one linear map of the colors of an image and one shift, so that a batch costs a single product. Hue
+    rotates around the gray axis (YIQ), which for small angles agrees with a rotation in HSV. Nothing is clipped. Images
+    with one channel change in brightness and contrast only.
 
     Args:
-        strength: Paper: s. The first three change by a factor within 1 - 0.8 s and 1 + 0.8 s, the hue by at most 0.2 s
-            of a full turn.
+        strength: strength of the distortion: brightness, contrast and saturation change by a factor between 1 - 0.8 s
+            and 1 + 0.8 s, hue by at most 0.2 s of a full turn. Paper: s.
     """
 
     def __init__(self, *, strength: Annotated[float, Ge(0), Le(1)] = 0.5) -> None:
         self.strength = strength
 
     def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
-        """The distorted images. Draws who is jittered, who turns gray, then brightness, contrast, saturation and hue.
+        """The distorted images. Draws which to jitter, which to turn gray, then brightness, contrast, saturation, hue.
 
         Raises:
-            DataError: the batch is none of images.
+            DataError: the batch does not hold images.
         """
         check_images("color-distortion", batch)
         n, channels = batch.shape[:2]
@@ -52,7 +52,7 @@ class ColorDistortion:
 
 
 def _turn(hue: Tensor) -> Tensor:
-    """The maps of RGB that turn the hue by parts of a full turn, shape (n, 3, 3)."""
+    """The maps of RGB that rotate the hue by fractions of a full turn, shape (n, 3, 3)."""
     to_yiq = hue.new_tensor([LUMA, *CHROMA])
     angle = -2 * pi * hue  # from red to green to blue, as in HSV
     turn = torch.eye(3).to(hue).repeat(len(hue), 1, 1)

@@ -1,4 +1,4 @@
-"""Transforms one after the other, drawing from one generator."""
+"""Transforms in sequence, with one generator."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -8,16 +8,16 @@ from torch import Tensor
 
 
 class Transform(Protocol):
-    """A change of a whole batch of images; the same state of the generator gives the same result."""
+    """A transform of a whole batch of images; the same state of the generator gives the same result."""
 
     def __call__(self, batch: Tensor, generator: torch.Generator, /) -> Tensor:
-        """New images (n, C, H, W), in memory of their own, for floats (n, C, H, W), which stay as they are."""
+        """New float images (n, C, H, W) for float images (n, C, H, W), which are not changed."""
         ...
 
 
 @runtime_checkable
 class InPlace(Transform, Protocol):
-    """A transform that can also write over the batch."""
+    """A transform that can also overwrite the batch."""
 
     def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
         """Leave in ``batch`` what the call would return."""
@@ -25,10 +25,10 @@ class InPlace(Transform, Protocol):
 
 
 class Compose:
-    """The first transform, then the second on its result, and so on; without transforms the batch itself.
+    """Apply transforms in sequence; without transforms, return the batch itself.
 
-    The given batch stays as it is. From the first result on the images are our own, and a transform that can writes
-    over them: fresh memory would cost as much as the work.
+    The given batch is not changed. After the first transform the images are a copy, which later transforms overwrite
+    if they can: fresh memory would cost as much as the work.
     """
 
     def __init__(self, transforms: Sequence[Transform]) -> None:

@@ -10,12 +10,12 @@ from reweigh.transforms.images import check_images
 
 
 class Cutout:
-    """A square around a random pixel takes one value; what reaches over the border is cut off.
+    """A square around a random pixel is set to one value; parts beyond the border are cut off.
 
     Args:
-        size: side of the square in pixels; the paper takes 16 for CIFAR-10 and 8 for CIFAR-100.
-        fill: the value. The paper fills with the mean; images in [0, 1] that are normalized later have it near 0.5,
-            images that are normalized already have it at 0.
+        size: side of the square in pixels; the paper uses 16 for CIFAR-10 and 8 for CIFAR-100.
+        fill: value of the square. The paper uses the mean, which is near 0.5 for images in [0, 1] that are normalized
+            later, and 0 for images that are normalized already.
     """
 
     def __init__(self, *, size: Annotated[int, Gt(0)] = 16, fill: float = 0.5) -> None:
@@ -23,17 +23,17 @@ class Cutout:
         self.fill = fill
 
     def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
-        """The images with a square each. Draws the rows, then the columns, of all centers.
+        """The images with one square each. Draws the rows, then the columns, of all centers.
 
         Raises:
-            DataError: the batch is none of images.
+            DataError: the batch does not hold images.
         """
         result = batch.clone()
         self.in_place(result, generator)
         return result
 
     def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
-        """As the call, but writes over ``batch``."""
+        """Like the call, but overwrites ``batch``."""
         check_images("cutout", batch)
         n, _, height, width = batch.shape
         rows = self._covered(n, height, generator).to(batch.device)
@@ -41,7 +41,7 @@ class Cutout:
         batch.masked_fill_(rows.view(n, 1, height, 1) & columns.view(n, 1, 1, width), self.fill)
 
     def _covered(self, n: int, length: int, generator: torch.Generator) -> Tensor:
-        """Which places along one side the square of each image covers, shape (n, length)."""
+        """Which rows or columns the square of each image covers, shape (n, length)."""
         center = torch.randint(0, length, (n, 1), generator=generator, device=generator.device)
         offset = torch.arange(length, device=generator.device) - (center - self.size // 2)
         return (offset >= 0) & (offset < self.size)

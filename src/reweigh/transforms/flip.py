@@ -1,4 +1,4 @@
-"""Mirror some of the images from left to right."""
+"""Mirror some of the images horizontally."""
 
 from typing import Annotated
 
@@ -10,27 +10,27 @@ from reweigh.transforms.images import check_images
 
 
 class Flip:
-    """Horizontal flip of each image by itself; not for digits and letters.
+    """Horizontal flip, drawn for each image; not for digits and letters.
 
     Args:
-        probability: of a flip.
+        probability: probability of a flip.
     """
 
     def __init__(self, *, probability: Annotated[float, Ge(0), Le(1)] = 0.5) -> None:
         self.probability = probability
 
     def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
-        """The images, some of them mirrored. Draws one uniform number an image, which flips if below the probability.
+        """The images, some of them mirrored. Draws one uniform number per image; below the probability, it flips.
 
         Raises:
-            DataError: the batch is none of images.
+            DataError: the batch does not hold images.
         """
         result = batch.clone()
         self.in_place(result, generator)
         return result
 
     def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
-        """As the call, but writes over ``batch``."""
+        """Like the call, but overwrites ``batch``."""
         check_images("flip", batch)
         draws = torch.rand(len(batch), generator=generator, device=generator.device)
         chosen = (draws < self.probability).nonzero().squeeze(1).to(batch.device)

@@ -1,4 +1,4 @@
-"""Check that a batch is one of images before it is transformed."""
+"""Check that a batch holds images before it is transformed."""
 
 from torch import Tensor
 
@@ -6,10 +6,10 @@ from reweigh.errors import DataError
 
 
 def check_images(transform: str, batch: Tensor) -> None:
-    """Refuse what is not a float batch of shape (n, C, H, W).
+    """Check that a batch is floats of shape (n, C, H, W).
 
     Args:
-        transform: its name, for the message.
+        transform: name of the transform in messages.
 
     Raises:
         DataError: the batch has another number of dimensions, or holds integers.
@@ -21,5 +21,5 @@ def check_images(transform: str, batch: Tensor) -> None:
         )
     if not batch.is_floating_point():
         raise DataError(
-            f"transform {transform!r} needs floats, but the batch holds {batch.dtype}; divide bytes by 255 before."
+            f"transform {transform!r} needs floats, but the batch holds {batch.dtype}; divide bytes by 255 first."
         )

@@ -13,12 +13,12 @@ from reweigh.transforms.images import check_images
 class Normalize:
     """(x - mean) / std, channel by channel.
 
-    A dataset normalizes its own batches after all transforms; this is for images that need it earlier, and for loops
+    A dataset normalizes its own batches after all transforms; use this for images that need it earlier, and in loops
     without such a dataset.
 
     Args:
-        mean: one number a channel.
-        std: one number a channel.
+        mean: mean of each channel.
+        std: standard deviation of each channel.
     """
 
     def __init__(self, *, mean: tuple[float, ...], std: tuple[Annotated[float, Gt(0)], ...]) -> None:
@@ -29,18 +29,18 @@ class Normalize:
         """The normalized images; nothing is drawn.
 
         Raises:
-            DataError: the batch is none of images, or has another number of channels than there are numbers.
+            DataError: the batch does not hold images, or the number of channels differs from that of means.
         """
         result = batch.clone()
         self.in_place(result, generator)
         return result
 
     def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
-        """As the call, but writes over ``batch``."""
+        """Like the call, but overwrites ``batch``."""
         check_images("normalize", batch)
         if len(self.mean) != batch.shape[1] or len(self.std) != batch.shape[1]:
             raise DataError(
                 f"transform 'normalize' has {len(self.mean)} means and {len(self.std)} deviations, but the images have "
-                f"{batch.shape[1]} channels; give one of each a channel."
+                f"{batch.shape[1]} channels; give one of each per channel."
             )
         batch.sub_(self.mean.to(batch)).div_(self.std.to(batch))

@@ -1,4 +1,4 @@
-"""Shift each image by a few pixels: pad it, then cut its own size out at a random place."""
+"""Shift each image by a few pixels: pad it, then crop it to its size at a random position."""
 
 from typing import Annotated, Literal
 
@@ -12,11 +12,12 @@ from reweigh.transforms.images import check_images
 
 
 class PadCrop:
-    """Random crop of the padded image, back to the size before.
+    """Random crop of the padded image to its original size.
 
     Args:
-        padding: pixels added on each side, so that an image moves by at most as many.
-        mode: "reflect" mirrors the border, as in most runs of CMW-Net; "zero" adds black (its feature-dependent noise).
+        padding: pixels added on each side, which is the largest shift.
+        mode: "reflect" mirrors the border, as in most runs of CMW-Net; "zero" adds black, as in those with
+            feature-dependent noise.
     """
 
     def __init__(self, *, padding: Annotated[int, Ge(0)] = 4, mode: Literal["reflect", "zero"] = "reflect") -> None:
@@ -27,14 +28,14 @@ class PadCrop:
         """The shifted images. Draws the distances from the top, then from the left, of all images.
 
         Raises:
-            DataError: the batch is none of images, or the images are too small to be mirrored that far.
+            DataError: the batch does not hold images, or images are too small for the padding.
         """
         check_images("pad-crop", batch)
         n, _, height, width = batch.shape
         if self.mode == "reflect" and self.padding >= min(height, width):
             raise DataError(
                 f"transform 'pad-crop' cannot mirror {self.padding} pixels of images of {height} x {width}; "
-                f"take a padding below {min(height, width)} or mode 'zero'."
+                f"use a padding below {min(height, width)}, or mode 'zero'."
             )
         draws = torch.randint(0, 2 * self.padding + 1, (2, n), generator=generator, device=generator.device)
         top, left = draws.to(batch.device)

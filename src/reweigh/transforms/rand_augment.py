@@ -1,4 +1,4 @@
-"""RandAugment (Cubuk et al. 2020): a few random distortions of each image, done by kornia."""
+"""RandAugment (Cubuk et al. 2020): a few random distortions of each image, with kornia."""
 
 from typing import Annotated
 
@@ -9,19 +9,19 @@ from torch import Tensor
 from reweigh.errors import DataError, RecipeError
 from reweigh.transforms.images import check_images
 
-SLACK = 1e-3  # of rounding
+SLACK = 1e-3  # for rounding
 
 
 class RandAugment:
-    """Each image passes through some operations of kornia's list, drawn for it alone, all of the same magnitude.
+    """Each image passes through some operations of kornia's list, drawn for each image, all of the same magnitude.
 
-    kornia itself draws the operations once a batch, which would invert or rotate all images together; here each
-    operation gets the images that drew it. kornia takes its random numbers from torch's global generator, so that is
-    seeded from the given one for the time of the call and put back afterwards.
+    kornia itself draws the operations once per batch, which would invert or rotate all images together; here each
+    operation gets the images that drew it. kornia uses torch's global generator, which is seeded from the given one
+    during the call and restored afterwards.
 
     Args:
-        operations: how many an image passes through. Paper: N.
-        magnitude: their strength, between 0 and 30. Paper: M.
+        operations: number of operations per image. Paper: N.
+        magnitude: strength of the operations, between 0 and 30. Paper: M.
 
     Raises:
         RecipeError: kornia is not installed.
@@ -43,7 +43,7 @@ class RandAugment:
         """The distorted images, for images in [0, 1]. Draws the operations of all images, then a seed for kornia.
 
         Raises:
-            DataError: the batch is none of images, or these are neither gray nor in three colors, or beyond [0, 1].
+            DataError: the batch does not hold images, or they do not have 1 or 3 channels, or are not in [0, 1].
         """
         check_images("rand-augment", batch)
         channels = batch.shape[1]
@@ -52,12 +52,12 @@ class RandAugment:
         if len(batch) and not (batch.min() > -SLACK and batch.max() < 1 + SLACK):
             raise DataError(
                 f"transform 'rand-augment' needs images in [0, 1], but these are in [{batch.min():.3g}, "
-                f"{batch.max():.3g}]; store them as bytes, or divide them before."
+                f"{batch.max():.3g}]; store them as bytes, or scale them first."
             )
         shape = (self.operations, len(batch))
         chosen = torch.randint(0, len(self._table), shape, generator=generator, device=generator.device).cpu()
         seed = int(torch.randint(0, 2**62, (), generator=generator, device=generator.device))
-        result = batch.expand(-1, 3, -1, -1)  # some operations want colors, and leave gray gray
+        result = batch.expand(-1, 3, -1, -1)  # some operations need colors, and keep gray gray
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             for drawn in chosen:

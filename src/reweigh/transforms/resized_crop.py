@@ -1,4 +1,4 @@
-"""Cut a random part out of each image and enlarge it to the size of the whole."""
+"""Crop a random part of each image and enlarge it to the size of the image."""
 
 from math import log
 from typing import Annotated
@@ -10,32 +10,32 @@ from torch import Tensor
 
 from reweigh.transforms.images import check_images
 
-STRETCH = 4 / 3  # at most so much wider than high, or higher than wide, relative to the image (Szegedy et al. 2015)
+STRETCH = 4 / 3  # largest change of the aspect ratio (Szegedy et al. 2015)
 
 
 class ResizedCrop:
-    """Random resized crop, bilinear: things come near, move and change their proportions a little.
+    """Random resized crop, bilinear: objects are magnified, shifted and slightly stretched.
 
     Args:
-        smallest: share of the image's area that a part covers at least; SimCLR takes 0.08.
+        smallest: smallest share of the image's area that a part covers; SimCLR uses 0.08.
     """
 
     def __init__(self, *, smallest: Annotated[float, Gt(0), Le(1)] = 0.08) -> None:
         self.smallest = smallest
 
     def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
-        """The enlarged parts. Draws areas, proportions, places from the top and places from the left of all images.
+        """The enlarged parts. Draws areas, aspect ratios, vertical and horizontal positions of all images.
 
         Raises:
-            DataError: the batch is none of images.
+            DataError: the batch does not hold images.
         """
         check_images("resized-crop", batch)
         draws = torch.rand(4, len(batch), generator=generator, device=generator.device).to(batch)
         area = self.smallest + (1 - self.smallest) * draws[0]
-        most = (-area.log()).clamp(max=log(STRETCH))  # any further, and a large part would not fit into the image
+        most = (-area.log()).clamp(max=log(STRETCH))  # beyond this, a large part would not fit in the image
         stretch = torch.exp((2 * draws[1] - 1) * most)
         height, width = (area / stretch).sqrt(), (area * stretch).sqrt()
-        # in a grid the image reaches from -1 to 1, and a part of length s moves by at most 1 - s to each side
+        # in a grid the image spans -1 to 1, and a part of length s moves by at most 1 - s to each side
         below, right = (1 - height) * (2 * draws[2] - 1), (1 - width) * (2 * draws[3] - 1)
         none = torch.zeros_like(area)
         rows = [torch.stack([width, none, right], 1), torch.stack([none, height, below], 1)]

@@ -45,7 +45,7 @@ def test_names_with_a_separator_are_split():
         [True, True, False],
     ]
     assert data.labels.tolist() == [2, 1, 1, 1]
-    with pytest.raises(DataError, match=r"^labels: 'cat\|' names nothing at one side of '\|'"):
+    with pytest.raises(DataError, match=r"^labels: 'cat\|' has an empty name next to '\|'"):
         split_names(Dataset(torch.zeros(1, 2), torch.tensor([0]), ("cat|",)), "|")
 
 
@@ -57,7 +57,7 @@ def test_classes_may_be_given_and_gaps_are_refused():
     assert split.candidates.int().tolist() == [[0, 1, 1], [1, 0, 0], [0, 1, 1]]
     with pytest.raises(DataError, match="no class named 'c'; there are: a, b"):
         split_names(sets, "|", ("a", "b"))
-    with pytest.raises(DataError, match="1 samples have none: rows 1; where others have candidates"):
+    with pytest.raises(DataError, match="missing in 1 sample: row 1; next to candidate labels"):
         split_names(sets.with_labels(torch.tensor([0, -1, 0])), "|")
 
 
@@ -73,7 +73,7 @@ def test_sets_in_a_test_file(tmp_path):
         == test.candidates.int().tolist()
         == [[1, 1, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0]]
     )
-    with pytest.raises(DataError, match="true labels of sets are not read"):
+    with pytest.raises(DataError, match="true labels are not read next to candidate labels"):
         files(tmp_path, path="table.csv", label="kind", true_label="x", separator="|")
 
 

@@ -44,11 +44,11 @@ def test_numbers_that_are_names():
 
 
 @pytest.mark.parametrize(("values", "message"), [
-    ([0.0, float("nan")], r"labels: 1 of 2 are missing: rows 1; label these rows or drop them"),
-    (["a", None, "b"], r"1 of 3 are missing: rows 1;"),
-    (["a", float("nan"), "b"], r"1 of 3 are missing: rows 1;"),
-    ([0.5, 1.0], r"1 of 2 are no whole numbers, such as 0\.5 in row 0; a classifier needs classes"),
-    (np.eye(3), r"shape \(3, 3\); give one label a sample, shape \(N,\); of rows with one 1, take the argmax"),
+    ([0.0, float("nan")], r"labels: 1 of 2 is missing: row 1; label these rows or drop them"),
+    (["a", None, "b"], r"1 of 3 is missing: row 1;"),
+    (["a", float("nan"), "b"], r"1 of 3 is missing: row 1;"),
+    ([0.5, 1.0], r"1 of 2 not whole numbers, such as 0\.5 in row 0; a classifier needs classes"),
+    (np.eye(3), r"shape \(3, 3\); give one label per sample, shape \(N,\); take the argmax of one-hot rows"),
     (5, r"shape \(\)"),
 ])  # fmt: skip
 def test_what_is_no_label(values, message):

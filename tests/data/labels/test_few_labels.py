@@ -33,5 +33,5 @@ def test_what_does_not_divide_goes_to_some_classes():
 def test_what_cannot_be_kept_is_refused():
     with pytest.raises(DataError, match=r"^labeled: 2 for 3 classes; keep at least one label of each class, 3$"):
         few_labels(_data(), 2, seed=0)
-    with pytest.raises(DataError, match=r"^labeled: 63 labels are 21 of class 'a', which has 20 samples; keep fewer$"):
+    with pytest.raises(DataError, match=r"^labeled: 63 labels take 21 of class 'a', which has 20 samples; keep fewer$"):
         few_labels(_data(), 63, seed=0)

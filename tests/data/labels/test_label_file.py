@@ -6,7 +6,7 @@ import torch
 
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
-from reweigh.data.labels.label_file import override, read_labels, write_labels
+from reweigh.data.labels.label_file import override, read_labels
 from reweigh.errors import DataError
 
 NAMES = ("cat", "dog", "owl")
@@ -45,11 +45,11 @@ def test_a_class_may_be_called_na(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("label\n0\n1\n", r"labels\.csv: 2 labels for 3 samples; give one a sample, in the order of the data"),
+    ("label\n0\n1\n", r"labels\.csv: 2 labels for 3 samples; give one per sample, in the order of the data"),
     ("label\n0\n1\n9\n", r"1 outside 0\.\.2: 9 \(row 2\)"),
-    ("label\ncat\ndog\nelk\n", r"no class named 'elk' \(rows 2\); there are: cat, dog, owl"),
+    ("label\ncat\ndog\nelk\n", r"no class named 'elk' \(row 2\); there are: cat, dog, owl"),
     ("label\ncat\n\"\"\nowl\n", r"no class named ''"),
-    ("index,label\n0,0\n0,1\n5,2\n", r"3 mistakes\n.*0 more than once.*\n.*5 no sample.*\n.*1, 2 without a label"),
+    ("index,label\n0,0\n0,1\n5,2\n", r"3 mistakes\n.*0 more than once.*\n.*5 not a sample.*\n.*1, 2 without a label"),
     ("index,label\na,0\nb,1\nc,2\n", r"column 'index': .*give whole numbers from 0"),
     ("a,b\n0,1\n0,1\n0,1\n", r"no column of labels; it has: a, b"),
     ("", r"cannot be read as a table"),
@@ -74,24 +74,6 @@ def test_override_forgets_the_given_labels(tmp_path):
     assert found.labels.tolist() == [2, 0, 1]
     assert found.true_labels is None
     assert data.labels.tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize("name", ["labels.npy", "labels.csv"])
-def test_what_is_written_can_be_read(tmp_path, name):
-    labels = torch.tensor([2, 0, 1, 1])
-    names = ("a, b", 'the "c"', "3")
-    write_labels(tmp_path / name, labels, names)
-    assert torch.equal(read_labels(tmp_path / name, 4, names), labels)
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-
-
-def test_a_part_of_the_samples_goes_to_a_csv(tmp_path):
-    write_labels(tmp_path / "l.csv", torch.tensor([1, 0]), NAMES, index=torch.tensor([7, 3]))
-    assert (tmp_path / "l.csv").read_text() == "index,label\n7,dog\n3,cat\n"
-    with pytest.raises(DataError, match=r"'\.npy' holds all samples in order, these are only some; write a \.csv"):
-        write_labels(tmp_path / "l.npy", torch.tensor([1, 0]), NAMES, index=torch.tensor([7, 3]))
-    with pytest.raises(DataError, match=r"'\.txt' is no label file; write a \.csv"):
-        write_labels(tmp_path / "l.txt", torch.tensor([1, 0]), NAMES)
 
 
 def test_labels_of_files_that_were_moved_since(tmp_path):

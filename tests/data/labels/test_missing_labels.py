@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from reweigh.data import from_arrays, from_frame, read
-from reweigh.data.labels.class_numbers import encode_known
+from reweigh.data.labels.class_numbers import encode
 from reweigh.data.named.own_files import files
 from reweigh.errors import DataError
 
@@ -25,18 +25,18 @@ from reweigh.errors import DataError
     ],
 )
 def test_none_and_minus_one_are_no_labels(values, labels, names):
-    found, classes = encode_known(values)
+    found, classes = encode(values, unlabeled=True)
     assert found.tolist() == labels
     assert classes == names
 
 
 def test_with_names_known_beforehand():
-    assert encode_known(["cat", "", "owl"], ("owl", "cat"))[0].tolist() == [1, -1, 0]
+    assert encode(["cat", "", "owl"], ("owl", "cat"), unlabeled=True)[0].tolist() == [1, -1, 0]
 
 
 def test_no_label_at_all():
     with pytest.raises(DataError, match="here: all 3 are missing; label a few samples of each class"):
-        encode_known([-1, -1, -1], what="here")
+        encode([-1, -1, -1], what="here", unlabeled=True)
 
 
 @pytest.fixture
@@ -79,5 +79,5 @@ def test_arrays_and_label_files(tmp_path):
 def test_a_class_without_a_label(tmp_path):
     with pytest.raises(DataError, match="no labeled sample of 'c'"):
         from_arrays(np.zeros((5, 2)), ["a", "b", "", "b", "a"], class_names=["a", "b", "c"], unlabeled=True)
-    with pytest.raises(DataError, match="2 samples have one, for 3 classes"):
+    with pytest.raises(DataError, match="2 labeled samples for 3 classes"):
         from_arrays(np.zeros((5, 2)), ["a", "b", "", "", ""], class_names=["a", "b", "c"], unlabeled=True)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from reweigh.data.readers.idx import find_idx_pair, read_idx, read_idx_pair
+from reweigh.data.readers.reader import Request
 from reweigh.errors import DataError
 
 
@@ -26,7 +27,7 @@ def test_zipped_without_the_ending(tmp_path, idx):
     (0, "not an IDX file \\(starts with nothing\\)"),
     (3, "not an IDX file"),
     (10, "truncated: 10 bytes"),
-    (39, r"truncated: 39 bytes, its header \(2, 3, 4\) asks for 40; delete it and get it again"),
+    (39, r"truncated: 39 bytes, its header \(2, 3, 4\) promises 40; delete it and download it again"),
 ])  # fmt: skip
 def test_a_truncated_file(tmp_path, idx, cut, message):
     whole = idx(tmp_path / "whole", np.zeros((2, 3, 4), np.uint8)).read_bytes()
@@ -52,13 +53,14 @@ def test_too_long_foreign_absent_and_cut_zip(tmp_path, idx):
 
 def test_a_pair_in_a_folder(mnist_root):
     for split, size in (("train", 40), ("test", 20)):
-        data = read_idx_pair(*find_idx_pair(mnist_root / "mnist", split))
+        data = read_idx_pair(mnist_root / "mnist", Request(split=split))
         assert (len(data), data.shape, data.num_classes) == (size, (1, 28, 28), 10)
     assert find_idx_pair(mnist_root) is None
 
 
 def test_a_pair_that_does_not_belong_together(mnist_root):
-    images, _ = find_idx_pair(mnist_root / "mnist", "train")
-    _, labels = find_idx_pair(mnist_root / "mnist", "test")
+    _, labels = find_idx_pair(mnist_root / "mnist", "train")
+    _, shorter = find_idx_pair(mnist_root / "mnist", "test")
+    labels.write_bytes(shorter.read_bytes())
     with pytest.raises(DataError, match="inputs: 40 for 20 labels"):
-        read_idx_pair(images, labels)
+        read_idx_pair(mnist_root / "mnist", Request())

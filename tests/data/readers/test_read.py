@@ -35,7 +35,7 @@ def test_a_label_file_overrides(tmp_path):
     (tmp_path / "labels.csv").write_text("label\nc\nc\na\n")
     assert read(tmp_path / "a.npz", labels=tmp_path / "labels.csv").labels.tolist() == [2, 2, 0]
     (tmp_path / "short.csv").write_text("label\nc\n")
-    with pytest.raises(DataError, match="1 labels for 3 samples"):
+    with pytest.raises(DataError, match="1 label for 3 samples"):
         read(tmp_path / "a.npz", labels=tmp_path / "short.csv")
 
 
@@ -72,7 +72,7 @@ def test_what_is_not_known(tmp_path):
     with pytest.raises(DataError, match=r"x\.doc: not a file that reweigh can read; give .*\.csv"):
         read(tmp_path / "x.doc")
     np.save(tmp_path / "x.npy", np.eye(3))
-    with pytest.raises(DataError, match="inputs without labels; give a label file too"):
+    with pytest.raises(DataError, match="inputs without labels; store both in one .npz, or give a label file"):
         read(tmp_path / "x.npy")
     with pytest.raises(DataError, match="split: 'tset'; there are: train, test"):
         read(tmp_path, split="tset")
@@ -87,7 +87,7 @@ def test_test_parts(tmp_path, mnist_root, cifar_root):
     assert has_test_part(cifar_root / "cifar-10-batches-bin")
     (mnist_root / "mnist" / "t10k-labels-idx1-ubyte").unlink()
     assert not has_test_part(mnist_root / "mnist")
-    with pytest.raises(DataError, match="no test part; it takes t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte"):
+    with pytest.raises(DataError, match="no test part; it needs t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte"):
         read(mnist_root / "mnist", split="test")
 
 

@@ -38,7 +38,7 @@ def test_images_come_in_size_and_color_of_the_training_images(photos, caplog):
 
 def test_numbers_that_are_none(tmp_path):
     np.save(tmp_path / "x.npy", np.array([[1.0, 2.0], [np.nan, 1.0]], np.float32))
-    with pytest.raises(DataError, match="NaN in 1 of 2 samples: rows 1"):
+    with pytest.raises(DataError, match="NaN in 1 of 2 samples: row 1"):
         read_unlabeled(tmp_path / "x.npy", (2,), encoding=None, raw_bytes=False)
 
 

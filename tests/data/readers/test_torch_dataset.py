@@ -86,11 +86,11 @@ def test_a_set_too_large_is_read_on_demand():
 
 @pytest.mark.parametrize(("samples", "message"), [
     ([], "has no samples"),
-    ([1, 2], r"a sample is a int; it should be \(input, label\) or a dictionary of both"),
-    ([("text", 0), ("text", 1)], "inputs of type str are no numbers"),
-    ([(np.zeros(2), 0), (np.zeros(3), 1)], r"sample 1 has shape \(3,\), sample 0 \(2,\); give all the same shape"),
+    ([1, 2], r"a sample is of type int; it must be \(input, label\) or a dictionary of both"),
+    ([("text", 0), ("text", 1)], "inputs of type str are not numbers"),
+    ([(np.zeros(2), 0), (np.zeros(3), 1)], r"sample 1 has shape \(3,\), sample 0 \(2,\); give all samples"),
     ([(np.zeros(2), 0), (np.zeros(2), 0)], "one class, '0'"),
-    ([(np.full(2, np.nan), 0), (np.zeros(2), 1)], "NaN in 1 of 2 samples: rows 0"),
+    ([(np.full(2, np.nan), 0), (np.zeros(2), 1)], "NaN in 1 of 2 samples: row 0"),
 ])  # fmt: skip
 def test_bad_datasets(samples, message):
     with pytest.raises(DataError, match=f"Listed: .*{message}"):
@@ -102,5 +102,5 @@ def test_a_stream():
         def __iter__(self):
             yield torch.zeros(2), 0
 
-    with pytest.raises(DataError, match="has no length; a dataset that only streams must be stored first"):
+    with pytest.raises(DataError, match="has no length; a dataset that only streams must be saved first"):
         from_torch(Stream())

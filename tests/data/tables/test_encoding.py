@@ -91,7 +91,7 @@ def test_a_later_table_with_other_columns():
     assert "3 mistakes" in text
     assert "no column 'age'. Did you mean 'Age'?" in text
     assert "no column 'city'." in text
-    assert "column 'member': 6 values are no numbers, such as 'maybe': rows 0, 1, 2, 3, 4 and 1 more" in text
+    assert "column 'member': 6 values are not numbers, such as 'maybe': rows 0, 1, 2, 3, 4 and 1 more" in text
     assert encoding.apply(frame().assign(more=1)).equal(encoding.apply(frame()))
 
 
@@ -118,8 +118,8 @@ def test_infinite_numbers_and_texts_without_words():
     bad = pd.DataFrame({"x": [1.0, np.inf, 2.0], "t": ["? !", ". .", "..."]})
     with pytest.raises(DataError) as error:
         fit_encoding(bad)
-    assert "column 'x': 1 values are infinite, such as 'inf': rows 1; mend them or leave them empty" in str(error.value)
-    assert "column 't': texts without words" in str(error.value)
+    assert "column 'x': 1 value is infinite, such as 'inf': row 1; fix or clear these cells" in str(error.value)
+    assert "column 't': text without words" in str(error.value)
 
 
 def test_a_column_without_values_is_left_out_with_a_warning(caplog):
@@ -158,7 +158,7 @@ def rows(number: int) -> pd.DataFrame:
 
 def test_names_of_rows_are_left_out_with_a_warning(caplog):
     assert [column.name for column in fit_encoding(rows(40)).columns] == ["size", "note"]
-    assert "columns that only name the rows, a new word in each, are left out: id, file" in caplog.text
+    assert "columns that only name the rows (a new word in each) are left out: id, file" in caplog.text
     kept = fit_encoding(rows(40), kinds={"id": "tf-idf"})
     assert [column.name for column in kept.columns] == ["size", "id", "note"]
     with pytest.raises(DataError, match="no column to learn from"):

@@ -155,8 +155,8 @@ def test_the_meta_gradient_is_that_of_the_unrolled_step():
         found = []
         inner = learner.engine
 
-        def watched(problem: Any, inner: Any = inner, found: list = found) -> Any:
-            found.append(inner(problem))
+        def watched(*problem: Any, inner: Any = inner, found: list = found) -> Any:
+            found.append(inner(*problem))
             return found[-1]
 
         learner.engine = watched

@@ -1,4 +1,4 @@
-"""Labels as users have them (numbers, names, with gaps) to class numbers 0, 1, ... and class names."""
+"""Labels as users have them (numbers, names, some missing) to class numbers 0, 1, ... and class names."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reweigh.data.checks import listed
+from reweigh.data.checks import at_rows, listed
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
@@ -16,74 +16,40 @@ WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.0+)?")
 
 
 def encode(
-    values: Any, class_names: Sequence[str] | None = None, what: str = "labels"
+    values: Any, class_names: Sequence[str] | None = None, what: str = "labels", *, unlabeled: bool = False
 ) -> tuple[Tensor, tuple[str, ...]]:
     """Number the classes.
 
-    Without ``class_names`` the distinct values are the classes, in their order; numbers with gaps are closed up, so
-    that no class is empty. With ``class_names`` a value is the name of a class or, if the values are not all names, its
-    number; whether such a number is in range is for the check of the whole dataset to say. A text is no such number
-    where classes are themselves called by numbers.
+    Without ``class_names`` the distinct values are the classes, sorted; gaps between numbers are closed, so that no
+    class is empty. With ``class_names`` a value is the name of a class or, if not all values are names, its number;
+    the check of the whole dataset finds numbers out of range. Where class names are themselves numbers, a string is
+    always a name.
 
     Args:
-        values: N numbers, texts or truth values; array, tensor, list or column of a table.
-        what: how the message calls them.
+        values: N numbers, strings or booleans; array, tensor, list or column of a table.
+        what: name of the labels in messages.
+        unlabeled: whether a label may be missing (-1, an empty string, None, NaN); it becomes -1.
 
     Returns:
         tuple: class numbers, shape (N,) int64, and the class names.
 
     Raises:
-        DataError: values are missing, not whole, or no class at all; with their rows.
+        DataError: values are missing, not whole numbers, or not classes; with their rows.
     """
-    numbers = as_array(values).dtype.kind in "biuf"  # not texts
-    values = plain(values, what)
-    distinct, inverse = np.unique(values, return_inverse=True)
-    texts = [str(value) for value in distinct]
-    if class_names is None:
-        return torch.from_numpy(inverse.astype(np.int64)), tuple(texts)
-    names = tuple(class_names)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise DataError(f"class names: {listed(map(repr, twice))} more than once; each class needs a name of its own")
-    unknown = [text for text in texts if text not in names]
-    if not unknown:
-        return torch.tensor([names.index(text) for text in texts], dtype=torch.int64)[torch.from_numpy(inverse)], names
-    if np.issubdtype(values.dtype, np.integer) and (numbers or not any(WHOLE.fullmatch(name) for name in names)):
-        return torch.from_numpy(values.astype(np.int64)), names
-    rows = [row for row, place in enumerate(inverse.tolist()) if texts[place] in unknown]
-    raise DataError(
-        f"{what}: no class named {listed(map(repr, unknown))} (rows {listed(rows)}); "
-        f"there are: {listed(names)}.{suggestion(unknown[0], names)}"
-    )
-
-
-def encode_known(
-    values: Any, class_names: Sequence[str] | None = None, what: str = "labels"
-) -> tuple[Tensor, tuple[str, ...]]:
-    """Number the classes as ``encode`` does; -1 where a sample has no label.
-
-    Raises:
-        DataError: all labels are missing, or one is not a class.
-    """
+    if not unlabeled:
+        return _encode(values, class_names, what)
     array = as_array(values).reshape(-1)
-    there = known(array)
-    if not there.any():
+    present = known(array)
+    if not present.any():
         raise DataError(f"{what}: all {len(array)} are missing; label a few samples of each class")
-    found = array[there]
-    if found.dtype == object:  # a column of numbers with gaps holds floats
-        whole = all(
-            isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
-            for value in found.tolist()
-        )
-        found = found.astype(np.int64) if whole else found
-    numbers, names = encode(found, class_names, what)
+    numbers, names = _encode(_whole_objects(array[present]), class_names, what)
     labels = torch.full((len(array),), -1, dtype=torch.int64)
-    labels[torch.from_numpy(there)] = numbers
+    labels[torch.from_numpy(present)] = numbers
     return labels, names
 
 
 def known(values: np.ndarray) -> np.ndarray:
-    """Which values are labels, shape (N,) bool. -1 (number or string), an empty string, None and NaN are not.
+    """Which values are labels, shape (N,) bool; -1 (number or string), an empty string, None and NaN are not.
 
     Args:
         values: shape (N,), of any type.
@@ -97,33 +63,8 @@ def known(values: np.ndarray) -> np.ndarray:
     return np.array([not gone and is_label(value) for value, gone in zip(values.tolist(), missing, strict=True)])
 
 
-def plain(values: Any, what: str) -> np.ndarray:
-    """The values as one flat array of whole numbers, truth values or texts.
-
-    Raises:
-        DataError: they are missing somewhere, not whole, or not one a sample.
-    """
-    array = as_array(values)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        hint = "; of rows with one 1, take the argmax" if array.ndim == 2 else ""
-        raise DataError(f"{what}: shape {array.shape}; give one label a sample, shape (N,){hint}")
-    missing = [row for row, value in enumerate(array.tolist()) if value is None or value != value]  # NaN is not itself
-    if missing:
-        raise DataError(
-            f"{what}: {len(missing)} of {len(array)} are missing: rows {listed(missing)}; label these rows or drop them"
-            "; a method for few labels learns from them too (data.unlabeled=true, method.name=pseudo-label)"
-        )
-    if array.dtype.kind in "biu":
-        return array
-    if array.dtype.kind == "f":
-        return whole(array, what)
-    return numbers_if_all_are(np.array([str(value) for value in array.tolist()], dtype=str))
-
-
 def as_array(values: Any) -> np.ndarray:
-    """The values as NumPy sees them, but for lists of texts, among which it would turn a NaN into the text "nan"."""
+    """The values as NumPy sees them, except for lists of strings, in which it would turn a NaN into "nan"."""
     if isinstance(values, Tensor):
         return values.detach().cpu().numpy()
     if isinstance(values, list) and any(isinstance(value, str) for value in values):
@@ -131,22 +72,82 @@ def as_array(values: Any) -> np.ndarray:
     return np.asarray(values)
 
 
-def whole(numbers: np.ndarray, what: str) -> np.ndarray:
-    """Floats that are whole numbers, as such."""
+def _encode(values: Any, class_names: Sequence[str] | None, what: str) -> tuple[Tensor, tuple[str, ...]]:
+    were_numbers = as_array(values).dtype.kind in "biuf"
+    values = _plain(values, what)
+    distinct, inverse = np.unique(values, return_inverse=True)
+    strings = [str(value) for value in distinct]
+    if class_names is None:
+        return torch.from_numpy(inverse.astype(np.int64)), tuple(strings)
+    names = tuple(class_names)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DataError(f"class names: {listed(map(repr, twice))} more than once; each class needs its own name")
+    unknown = [string for string in strings if string not in names]
+    if not unknown:
+        numbers = torch.tensor([names.index(string) for string in strings], dtype=torch.int64)
+        return numbers[torch.from_numpy(inverse)], names
+    if np.issubdtype(values.dtype, np.integer) and (were_numbers or not any(WHOLE.fullmatch(name) for name in names)):
+        return torch.from_numpy(values.astype(np.int64)), names
+    rows = [row for row, number in enumerate(inverse.tolist()) if strings[number] in unknown]
+    raise DataError(
+        f"{what}: no class named {listed(map(repr, unknown))} ({at_rows(rows)}); "
+        f"there are: {listed(names)}.{suggestion(unknown[0], names)}"
+    )
+
+
+def _plain(values: Any, what: str) -> np.ndarray:
+    """The values as one flat array of whole numbers, booleans or strings.
+
+    Raises:
+        DataError: some are missing or not whole numbers, or there is not one per sample.
+    """
+    array = as_array(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        hint = "; take the argmax of one-hot rows" if array.ndim == 2 else ""
+        raise DataError(f"{what}: shape {array.shape}; give one label per sample, shape (N,){hint}")
+    missing = [row for row, value in enumerate(array.tolist()) if value is None or value != value]  # NaN is not itself
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise DataError(
+            f"{what}: {len(missing)} of {len(array)} {verb} missing: {at_rows(missing)}; label these rows or drop "
+            "them, or use a method that learns from unlabeled samples (data.unlabeled=true, method.name=pseudo-label)"
+        )
+    if array.dtype.kind in "biu":
+        return array
+    if array.dtype.kind == "f":
+        return _whole_floats(array, what)
+    return _numbers_if_all_are(np.array([str(value) for value in array.tolist()], dtype=str))
+
+
+def _whole_floats(numbers: np.ndarray, what: str) -> np.ndarray:
+    """Floats that are whole numbers, as integers."""
     broken = np.flatnonzero(numbers != np.floor(numbers))
     if len(broken):
         raise DataError(
-            f"{what}: {len(broken)} of {len(numbers)} are no whole numbers, such as {numbers[broken[0]]:g} in row "
-            f"{broken[0]}; a classifier needs classes, cut the range into some"
+            f"{what}: {len(broken)} of {len(numbers)} not whole numbers, such as {numbers[broken[0]]:g} "
+            f"in row {broken[0]}; a classifier needs classes: divide the range into some"
         )
     return numbers.astype(np.int64)
 
 
-def numbers_if_all_are(texts: np.ndarray) -> np.ndarray:
-    """Texts that are all whole numbers as such, so that 10 comes after 9; 3.0 is 3, but 007 is a text."""
-    if not all(WHOLE.fullmatch(text) for text in texts.tolist()):
-        return texts
+def _whole_objects(values: np.ndarray) -> np.ndarray:
+    """Integers, if the values are Python numbers that are all whole: a column of numbers with gaps holds floats."""
+    if values.dtype == object and all(
+        isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
+        for value in values.tolist()
+    ):
+        return values.astype(np.int64)
+    return values
+
+
+def _numbers_if_all_are(strings: np.ndarray) -> np.ndarray:
+    """Integers, if all strings are whole numbers, so that 10 comes after 9; 3.0 is 3, but 007 is a string."""
+    if not all(WHOLE.fullmatch(string) for string in strings.tolist()):
+        return strings
     try:
-        return np.array([int(text.partition(".")[0]) for text in texts.tolist()], dtype=np.int64)
+        return np.array([int(string.partition(".")[0]) for string in strings.tolist()], dtype=np.int64)
     except OverflowError:
-        return texts
+        return strings

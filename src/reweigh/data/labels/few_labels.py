@@ -1,8 +1,9 @@
-"""Take most labels away: what is left to semi-supervised learning."""
+"""Remove most labels, for experiments with semi-supervised learning."""
 
 import numpy as np
 import torch
 
+from reweigh.data.checks import plural
 from reweigh.data.dataset import Dataset
 from reweigh.errors import DataError
 
@@ -10,14 +11,14 @@ from reweigh.errors import DataError
 def few_labels(dataset: Dataset, count: int, seed: int) -> Dataset:
     """The same samples, of which ``count`` keep their label, the same number in each class; the others get -1.
 
-    What does not divide evenly goes to some classes, one more each. Of the same seed the fewer labels are among the
-    more. The labels before stay as the true ones, unless those were known.
+    If ``count`` is not a multiple of the number of classes, some classes keep one more. With the same seed, a smaller
+    set of labels is part of every larger one. The old labels become the true ones, unless these were known before.
 
     Args:
-        count: labels to keep, at least one a class.
+        count: number of labels to keep, at least one per class.
 
     Raises:
-        DataError: fewer than classes, or a class has not so many samples.
+        DataError: the count is below the number of classes, or a class has too few samples.
     """
     classes = dataset.num_classes
     if count < classes:
@@ -32,7 +33,8 @@ def few_labels(dataset: Dataset, count: int, seed: int) -> Dataset:
         if len(members) < wanted:
             name = dataset.class_names[number]
             raise DataError(
-                f"labeled: {count} labels are {wanted} of class {name!r}, which has {len(members)} samples; keep fewer"
+                f"labeled: {count} labels take {wanted} of class {name!r}, which has {plural(len(members), 'sample')}; "
+                "keep fewer"
             )
         labels[members[:wanted]] = number
     return dataset.with_labels(labels)

@@ -1,25 +1,27 @@
-"""The datasets that a recipe can name: benchmarks, the digits of scikit-learn, and the user's own files."""
+"""The datasets that a recipe can name: benchmarks, scikit-learn's digits, and the user's own files."""
 
 from collections.abc import Callable
 
 from reweigh.data.dataset import Splits
-from reweigh.data.named.official import official
+from reweigh.data.named.official import official_files
 from reweigh.data.named.own_files import files
 from reweigh.data.named.sklearn_digits import digits
 
 # name -> function(root, *, options) -> Splits
 DATASETS: dict[str, Callable[..., Splits]] = {
-    "cifar10": official(
-        "cifar10", "Photographs of 10 kinds of things, 32 x 32 in color, 50,000 to train and 10,000 to test."
+    "cifar10": official_files(
+        "cifar10", "Photographs of 10 kinds of objects, 32 x 32 in color; 50,000 for training, 10,000 for testing."
     ),
-    "cifar100": official(
-        "cifar100", "Photographs of 100 kinds of things, 32 x 32 in color, 50,000 to train and 10,000 to test."
+    "cifar100": official_files(
+        "cifar100", "Photographs of 100 kinds of objects, 32 x 32 in color; 50,000 for training, 10,000 for testing."
     ),
     "digits": digits,
-    "fashion-mnist": official(
-        "fashion-mnist", "Clothes of 10 kinds, 28 x 28 in gray, 60,000 to train and 10,000 to test."
+    "fashion-mnist": official_files(
+        "fashion-mnist", "Clothes of 10 kinds, 28 x 28 in gray; 60,000 for training, 10,000 for testing."
     ),
     "files": files,
-    "kmnist": official("kmnist", "Cursive Japanese letters, 28 x 28 in gray, 60,000 to train and 10,000 to test."),
-    "mnist": official("mnist", "Handwritten digits, 28 x 28 in gray, 60,000 to train and 10,000 to test."),
+    "kmnist": official_files(
+        "kmnist", "Cursive Japanese letters, 28 x 28 in gray; 60,000 for training, 10,000 for testing."
+    ),
+    "mnist": official_files("mnist", "Handwritten digits, 28 x 28 in gray; 60,000 for training, 10,000 for testing."),
 }

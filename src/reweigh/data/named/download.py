@@ -1,4 +1,4 @@
-"""Get the official files of a named dataset, checked, resumable, and whole or not at all."""
+"""Download the official files of a dataset: checked, resumable, complete or not at all."""
 
 import logging
 import shutil
@@ -13,24 +13,24 @@ from reweigh.errors import DataError
 from reweigh.names import suggestion
 
 log = logging.getLogger(__name__)
-Progress = Callable[[str, int, int | None], None]  # file, bytes so far, bytes in all if the server says
+Progress = Callable[[str, int, int | None], None]  # file, bytes so far, total bytes if the server says
 CHUNK = 1 << 16
 TIMEOUT = 30  # seconds without a byte
 
 
 def get(name: str, root: str | Path, *, mirror: str | None = None, progress: Progress | None = None) -> Path:
-    """Download what is missing of a named dataset.
+    """Download the missing files of a dataset.
 
-    Files that are there are left as they are. A download that breaks off is continued by the next call; one with a
-    wrong checksum is deleted.
+    Files that exist are not touched. An interrupted download is continued by the next call; one with a wrong checksum
+    is deleted.
 
     Args:
-        root: the data root; the files go to a folder of the dataset below it.
-        mirror: where to get the files instead of the official place; their names are appended to it.
-        progress: called with the name of the file, the bytes so far and the bytes in all.
+        root: the data root; the files go to the folder of the dataset below it.
+        mirror: address to use instead of the official one; file names are appended to it.
+        progress: called with the name of the file, the bytes so far and the total bytes.
 
     Returns:
-        Path: the folder, complete.
+        Path: the complete folder.
 
     Raises:
         DataError: no such dataset, no connection, a wrong checksum, or a package that is not installed.
@@ -44,7 +44,7 @@ def get(name: str, root: str | Path, *, mirror: str | None = None, progress: Pro
     source, folder = SOURCES[name], Path(root, SOURCES[name].folder)
     absent = missing(name, root)
     if not absent:
-        log.info("%s: all files are there, in %s", name, folder)
+        log.info("%s: all files are in %s already", name, folder)
         return folder
     for file, md5 in source.downloads.items():
         url = f"{(mirror or source.url).rstrip('/')}/{file}"
@@ -57,14 +57,14 @@ def get(name: str, root: str | Path, *, mirror: str | None = None, progress: Pro
     still = missing(name, root)
     if still:
         raise DataError(
-            f"{name}: {', '.join(still)} not in what {mirror or source.url} gave; "
-            f"get them by hand into {folder.absolute()}"
+            f"{name}: {', '.join(still)} missing in what {mirror or source.url} provided; "
+            f"download them by hand into {folder.absolute()}"
         )
     return folder
 
 
 def fetch(url: str, md5: str, target: Path, progress: Progress | None = None) -> Path:
-    """Download one file through pooch: it appears under its name only when the checksum is right.
+    """Download one file with pooch; it appears under its name only if the checksum is right.
 
     Raises:
         DataError: no connection, or a wrong checksum; the message says where the file belongs.
@@ -75,7 +75,7 @@ def fetch(url: str, md5: str, target: Path, progress: Progress | None = None) ->
     except ImportError:
         raise DataError("downloading needs pooch; install it: pip install 'reweigh[data]'") from None
 
-    def resumable(*asked: Any, **_: Any) -> None:  # by pooch: the URL, a temporary file, pooch itself
+    def resumable(*asked: Any, **_: Any) -> None:  # pooch passes the URL, a temporary file, itself
         download(url, target.with_name(target.name + ".part"), Path(asked[1]), progress)
 
     pooch.get_logger().setLevel("WARNING")
@@ -85,7 +85,7 @@ def fetch(url: str, md5: str, target: Path, progress: Progress | None = None) ->
     except requests.RequestException as error:
         raise DataError(
             f"{url}: could not be downloaded ({type(error).__name__}: {error}); "
-            f"try again to continue, or get it by hand into {target.parent.absolute()}"
+            f"try again to continue, or download it by hand into {target.parent.absolute()}"
         ) from error
     except ValueError as error:  # pooch's for a wrong checksum
         raise DataError(
@@ -96,15 +96,15 @@ def fetch(url: str, md5: str, target: Path, progress: Progress | None = None) ->
 
 
 def download(url: str, partial: Path, output: Path, progress: Progress | None) -> None:
-    """Continue ``partial`` where it ends, and move it to ``output`` when it is whole."""
+    """Continue ``partial`` where it ends, and move it to ``output`` when it is complete."""
     import requests
 
     start = partial.stat().st_size if partial.exists() else 0
     asked = {"Range": f"bytes={start}-"} if start else {}
     with requests.get(url, headers=asked, stream=True, timeout=TIMEOUT) as answer:
         if answer.status_code == requests.codes.requested_range_not_satisfiable:
-            partial.unlink()  # as long as the file or longer, so it is not the beginning of it
-            raise requests.ConnectionError("what had been downloaded before was too long, and is deleted")
+            partial.unlink()  # as long as the file or longer, so it is not a part of it
+            raise requests.ConnectionError("the partial download was too long and was deleted")
         answer.raise_for_status()
         resumed = answer.status_code == requests.codes.partial_content
         done = start if resumed else 0
@@ -116,22 +116,22 @@ def download(url: str, partial: Path, output: Path, progress: Progress | None) -
                 if progress:
                     progress(partial.name.removesuffix(".part"), done, total)
     if total is not None and done < total:
-        raise requests.ConnectionError(f"broke off after {done} of {total} bytes")
+        raise requests.ConnectionError(f"interrupted after {done} of {total} bytes")
     shutil.move(partial, output)
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack an archive that holds ``folder``, whole or not at all; files that are there already stay.
+    """Unpack an archive that contains ``folder``, completely or not at all; existing files stay.
 
     Raises:
-        DataError: the archive holds something else.
+        DataError: the archive contains something else.
     """
     with TemporaryDirectory(dir=archive.parent) as scratch:
         with tarfile.open(archive) as tar:
             tar.extractall(scratch, filter="data")
         unpacked = Path(scratch, folder.name)
         if not unpacked.is_dir():
-            raise DataError(f"{archive}: holds no folder {folder.name}; get the binary version")
+            raise DataError(f"{archive}: has no folder {folder.name}; download the binary version")
         folder.mkdir(parents=True, exist_ok=True)
         for file in unpacked.iterdir():
             if not (folder / file.name).exists():

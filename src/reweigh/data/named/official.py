@@ -1,4 +1,4 @@
-"""The benchmark datasets known by name, read from their official files below a data root."""
+"""The benchmark datasets, read from their official files below a data root."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ from reweigh.data.subsets import beyond, part
 
 Size = Annotated[int, Gt(0)] | None
 
-# Class names, and mean and deviation of the training pixels in [0, 1].
+# Class names, and mean and standard deviation of the training pixels in [0, 1].
 MNIST_FAMILY = {
     "mnist": (tuple("0123456789"), 0.1307, 0.3081),
     "fashion-mnist": (
@@ -38,8 +38,8 @@ def idx_split(name: str, folder: Path, split: str) -> Dataset:
     return from_arrays(images, labels, class_names=names, normalize=Standardize([mean], [std]), what=str(pair[0]))
 
 
-def official(name: str, about: str) -> Callable[..., Splits]:
-    """The function that reads the dataset called ``name``; ``about`` is a line on what it is."""
+def official_files(name: str, about: str) -> Callable[..., Splits]:
+    """The function that reads the dataset called ``name``; ``about`` describes it in one line."""
 
     def read(
         root: Path,
@@ -53,16 +53,17 @@ def official(name: str, about: str) -> Callable[..., Splits]:
         """The official training and test images.
 
         Args:
-            root: the data root; the files lie in a folder of the dataset below it.
-            train_size: only so many training samples, the same share of each class; all by default.
-            test_size: likewise of the test samples.
-            held_out: judge on so many training samples beyond ``train_size`` instead of the test samples; to choose
-                settings without a look at the test. The same for every bias and seed of a run.
-            subset_seed: which ones; apart from the seed of the training, so that all runs see the same.
-            labels: a label file for the whole training set (human re-annotations); the official ones stay as true.
+            root: the data root, which contains the folder of the dataset.
+            train_size: number of training samples, with the same share of each class; all by default.
+            test_size: number of test samples, with the same share of each class; all by default.
+            held_out: test on this many training samples beyond ``train_size`` instead of the test samples, to choose
+                settings without looking at the test set. They are the same for every bias and seed of a run.
+            subset_seed: seed that chooses these samples, separate from that of training, so that all runs see the same.
+            labels: a label file for the whole training set (human re-annotations); the official labels become the
+                true ones.
 
         Raises:
-            DataError: files are missing (with the command that gets them) or broken.
+            DataError: files are missing (with the command that downloads them) or broken.
         """
         folder = folder_of(name, root)
         if name in MNIST_FAMILY:

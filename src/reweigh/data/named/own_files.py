@@ -1,4 +1,4 @@
-"""The user's own data as a dataset that a recipe can name, split into a training and a test part."""
+"""The user's own data as a dataset that a recipe can name, split into training and test parts."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -34,21 +34,21 @@ def files(
 ) -> Splits:
     """Your own data: a folder of images, a table, arrays, IDX or CIFAR files.
 
-    Whatever is fitted (mean and deviation, the encoding of a table) is fitted to the training part alone.
+    Mean and standard deviation, or the encoding of a table, are fitted to the training part only.
 
     Args:
-        root: what the paths are relative to.
-        path: the data, in any form that ``read`` knows.
-        test: the data to judge on, in the same form; otherwise the test part of ``path`` if there is one, or a share.
-        test_fraction: that share, the same of each class.
-        split_seed: which samples these are.
+        root: folder that the paths are relative to.
+        path: the data, in any format that ``read`` knows.
+        test: the data to test on, in the same format; by default the test part of ``path`` if there is one, or a share.
+        test_fraction: share of the samples to test on, the same of each class.
+        split_seed: seed that chooses these samples.
         label: the column of a table, or the array of a ``.npz``, that holds the labels.
         labels: a label file for the samples of ``path``.
         true_label: the column of a table that holds true labels.
         size: height and width to resize images to.
-        unlabeled: a label in a table, an array or a label file may be empty, or -1: the sample has none. For methods
-            that learn from these too; only labeled samples are held out.
-        separator: what stands between labels where several are candidates for one sample, such as ``|``.
+        unlabeled: whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
+            For methods that also learn from these samples; only labeled samples are held out.
+        separator: string between labels where a sample has several candidate labels, such as ``|``.
 
     Raises:
         DataError: the data cannot be read.
@@ -57,7 +57,9 @@ def files(
     label_file = None if labels is None else Path(root, labels)
     several = separator is not None
     if several and true_label is not None:
-        raise DataError("true_label and separator: true labels of sets are not read; drop the column from the table")
+        raise DataError(
+            "true_label and separator: true labels are not read next to candidate labels; drop one of the two"
+        )
     train = read(
         source,
         label=label,
@@ -89,17 +91,16 @@ def files(
 
 
 def check_alike(train: Dataset, test: Dataset) -> None:
-    """Raise a DataError unless the test samples are of the kind of the training samples."""
-    kinds = []
-    for part in (train, test):
-        raw = part.inputs[torch.empty(0, dtype=torch.int64)].dtype
-        kinds.append(f"{'bytes' if raw == torch.uint8 else 'floats'} of shape {part.shape}")
-    if kinds[0] != kinds[1]:
-        raise DataError(f"test: samples are {kinds[1]}, but the training samples are {kinds[0]}; store them alike")
+    """Raise a DataError unless test and training samples have the same shape and type."""
+    wanted, got = (
+        f"{'bytes' if part.dtype == torch.uint8 else 'floats'} of shape {part.shape}" for part in (train, test)
+    )
+    if wanted != got:
+        raise DataError(f"test: samples are {got}, but the training samples are {wanted}; make them the same")
 
 
 def split(dataset: Dataset, test_fraction: float, seed: int) -> Splits:
-    """A training and a test part with the same share of each class, normalized by the training part."""
+    """Training and test parts with the same share of each class, normalized by the training part."""
     kept, held_out = rows(dataset.labels, test_fraction, seed)
     train, test = dataset.subset(kept), dataset.subset(held_out)
     if isinstance(dataset.normalize, Standardize) and isinstance(train.inputs, Tensor):
@@ -109,19 +110,19 @@ def split(dataset: Dataset, test_fraction: float, seed: int) -> Splits:
 
 
 def split_table(whole: Dataset, path: Path, test_fraction: float, seed: int) -> Splits:
-    """Likewise of a table, encoded by the training part."""
+    """Training and test parts of a table, encoded by the training part."""
     frame = read_frame(path)[[column.name for column in whole.reading.encoding.columns]]
     parts, encoding = [], None
-    for places in rows(whole.labels, test_fraction, seed):
-        features = frame.iloc[places.tolist()]
+    for index in rows(whole.labels, test_fraction, seed):
+        features = frame.iloc[index.tolist()]
         encoding = encoding or fit_encoding(features, what=str(path))
         reading = Reading(missing=encoding.missing(features), encoding=encoding)
-        parts.append(replace(whole.subset(places), inputs=encoding.apply(features), reading=reading))
+        parts.append(replace(whole.subset(index), inputs=encoding.apply(features), reading=reading))
     return Splits(*parts)
 
 
 def rows(labels: Tensor, test_fraction: float, seed: int) -> tuple[Tensor, Tensor]:
-    """Places of the training and of the test samples, each in order."""
+    """Indices of the training samples and of the test samples, each in order."""
     labeled = (labels >= 0).nonzero().squeeze(1)
     held_out = labeled[stratified(labels[labeled], max(1, round(test_fraction * len(labeled))), seed)]
     kept = torch.ones(len(labels), dtype=torch.bool)

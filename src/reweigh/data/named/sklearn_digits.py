@@ -1,4 +1,4 @@
-"""scikit-learn's handwritten digits: 1,797 images of 8 x 8 that come with the package, for trying things in seconds."""
+"""scikit-learn's handwritten digits: 1,797 images of 8 x 8 pixels that come with the package."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,14 +19,14 @@ def digits(
     train_size: Annotated[int, Gt(0)] | None = None,
     subset_seed: int = 0,
 ) -> Splits:
-    """Bytes of shape (1, 8, 8), split with the same share of each class on both sides.
+    """Handwritten digits, 1,797 images of 8 x 8 in gray that come with scikit-learn, for experiments that take seconds.
 
     Args:
         root: not used; no file is read.
-        test_fraction: share of the 1,797 images that is judged on.
-        split_seed: which images these are; apart from the seed of the training, so that all runs are judged alike.
-        train_size: only so many training samples, the same share of each class; all by default.
-        subset_seed: which ones.
+        test_fraction: share of the images to test on, the same of each class.
+        split_seed: seed of this split, separate from that of training, so that all runs test on the same images.
+        train_size: number of training samples, with the same share of each class; all by default.
+        subset_seed: seed that chooses them.
     """
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split

@@ -1,4 +1,4 @@
-"""Where the named datasets come from and where their files belong below the data root."""
+"""Where the benchmark datasets come from, and where their files belong below the data root."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -12,10 +12,10 @@ class Source(NamedTuple):
     """The official files of a dataset.
 
     Attributes:
-        folder: below the data root.
-        url: what the names of the downloads are appended to.
-        downloads: name -> MD5 as published; a ``.tar.gz`` holds the folder itself.
-        files: what must lie in the folder to read the dataset; ``.gz`` will do as well.
+        folder: folder below the data root.
+        url: address to which the names of the downloads are appended.
+        downloads: name -> MD5 as published; a ``.tar.gz`` contains the folder itself.
+        files: files that the folder must contain, plain or as ``.gz``.
     """
 
     folder: str
@@ -70,23 +70,23 @@ SOURCES: dict[str, Source] = {
 
 
 def missing(name: str, root: str | Path) -> list[str]:
-    """The files of a named dataset that are not below the root."""
+    """The files of a dataset that are missing below the root."""
     source = SOURCES[name]
     folder = Path(root, source.folder)
     return [file for file in source.files if not (folder / file).is_file() and not (folder / f"{file}.gz").is_file()]
 
 
 def folder_of(name: str, root: str | Path) -> Path:
-    """The folder of a named dataset, complete.
+    """The complete folder of a dataset.
 
     Raises:
-        DataError: files are missing; says which, where they belong, and the command that gets them.
+        DataError: files are missing; says which, where they belong, and the command that downloads them.
     """
     folder = Path(root, SOURCES[name].folder)
     absent = missing(name, root)
     if absent:
         raise DataError(
             f"{name}: {', '.join(absent)} not found; they belong in {folder.absolute()}. "
-            f"To get them: reweigh data get {name} --root {root}"
+            f"To download them: reweigh data get {name} --root {root}"
         )
     return folder

@@ -1,4 +1,4 @@
-"""CIFAR-10 and CIFAR-100 in their binary version: one or two label bytes, then 3,072 bytes of image."""
+"""The binary files of CIFAR-10 and CIFAR-100: one or two label bytes, then 3,072 bytes of image."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ PIXELS = 3 * 32 * 32
 
 
 class Layout(NamedTuple):
-    """How one of the two is laid out; the label that counts is the last label byte."""
+    """The files of one of the two datasets; the label is the last label byte."""
 
     splits: dict[str, tuple[str, ...]]
     names: str
@@ -46,15 +46,15 @@ LAYOUTS = {
 
 
 def read_cifar(folder: str | Path, split: str = "train") -> Dataset:
-    """The training or the test images of the folder, whichever of the two datasets lies there.
+    """The training or test images of CIFAR-10 or CIFAR-100, whichever the folder holds.
 
     Raises:
-        DataError: files are absent, truncated, or hold labels beyond the classes.
+        DataError: files are missing or truncated, or labels are out of range.
     """
     folder = Path(folder)
     layout = find_layout(folder)
     if layout is None:
-        raise DataError(f"{folder}: no binary CIFAR files (data_batch_1.bin or train.bin, and the class names)")
+        raise DataError(f"{folder}: no binary CIFAR files (data_batch_1.bin or train.bin, and the file of class names)")
     if split not in layout.splits:
         raise DataError(f"split: {split!r}; there are: {', '.join(layout.splits)}")
     images, labels = read_records([folder / name for name in layout.splits[split]], layout.label_bytes)
@@ -63,7 +63,7 @@ def read_cifar(folder: str | Path, split: str = "train") -> Dataset:
 
 
 def find_layout(folder: Path) -> Layout | None:
-    """The layout whose class names and first file lie in the folder."""
+    """The layout whose class names and first file are in the folder."""
     for layout in LAYOUTS.values():
         if (folder / layout.names).is_file() and (folder / layout.splits["train"][0]).is_file():
             return layout
@@ -71,13 +71,13 @@ def find_layout(folder: Path) -> Layout | None:
 
 
 def read_records(files: Sequence[Path], label_bytes: int) -> tuple[Tensor, Tensor]:
-    """All records of the files, one after the other.
+    """All records of the files, in order.
 
     Returns:
         tuple: images (N, 3, 32, 32) bytes, and labels (N,) from the last label byte.
 
     Raises:
-        DataError: a file is absent, or not a whole number of records.
+        DataError: a file does not exist or is truncated.
     """
     record = label_bytes + PIXELS
     sizes = [whole_records(file, record) for file in files]
@@ -93,13 +93,14 @@ def read_records(files: Sequence[Path], label_bytes: int) -> tuple[Tensor, Tenso
 
 
 def whole_records(file: Path, record: int) -> int:
-    """How many records a file holds."""
+    """Number of records in a file."""
     if not file.is_file():
         raise DataError(f"{file}: there is no such file")
     size = file.stat().st_size
     if size == 0 or size % record:
         raise DataError(
-            f"{file}: truncated: {size} bytes are not a whole number of records of {record}; delete it and get it again"
+            f"{file}: truncated: {size} bytes are not a whole number of records of {record}; "
+            "delete it and download it again"
         )
     return size // record
 

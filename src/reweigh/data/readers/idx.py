@@ -1,9 +1,8 @@
-"""IDX files, the format of MNIST and its family, plain or gzipped."""
+"""IDX files, the format of the MNIST family, plain or gzipped."""
 
 import gzip
 import math
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +23,11 @@ def read_idx(path: str | Path) -> Tensor:
     """The array of an IDX file.
 
     Raises:
-        DataError: the file is absent, no IDX file, or shorter or longer than its header says.
+        DataError: the file does not exist, is not an IDX file, or is not as long as its header says.
     """
     path = Path(path)
     data = content(path)
-    remedy = "delete it and get it again"
+    remedy = "delete it and download it again"
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in TYPES:
         raise DataError(f"{path}: not an IDX file (starts with {data[:4].hex(' ') or 'nothing'}); {remedy}")
     type_, start = np.dtype(TYPES[data[2]]), 4 + 4 * data[3]
@@ -36,33 +35,37 @@ def read_idx(path: str | Path) -> Tensor:
     promised = start + math.prod(shape) * type_.itemsize if len(data) >= start else start
     if len(data) != promised or not shape:
         kind = "truncated" if len(data) < promised else "too long"
-        raise DataError(f"{path}: {kind}: {len(data)} bytes, its header {shape} asks for {promised}; {remedy}")
+        raise DataError(f"{path}: {kind}: {len(data)} bytes, its header {shape} promises {promised}; {remedy}")
     array = np.frombuffer(data, dtype=type_, offset=start).reshape(shape)
     return torch.from_numpy(array.astype(type_.newbyteorder("=")))
 
 
 def content(path: Path) -> bytes:
-    """The bytes of a file, unzipped if they are zipped, whatever the file is called."""
+    """The bytes of a file, unzipped if they are gzipped, whatever the file is called."""
     try:
         data = path.read_bytes()
         return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file") from None
     except (EOFError, OSError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be unzipped ({error}); delete it and get it again") from error
+        raise DataError(f"{path}: cannot be unzipped ({error}); delete it and download it again") from error
 
 
-def read_idx_pair(images: str | Path, labels: str | Path, *, class_names: Sequence[str] | None = None) -> Dataset:
-    """A dataset from a file of images and one of labels.
+def read_idx_pair(path: Path, request: Request) -> Dataset:
+    """A dataset from a folder with files of images and labels, or from a file of images with its labels next to it.
 
     Raises:
-        DataError: a file is broken, or they do not belong together.
+        DataError: a file is missing or broken, or the two do not belong together.
     """
-    return from_arrays(read_idx(images), read_idx(labels), class_names=class_names, what=str(images))
+    pair = find_idx_pair(path, request.split) if path.is_dir() else (path, companion(path))
+    if pair is None or pair[1] is None:
+        names = " and ".join(idx_names(request.split))
+        raise DataError(f"{path}: no {request.split} part; it needs {names}, plain or .gz")
+    return from_arrays(read_idx(pair[0]), read_idx(pair[1]), class_names=request.class_names, what=str(pair[0]))
 
 
 def find_idx_pair(folder: str | Path, split: str = "train") -> tuple[Path, Path] | None:
-    """The images and labels of a split in a folder, by MNIST's file names, plain or ``.gz``; None if there are none."""
+    """The files of images and labels of a split, by MNIST's file names, plain or ``.gz``; None if they are missing."""
     found = [
         next((path for path in (Path(folder, name), Path(folder, name + ".gz")) if path.is_file()), None)
         for name in idx_names(split)
@@ -71,13 +74,13 @@ def find_idx_pair(folder: str | Path, split: str = "train") -> tuple[Path, Path]
 
 
 def companion(images: Path) -> Path | None:
-    """The file of labels that belongs to a file of images by MNIST's names; None if the name is another."""
+    """The file of labels that belongs to a file of images by MNIST's file names; None for other names."""
     name = images.name.replace("images-idx3", "labels-idx1")
     return None if name == images.name else images.with_name(name)
 
 
 def idx_names(split: str) -> tuple[str, str]:
-    """What MNIST calls the images and the labels of a split."""
+    """MNIST's file names for the images and the labels of a split."""
     if split not in STEMS:
         raise DataError(f"split: {split!r}; there are: {listed(STEMS)}")
     return f"{STEMS[split]}-images-idx3-ubyte", f"{STEMS[split]}-labels-idx1-ubyte"
@@ -89,17 +92,9 @@ def _recognizes(path: Path) -> bool:
     return companion(path) is not None
 
 
-def _read(path: Path, request: Request) -> Dataset:
-    pair = find_idx_pair(path, request.split) if path.is_dir() else (path, companion(path))
-    if pair is None or pair[1] is None:
-        names = " and ".join(idx_names(request.split))
-        raise DataError(f"{path}: no {request.split} part; it takes {names}, plain or .gz")
-    return read_idx_pair(pair[0], pair[1], class_names=request.class_names)
-
-
 READER = Reader(
     about="IDX files (train-images-idx3-ubyte, ...)",
     recognizes=_recognizes,
-    read=_read,
+    read=read_idx_pair,
     has_test=lambda path: path.is_dir() and find_idx_pair(path, "test") is not None,
 )

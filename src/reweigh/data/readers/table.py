@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from reweigh.data.checks import check, check_samples, listed
 from reweigh.data.dataset import Dataset, Reading
-from reweigh.data.labels.class_numbers import encode, encode_known
+from reweigh.data.labels.class_numbers import encode
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.tables.encoding import Encoding, Kind, fit_encoding
-from reweigh.data.tables.frames import SUFFIXES, read_frame, read_texts
+from reweigh.data.tables.frames import SUFFIXES, read_frame, read_strings
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
@@ -21,23 +21,25 @@ log = logging.getLogger(__name__)
 USUAL_LABELS = ("label", "labels", "target", "class", "y")
 
 
-def read_table(
-    path: str | Path,
-    *,
-    label: str | None = None,
-    true_label: str | None = None,
-    labels: Any = None,
-    encoding: Encoding | None = None,
-    **options: Any,
-) -> Dataset:
-    """A dataset from a CSV or Parquet file; options as for ``from_frame``."""
-    path, what = Path(path), str(path)
-    frame = read_frame(path, () if encoding is None else encoding.texts)
-    wanted = [] if labels is not None and label is None else [label_column(frame, label, what)]
-    wanted += [] if true_label is None else [label_column(frame, true_label, what)]
-    if path.suffix != ".parquet" and wanted:  # labels as the texts that they are: a class may be called NA
-        frame[wanted] = read_texts(path)[wanted]
-    return from_frame(frame, label=label, true_label=true_label, labels=labels, encoding=encoding, what=what, **options)
+def read_table(path: Path, request: Request) -> Dataset:
+    """A dataset from a CSV or Parquet file; see ``from_frame``."""
+    what, encoding = str(path), request.encoding
+    frame = read_frame(path, () if encoding is None else encoding.string_columns)
+    own = request.labels is None or request.label is not None
+    wanted = [label_column(frame, request.label, what)] if own else []
+    wanted += [] if request.true_label is None else [label_column(frame, request.true_label, what)]
+    if path.suffix != ".parquet" and wanted:  # labels as strings: a class may be called NA
+        frame[wanted] = read_strings(path)[wanted]
+    return from_frame(
+        frame,
+        label=request.label,
+        true_label=request.true_label,
+        labels=request.labels,
+        class_names=request.class_names,
+        encoding=encoding,
+        unlabeled=request.unlabeled,
+        what=what,
+    )
 
 
 def from_frame(
@@ -55,20 +57,20 @@ def from_frame(
     unlabeled: bool = False,
     what: str = "table",
 ) -> Dataset:
-    """Features from all columns but the label.
+    """A dataset from a pandas DataFrame: features from all columns but the label.
 
-    Missing values are filled (numbers with the mean, categories with one of their own) and never silently: a warning is
-    logged, and ``dataset.reading.missing`` counts them. ``dataset.reading.encoding`` encodes later tables alike.
+    Missing values are filled (numbers with the mean, categories with a category "missing"), never silently: a warning
+    is logged, and ``dataset.reading.missing`` counts them. ``dataset.reading.encoding`` encodes later tables.
 
     Args:
-        label: the column of labels; otherwise the one called ``label``, ``target``, ``class`` or ``y``.
-        true_label: a column of true labels, for judging; never a feature.
-        labels: N labels from elsewhere, in place of a column.
-        class_names: otherwise the distinct labels.
-        encoding: as fitted to another table; otherwise one is fitted to this table, by the options that follow
-            (see ``fit_encoding``).
-        unlabeled: a label may be empty, or -1: the sample has none.
-        what: how messages call the table.
+        label: the column of labels; by default the one called ``label``, ``target``, ``class`` or ``y``.
+        true_label: a column of true labels, for evaluation; never a feature.
+        labels: N labels from elsewhere, instead of a column.
+        class_names: class names; by default the distinct labels.
+        encoding: an encoding fitted to another table; by default one is fitted to this table, with the options that
+            follow (see ``fit_encoding``).
+        unlabeled: whether a label may be empty or -1, for a sample without one.
+        what: name of the table in messages.
 
     Raises:
         DataError: no label column, labels missing, or columns that cannot be encoded.
@@ -76,7 +78,7 @@ def from_frame(
     if labels is None:
         label = label_column(frame, label, what)
         labels = frame[label]
-    numbers, names = (encode_known if unlabeled else encode)(empty_as_missing(labels), class_names, f"{what}: labels")
+    numbers, names = encode(empty_as_missing(labels), class_names, f"{what}: labels", unlabeled=unlabeled)
     true_labels = None
     if true_label is not None:
         true_labels, _ = encode(
@@ -103,12 +105,12 @@ def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
     if wanted is None:
         usual = [name for name in USUAL_LABELS if name in columns]
         if not usual:
-            raise DataError(f"{what}: which column is the label? There are: {listed(columns)}. Give label=...")
+            raise DataError(f"{what}: which column is the label? There are: {listed(columns)}. Name one", "label")
         for other in usual[1:]:
             pairs = set(zip(frame[usual[0]].tolist(), frame[other].tolist(), strict=True))
             if len(pairs) < len(frame) and all(len(set(side)) == len(pairs) for side in zip(*pairs, strict=True)):
                 raise DataError(
-                    f"{what}: columns {usual[0]!r} and {other!r} say the same; drop one, which a model would only copy"
+                    f"{what}: columns {usual[0]!r} and {other!r} hold the same labels; drop one, or a model copies it"
                 )
         return usual[0]
     if wanted not in columns:
@@ -119,7 +121,7 @@ def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
 
 
 def empty_as_missing(labels: Any) -> list[Any]:
-    """The labels with None for those that are empty texts, or missing in the sense of pandas."""
+    """The labels, with None for empty strings and for values that pandas considers missing."""
     import pandas as pd
 
     values = pd.Series(labels).astype(object)
@@ -132,23 +134,11 @@ def read_inputs(path: Path, form: Form) -> Unlabeled:
     """The rows of a table, encoded as the training rows were."""
     if form.encoding is None:
         raise form.mismatch(path, "a table")
-    return Unlabeled(form.encoding.apply(read_frame(path, form.encoding.texts), str(path)))
+    return Unlabeled(form.encoding.apply(read_frame(path, form.encoding.string_columns), str(path)))
 
 
 def _recognizes(path: Path) -> bool:
     return path.is_file() and path.name.endswith(SUFFIXES)
-
-
-def _read(path: Path, request: Request) -> Dataset:
-    return read_table(
-        path,
-        label=request.label,
-        true_label=request.true_label,
-        labels=request.labels,
-        class_names=request.class_names,
-        encoding=request.encoding,
-        unlabeled=request.unlabeled,
-    )
 
 
 def _has_labels(path: Path, label: str | None) -> bool:
@@ -159,7 +149,7 @@ ABOUT = "a table (.csv, .tsv, .parquet)"
 READER = Reader(
     about=ABOUT,
     recognizes=_recognizes,
-    read=_read,
+    read=read_table,
     has_labels=_has_labels,
     unlabeled=UnlabeledReader(ABOUT, _recognizes, read_inputs),
 )

@@ -1,4 +1,4 @@
-"""Any torch ``Dataset`` or Hugging Face dataset as one of ours."""
+"""A torch ``Dataset`` or Hugging Face dataset as a dataset of reweigh."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,12 +12,11 @@ from reweigh.data.checks import check, check_samples, listed
 from reweigh.data.dataset import Dataset
 from reweigh.data.labels.class_numbers import encode
 from reweigh.data.normalize import standardize_like
-from reweigh.data.on_demand import DEFAULT_MEMORY_GB, OnDemand, fits
+from reweigh.data.on_demand import DEFAULT_MEMORY_GB, SAMPLED, OnDemand, fits, some_of
 from reweigh.errors import DataError
 
 INPUT_COLUMNS = ("image", "img", "inputs", "x", "pixel_values", "features")
 LABEL_COLUMNS = ("label", "labels", "fine_label", "target", "y")
-SAMPLED = 1000  # samples from which mean and deviation are taken when they are not in memory
 
 
 def from_torch(
@@ -30,60 +29,59 @@ def from_torch(
     memory_gb: float = DEFAULT_MEMORY_GB,
     workers: int = 1,
 ) -> Dataset:
-    """Samples that are pairs (input, label) or dictionaries with a column for each.
+    """A dataset whose samples are pairs (input, label) or dictionaries with a column for each.
 
     Inputs may be tensors, arrays or Pillow images, all of one shape. They are read once to learn the labels; what fits
-    into ``memory_gb`` stays in memory, otherwise samples are read again as batches ask for them.
+    in ``memory_gb`` stays in memory, otherwise samples are read again when batches ask for them.
 
     Args:
-        dataset: has a length and gives a sample for a place.
-        inputs: the column of inputs, for samples that are dictionaries; otherwise one of ``INPUT_COLUMNS``.
-        label: the column of labels; otherwise one of ``LABEL_COLUMNS``.
-        class_names: otherwise those that a Hugging Face dataset knows, the ``classes`` of a torchvision one, or the
-            distinct labels.
-        normalize: otherwise mean 0 and deviation 1 by channel or by feature.
-        workers: threads that read; more than one only if several may ask the dataset for samples at once.
+        dataset: object with a length that returns a sample for an index.
+        inputs: the column of inputs, for samples that are dictionaries; by default one of ``INPUT_COLUMNS``.
+        label: the column of labels; by default one of ``LABEL_COLUMNS``.
+        class_names: class names; by default those of the Hugging Face dataset, the ``classes`` of a torchvision
+            dataset, or the distinct labels.
+        normalize: normalization of batches; by default to mean 0 and standard deviation 1 per channel or feature.
+        memory_gb: gigabytes that the inputs may take in memory.
+        workers: number of threads that read; more than one only if the dataset is thread-safe.
 
     Raises:
-        DataError: no length, other samples than these, inputs of different shapes, or mistakes in labels and inputs.
+        DataError: no length, samples of another kind, inputs of different shapes, or mistakes in labels and inputs.
     """
     what = type(dataset).__name__
     try:
         length = len(dataset)
     except TypeError:
-        raise DataError(f"{what}: has no length; a dataset that only streams must be stored first") from None
+        raise DataError(f"{what}: has no length; a dataset that only streams must be saved first") from None
     if length == 0:
         raise DataError(f"{what}: has no samples")
 
-    def sample(place: int) -> tuple[Any, Any]:
-        return pair(dataset[place], inputs, label, what)
+    def sample(index: int) -> tuple[Any, Any]:
+        return pair(dataset[index], inputs, label, what)
 
     first = as_input(sample(0)[0], what)
     labels: list[Any] = [None] * length
 
-    def read_one(place: int) -> Tensor:
-        value, labels[place] = sample(place)
+    def read_one(index: int) -> Tensor:
+        value, labels[index] = sample(index)
         tensor = as_input(value, what)
         if tensor.shape != first.shape:
             raise DataError(
-                f"{what}: sample {place} has shape {tuple(tensor.shape)}, sample 0 {tuple(first.shape)}; "
-                "give all the same shape, by a resizing transform"
+                f"{what}: sample {index} has shape {tuple(tensor.shape)}, sample 0 {tuple(first.shape)}; "
+                "give all samples the same shape, with a resizing transform"
             )
         return tensor
 
     source = OnDemand(read_one, length, tuple(first.shape), first.dtype, workers)
     if fits(length, source.shape, source.dtype, memory_gb):
         raw = source.in_memory()
-        some = raw
     else:
         raw = source
-        for start in range(0, length, SAMPLED):  # for the labels alone
-            source[torch.arange(start, min(start + SAMPLED, length))]
-        some = source[torch.randperm(length, generator=torch.Generator().manual_seed(0))[:SAMPLED]]
+        for index in torch.arange(length).split(SAMPLED):  # only for the labels
+            source[index]
     class_names = class_names or known_names(dataset, label)
     numbers, names = encode(labels, class_names, f"{what}: labels")
     (check if class_names is None else check_samples)(Dataset(raw, numbers, names), what)
-    return Dataset(raw, numbers, names, normalize=normalize or standardize_like(some))
+    return Dataset(raw, numbers, names, normalize=normalize or standardize_like(some_of(raw)))
 
 
 def pair(sample: Any, inputs: str | None, label: str | None, what: str) -> tuple[Any, Any]:
@@ -94,7 +92,7 @@ def pair(sample: Any, inputs: str | None, label: str | None, what: str) -> tuple
     if isinstance(sample, tuple | list) and len(sample) >= 2:
         return sample[0], sample[1]
     raise DataError(
-        f"{what}: a sample is a {type(sample).__name__}; it should be (input, label) or a dictionary of both"
+        f"{what}: a sample is of type {type(sample).__name__}; it must be (input, label) or a dictionary of both"
     )
 
 
@@ -113,7 +111,7 @@ def as_input(value: Any, what: str) -> Tensor:
         array = np.array(value)
         if array.dtype.kind not in "biuf":
             raise DataError(
-                f"{what}: inputs of type {type(value).__name__} are no numbers; read texts and categories as a table"
+                f"{what}: inputs of type {type(value).__name__} are not numbers; read strings and categories as a table"
             )
         value = torch.from_numpy(array if array.dtype == np.uint8 else array.astype(np.float32))
     if value.ndim == 0:
@@ -123,7 +121,7 @@ def as_input(value: Any, what: str) -> Tensor:
 
 
 def known_names(dataset: Any, label: str | None) -> Sequence[str] | None:
-    """The class names that the dataset itself knows."""
+    """The class names that the dataset itself provides."""
     features = getattr(dataset, "features", None)
     if isinstance(features, dict):
         for name in (label,) if label else LABEL_COLUMNS:

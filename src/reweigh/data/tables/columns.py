@@ -1,18 +1,18 @@
-"""The kinds of columns in a table, each with its own way to become features."""
+"""The kinds of columns in a table, and how each becomes features."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from reweigh.data.tables.values import MISSING, as_numbers, as_texts
+from reweigh.data.tables.values import MISSING, as_numbers, as_strings
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-MANY = 20  # rows, below which a few distinct values say nothing
+MANY = 20  # rows; in shorter tables a column of distinct values may be anything
 DISTINCT = 0.95  # share of a column
 SHORT = 60  # letters
 
@@ -22,7 +22,7 @@ class Numeric:
     """(x - mean) / std; a missing value counts as the mean.
 
     Attributes:
-        flag: some were missing when this was fitted, so one more feature says which are.
+        flag: whether an additional feature marks missing values, because some were missing in the fitted table.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Numeric:
 
 @dataclass(frozen=True)
 class Categorical:
-    """One feature a category, "missing" being one if some were; a category that was not there before has none."""
+    """One feature per category, including "missing" if some were missing; a new category gets all zeros."""
 
     name: str
     categories: tuple[str, ...]
@@ -57,7 +57,7 @@ class Categorical:
     def apply(self, values: "pd.Series") -> np.ndarray:
         import pandas as pd
 
-        codes = pd.Index(self.categories).get_indexer(pd.Index(as_texts(values)))  # -1: not one of them
+        codes = pd.Index(self.categories).get_indexer(pd.Index(as_strings(values)))  # -1: a new category
         features = np.zeros((len(codes), len(self.categories)))
         known = codes >= 0
         features[known, codes[known]] = 1
@@ -66,7 +66,7 @@ class Categorical:
 
 @dataclass(frozen=True)
 class TfIdf:
-    """Words weighed by how rare they are (scikit-learn's TF-IDF); a missing text has no words."""
+    """Words weighted by how rare they are (scikit-learn's TF-IDF); a missing text has no words."""
 
     name: str
     words: tuple[str, ...]
@@ -82,12 +82,12 @@ class TfIdf:
 
         vectorizer = TfidfVectorizer(vocabulary=list(self.words))
         vectorizer.idf_ = np.array(self.idf)
-        return vectorizer.transform(as_texts(values, missing="")).toarray()
+        return vectorizer.transform(as_strings(values, missing="")).toarray()
 
 
 @dataclass(frozen=True)
 class Hashing:
-    """Words hashed into a fixed number of features (scikit-learn's); for texts with no end of new words."""
+    """Words hashed into a fixed number of features (scikit-learn's), for text in which new words never end."""
 
     name: str
     features: int
@@ -100,24 +100,24 @@ class Hashing:
     def apply(self, values: "pd.Series") -> np.ndarray:
         from sklearn.feature_extraction.text import HashingVectorizer
 
-        hashed: Any = HashingVectorizer(n_features=self.features).transform(as_texts(values, missing=""))
+        hashed: Any = HashingVectorizer(n_features=self.features).transform(as_strings(values, missing=""))
         return hashed.toarray()
 
 
-# Each is plain data that JSON can hold, and turns its values into features, shape (N, number of features).
+# Each is plain data that JSON can hold; ``apply`` turns values into features, shape (N, number of features).
 Column = Numeric | Categorical | TfIdf | Hashing
 KINDS = tuple(column.kind for column in (Numeric, Categorical, TfIdf, Hashing))
 
 
 def fit_column(values: "pd.Series", kind: str, text_features: int) -> Column:
-    """The column of some kind fitted to its values."""
+    """Fit a column of the given kind to its values."""
     name = str(values.name)
     if kind == "numeric":
         numbers = as_numbers(values)
         std = float(np.nanstd(numbers))
         return Numeric(name, float(np.nanmean(numbers)), std if std > 1e-12 else 1.0, bool(np.isnan(numbers).any()))
     if kind == "categorical":
-        return Categorical(name, tuple(sorted(set(as_texts(values)))))
+        return Categorical(name, tuple(sorted(set(as_strings(values)))))
     if kind == "hashing":
         return Hashing(name, text_features)
     if kind == "tf-idf":
@@ -126,21 +126,21 @@ def fit_column(values: "pd.Series", kind: str, text_features: int) -> Column:
 
 
 def fit_tf_idf(values: "pd.Series", text_features: int) -> TfIdf:
-    """The most frequent words of a column of texts."""
+    """The most frequent words of a text column."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer(max_features=text_features)
     try:
-        vectorizer.fit(as_texts(values, missing=""))
+        vectorizer.fit(as_strings(values, missing=""))
     except ValueError:  # an empty vocabulary
         raise DataError(
-            f"column {values.name!r}: texts without words; leave it out, kinds={{{values.name!r}: 'ignore'}}"
+            f"column {values.name!r}: text without words; leave the column out: kinds={{{values.name!r}: 'ignore'}}"
         ) from None
     return TfIdf(str(values.name), tuple(vectorizer.get_feature_names_out().tolist()), tuple(vectorizer.idf_.tolist()))
 
 
 def guess(values: "pd.Series", text: str, max_categories: int) -> str:
-    """What a column looks like: numbers and dates, a few categories, words, or names of rows, which tell nothing."""
+    """The kind that a column looks like: numbers or dates, categories, text, or names of rows (ignored)."""
     from pandas.api import types
 
     if types.is_numeric_dtype(values) or types.is_bool_dtype(values) or types.is_datetime64_any_dtype(values):
@@ -153,9 +153,9 @@ def guess(values: "pd.Series", text: str, max_categories: int) -> str:
 
 
 def names_rows(values: "pd.Series") -> bool:
-    """Whether nearly every value is another, and one short word: an id, a file name. Each word of it is new again."""
-    texts = values.astype(str)
-    if len(texts) < MANY or texts.nunique() < DISTINCT * len(texts):
+    """Whether nearly all values are distinct and one short word each, such as an id or a file name."""
+    strings = values.astype(str)
+    if len(strings) < MANY or strings.nunique() < DISTINCT * len(strings):
         return False
-    one_word = ~texts.str.strip().str.contains(r"\s", regex=True) & (texts.str.len() <= SHORT)
+    one_word = ~strings.str.strip().str.contains(r"\s", regex=True) & (strings.str.len() <= SHORT)
     return bool(one_word.mean() >= DISTINCT)

@@ -1,4 +1,4 @@
-"""How the columns of a table become features: fitted once, stored as JSON, used again on later tables."""
+"""How the columns of a table become features: fitted once, stored as JSON, applied to later tables."""
 
 import json
 import logging
@@ -26,8 +26,8 @@ class Encoding:
     """The fitted columns of a table.
 
     Attributes:
-        columns: in the order of the table; each turns its column into one or more features.
-        version: of the stored form.
+        columns: fitted columns in the order of the table; each gives one or more features.
+        version: version of the stored form.
     """
 
     columns: tuple[Column, ...]
@@ -35,21 +35,21 @@ class Encoding:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """What each feature is: the column, and the category or the word where there is one."""
+        """The name of each feature: the column, and the category or word if it stands for one."""
         return tuple(name for column in self.columns for name in column.feature_names)
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """The columns of categories and words; another file may have only numbers in them, and they are texts still."""
+    def string_columns(self) -> tuple[str, ...]:
+        """The columns of categories and words, which stay strings even if another file has only numbers in them."""
         return tuple(column.name for column in self.columns if column.kind != "numeric")
 
     def apply(self, frame: "pd.DataFrame", what: str = "table") -> Tensor:
         """The features of a table with the same columns, shape (N, D) float32.
 
-        Columns that the encoding does not know are passed over.
+        Columns that the encoding does not know are ignored.
 
         Raises:
-            DataError: with every column that is absent or holds something else than before.
+            DataError: with every column that is missing or has values of another kind.
         """
         given = dict(frame.items())
         features, mistakes = [], []
@@ -65,7 +65,7 @@ class Encoding:
         return torch.cat(features, dim=1).float()
 
     def missing(self, frame: "pd.DataFrame") -> dict[str, int]:
-        """How many values each column lacks; columns that lack none are left out."""
+        """Number of missing values by column, for columns that have any."""
         counts = {str(name): int(values.isna().to_numpy().sum()) for name, values in frame.items()}
         return {column.name: counts[column.name] for column in self.columns if counts[column.name]}
 
@@ -78,7 +78,7 @@ class Encoding:
         """The encoding that ``to_json`` wrote.
 
         Raises:
-            DataError: the text is something else.
+            DataError: the text is not a stored encoding.
         """
         from pydantic import TypeAdapter, ValidationError
 
@@ -103,17 +103,17 @@ def fit_encoding(
 ) -> Encoding:
     """Look at each column and decide how to encode it.
 
-    Numbers, dates and truth values are standardized; texts with few distinct values are categories; other texts are
-    words. A column without any value is left out, and so is one of ids or file names, in which each row has a word of
-    its own; ``kinds`` can keep the latter.
+    Numbers, dates and booleans are standardized; strings with few distinct values are categories; other strings are
+    text. Columns without any value are left out, and so are ids and file names, which differ in every row; ``kinds``
+    can keep the latter.
 
     Args:
         frame: the features of the training samples, without the label.
-        kinds: the kind of some columns, against the rule; "ignore" leaves one out.
-        text: how columns of words are encoded.
-        text_features: features for each column of words.
-        max_categories: a column of texts with more distinct values holds words.
-        what: how messages call the table.
+        kinds: kinds of some columns, which override the rule; "ignore" leaves a column out.
+        text: encoding of text columns.
+        text_features: number of features of a text column.
+        max_categories: largest number of distinct strings in a column of categories.
+        what: name of the table in messages.
 
     Raises:
         DataError: no usable column, an unknown column in ``kinds``, or infinite numbers.
@@ -143,7 +143,7 @@ def fit_encoding(
     if empty:
         log.warning("%s: columns without any value are left out: %s", what, listed(empty))
     if ids:
-        log.warning("%s: columns that only name the rows, a new word in each, are left out: %s", what, listed(ids))
+        log.warning("%s: columns that only name the rows (a new word in each) are left out: %s", what, listed(ids))
     if not columns:
         raise DataError(f"{what}: no column to learn from; it needs one or more besides the label")
     return Encoding(tuple(columns))

@@ -1,4 +1,4 @@
-"""CSV and Parquet files into pandas tables."""
+"""CSV and Parquet files as pandas DataFrames."""
 
 import csv
 import gzip
@@ -19,14 +19,14 @@ log = logging.getLogger(__name__)
 SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
 
 
-def read_frame(path: str | Path, texts: Collection[str] = ()) -> "pd.DataFrame":
+def read_frame(path: str | Path, string_columns: Collection[str] = ()) -> "pd.DataFrame":
     """The table of a CSV or Parquet file, as pandas sees it.
 
     Args:
-        texts: columns that are texts even where all values of this file look like numbers.
+        string_columns: columns that stay strings even if all their values look like numbers in this file.
 
     Raises:
-        DataError: the file is absent, empty, not a table, or needs a package that is not installed.
+        DataError: the file does not exist, is empty or not a table, or needs a package that is not installed.
     """
     import pandas as pd
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
@@ -38,9 +38,11 @@ def read_frame(path: str | Path, texts: Collection[str] = ()) -> "pd.DataFrame":
         else:
             frame = pd.read_csv(path, sep=separator(path), index_col=_row_names(path), low_memory=False)
             frame = frame.reset_index(drop=True)
-            numbers = [n for n in texts if n in frame and is_numeric_dtype(frame[n]) and not is_bool_dtype(frame[n])]
+            numbers = [
+                n for n in string_columns if n in frame and is_numeric_dtype(frame[n]) and not is_bool_dtype(frame[n])
+            ]
             if numbers:
-                frame[numbers] = read_texts(path)[numbers].where(frame[numbers].notna())
+                frame[numbers] = read_strings(path)[numbers].where(frame[numbers].notna())
     frame.columns = [str(name) for name in frame.columns]
     if len(frame.columns) == 1 and ";" in frame.columns[0]:
         raise DataError(f"{path}: one column, {frame.columns[0]!r}; save the table with commas instead of semicolons")
@@ -50,21 +52,21 @@ def read_frame(path: str | Path, texts: Collection[str] = ()) -> "pd.DataFrame":
     return frame.drop(columns=stray)
 
 
-def read_texts(path: Path) -> "pd.DataFrame":
-    """The columns of a CSV file as the texts that they are: NA and None are names like any other."""
+def read_strings(path: Path) -> "pd.DataFrame":
+    """The columns of a CSV file as strings; NA and None are names like any other."""
     import pandas as pd
 
     with data_errors(path), warnings.catch_warnings():
-        warnings.simplefilter("ignore", pd.errors.ParserWarning)  # of an empty value behind the last separator
+        warnings.simplefilter("ignore", pd.errors.ParserWarning)  # about an empty value after the last separator
         names = _row_names(path)
         frame = pd.read_csv(path, sep=separator(path), index_col=names, dtype=str, keep_default_na=False)
     return frame.reset_index(drop=True)
 
 
 def _row_names(path: Path) -> Literal[0, False]:
-    """Whether rows begin with a name that the header does not count, as R writes them: 0, the column of the names.
+    """The column of row names, 0, if rows begin with a name that the header does not count, as R writes them.
 
-    A row that is longer because it ends in a separator has none.
+    A row that is longer because it ends in a separator has no name.
     """
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="", encoding="utf-8-sig") as file:
         rows = csv.reader(file, delimiter=separator(path))
@@ -73,7 +75,7 @@ def _row_names(path: Path) -> Literal[0, False]:
 
 
 def separator(path: Path) -> str:
-    """What stands between two values."""
+    """The character between two values."""
     return "\t" if ".tsv" in path.suffixes else ","
 
 
@@ -91,7 +93,7 @@ def data_errors(path: Path) -> Iterator[None]:
         likely = "UTF-16" if error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "Latin-1 or Windows-1252"
         raise DataError(
             f"{path}: cannot be read as a table, not in UTF-8 (it has the byte {byte:#04x}); "
-            f"perhaps it is in {likely}, save it as UTF-8"
+            f"it may be in {likely}: save it as UTF-8"
         ) from error
-    except (ValueError, OSError) as error:  # the parsers' own errors are ValueErrors, pyarrow's too
+    except (ValueError, OSError) as error:  # the errors of pandas' parsers and of pyarrow are ValueErrors
         raise DataError(f"{path}: cannot be read as a table ({str(error).splitlines()[0]})") from error

@@ -8,7 +8,7 @@ import pytest
 from annotated_types import Ge, Le
 
 from reweigh.core.method import Method
-from reweigh.recipes import tables
+from reweigh.plan import tables
 
 
 def digits(root, *, size: int = 10):
@@ -76,6 +76,8 @@ def no_options(*arguments):
 FAKES = {
     "methods": {"erm": Plain, "mw-net": Single, "cmw-net": Weighted},
     "engines": {"forward": no_options, "unrolled": no_options},
+    "weight-nets": {"class-aware": no_options},
+    "family-rules": {"by-size": no_options},
     "losses": {"cross-entropy": no_options},
     "meta-sets": {"lowest-loss": lowest_loss},
     "datasets": {"digits": digits},
@@ -85,11 +87,9 @@ FAKES = {
     "models": {"mlp": mlp},
     "optimizers": {"sgd": sgd},
     "schedules": {"constant": no_options, "cosine": cosine},
-    "scenarios": {"noisy-labels": no_options},
 }
 
 RECIPE = """
-scenario = "noisy-labels"
 [data]
 name = "digits"
 bias = [{ name = "noise", rate = 0.4 }]
@@ -111,11 +111,9 @@ schedule = { name = "cosine" }
 """
 
 
-@pytest.fixture(autouse=True)
-def fake_tables(request, monkeypatch):
-    """Point every table to its stand-in, unless the test module says ``REAL_TABLES = True``."""
-    if getattr(request.module, "REAL_TABLES", False):
-        return
+@pytest.fixture
+def fake_tables(monkeypatch):
+    """Point every table to its stand-in."""
     assert FAKES.keys() == tables.TABLES.keys()
     names = {table: table.replace("-", "_") for table in FAKES}
     module = SimpleNamespace(**{names[table]: members for table, members in FAKES.items()})

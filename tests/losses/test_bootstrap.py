@@ -1,4 +1,4 @@
-"""Soft bootstrapping against its formula as a loop."""
+"""Soft and hard bootstrapping against their formulas as loops."""
 
 from functools import partial
 from math import log
@@ -8,11 +8,11 @@ import torch
 
 from reweigh.losses import LOSSES
 
-bootstrap_soft = LOSSES["bootstrap-soft"]
+bootstrap_soft, bootstrap_hard = LOSSES["bootstrap-soft"], LOSSES["bootstrap-hard"]
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.5, 0.95])
-def test_the_formula(check, probabilities, beta):
+def test_the_soft_formula(check, probabilities, beta):
     def slow(row, label):
         probs = probabilities(row)
         return -sum((beta * (place == label) + (1 - beta) * p) * log(p) for place, p in enumerate(probs))
@@ -20,8 +20,9 @@ def test_the_formula(check, probabilities, beta):
     check(partial(bootstrap_soft, beta=beta), slow)
 
 
-def test_beta_1_is_cross_entropy(same):
-    same(partial(bootstrap_soft, beta=1.0), LOSSES["cross-entropy"])
+@pytest.mark.parametrize("loss", [bootstrap_soft, bootstrap_hard])
+def test_beta_1_is_cross_entropy(same, loss):
+    same(partial(loss, beta=1.0), LOSSES["cross-entropy"])
 
 
 def test_the_rest_of_beta_is_the_entropy_of_the_prediction_gradient_included(logits, labels):
@@ -32,3 +33,13 @@ def test_the_rest_of_beta_is_the_entropy_of_the_prediction_gradient_included(log
     torch.testing.assert_close(found, expected)
     slopes = [torch.autograd.grad(each.sum(), logits, retain_graph=True)[0] for each in (found, expected)]
     torch.testing.assert_close(*slopes)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5, 0.8])
+def test_the_hard_formula(check, probabilities, beta):
+    def slow(row, label):
+        probs = probabilities(row)
+        chosen = probs.index(max(probs))
+        return -beta * log(probs[label]) - (1 - beta) * log(probs[chosen])
+
+    check(partial(bootstrap_hard, beta=beta), slow)
