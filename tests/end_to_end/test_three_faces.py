@@ -93,7 +93,7 @@ def test_the_plans_are_one(answers):
     folder, classifier, outcome, _ = answers
     by_command, plan = load_model(folder / "run").plan, classifier.plan_
     assert by_command == outcome.plan
-    for part in ("model", "augment", "method", "loss", "meta_set", "optimizer", "train", "scenario"):
+    for part in ("model", "augment", "method", "loss", "meta_set", "optimizer", "train"):
         assert getattr(plan, part) == getattr(by_command, part), part
 
 

@@ -32,9 +32,9 @@ def fit(X=X, y=Y, options=None, **more):
             np.full((12, 3), 0.5),
             "y: shape .* each row should be the probabilities .*rows 0, 1, 2, 3, 4 and 7 more are not",
         ),
-        (np.array([["a", "b"]] * 12), "y: shape .* give one label a sample"),
+        (np.array([["a", "b"]] * 12), "y: shape .* pass one label per sample"),
         (None, "requires y to be passed"),
-        ("ant", "give one label a sample"),
+        ("ant", "'ant' is not an array; pass one label per sample"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
@@ -70,7 +70,7 @@ def test_samples(given, message):
         (np.ones((12, 2)), r"sample_weight: shape \(12, 2\)"),
         (np.zeros(12), "all weights are zero"),
         (Y == 1, "above zero for one class only"),
-        (["heavy"] * 12, "sample_weight: no numbers"),
+        (["heavy"] * 12, "sample_weight: not numbers; pass one number per sample"),
     ],
 )
 def test_sample_weights(weights, message):

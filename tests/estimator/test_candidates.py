@@ -73,9 +73,9 @@ def test_class_weights_are_the_mean_over_candidates():
         ([[1, 0], [0, 0], [0, 0]], r"y: candidates: none in 2 of 3 samples: rows 1, 2; name at least one class"),
         ([[1, 0], [0.5, 0.5], [0, 1]], r"should be true or false, 1 or 0; rows 1 are not"),
         ([[1, 0], [np.nan, 1], [0, 1]], r"rows 1 are not"),
-        ([["a", "b"]] * 3, r"y: a mask of .*; give true and false, or 1 and 0"),
+        ([["a", "b"]] * 3, r"y: a mask of .*; pass true and false, or 1 and 0"),
         ([[1, 0], [0, 1]], r"y: 2 labels for 3 samples"),
-        ([[1, 0, 1], [1, 0, 0], [0, 0, 1]], r"y: class 1 is no candidate of any sample; drop it"),
+        ([[1, 0, 1], [1, 0, 0], [0, 0, 1]], r"y: class 1 is not a candidate of any sample; drop it"),
         ([[1, 1], [1, 1], [1, 1]], r"y: all 3 samples have every class as a candidate; there is nothing to learn"),
     ],
 )

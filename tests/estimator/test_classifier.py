@@ -49,6 +49,30 @@ def test_what_is_known_after_fit(blobs, quick):
     assert len(classifier.label_issues_) == 200
 
 
+def test_label_issues_keep_the_index_of_the_table(blobs, quick):
+    X, _, given = blobs
+    order = np.random.default_rng(1).permutation(240)[:200]
+    table = pd.DataFrame(X).assign(given=given).rename(index="row {}".format).iloc[order]
+    issues = quick().fit(table.drop(columns="given"), table["given"]).label_issues_
+    assert sorted(issues.index) == sorted(table.index)
+    assert (table.loc[issues.index, "given"] == issues["given_label"]).all()
+    by_number = quick().fit(X[order], given[order]).label_issues_
+    assert (given[order][by_number.index] == by_number["given_label"]).all()
+
+
+def test_the_default_method_follows_the_data(blobs):
+    X, _, given = blobs
+    rng, y = np.random.default_rng(0), np.arange(24) % 2
+    images = rng.integers(0, 255, (24, 3, 8, 8), dtype=np.uint8)
+    few = {"epochs": 1, "batch_size": 24, "random_state": 0}
+    assert RobustClassifier(**few).fit(X, given).plan_.method.name == "cmw-net"
+    by_image = RobustClassifier(**few).fit(images, y).plan_
+    assert by_image.method.name == "cmw-net-sl"
+    assert [part.name for part in by_image.augment] == ["pad-crop", "flip"]
+    assert RobustClassifier(candidates=True, **few).fit(X, np.eye(3)[given]).plan_.method.name == "proden"
+    assert RobustClassifier(**few | {"random_state": 7}).fit(X, given).plan_.train["seed"] == 7
+
+
 def test_a_method_without_weights(blobs, quick):
     X, _, given = blobs
     classifier = quick("erm").fit(X, given)

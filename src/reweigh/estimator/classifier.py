@@ -215,9 +215,10 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     def label_issues_(self) -> "pd.DataFrame":
         """The training samples, the most suspicious label first.
 
-        The index is that of X if it was a DataFrame, otherwise the row number; so ``df.loc[label_issues_.index]`` are
-        the samples in this order. Columns: ``given_label``, ``suggested_label``, ``label_quality`` (0 is worst, 1
-        best), ``weight``, ``family`` (of the class; 0 holds the rarest) and ``is_label_issue``.
+        The index is that of X if it was a DataFrame, otherwise (and after ``load``) the row number; so
+        ``df.loc[label_issues_.index]`` are the samples in this order. Columns: ``given_label``, ``suggested_label``,
+        ``label_quality`` (0 is worst, 1 best), ``weight``, ``family`` (of the class; 0 holds the rarest) and
+        ``is_label_issue``.
         """
         check_is_fitted(self)
         if self._issues is None:
