@@ -34,7 +34,7 @@ def inspect(data: AnyData, label: Label = None, labels: Labels = None, root: Roo
     findings = look(dataset)
     show_findings(data, dataset, findings)
     scenario = " scenario=long-tail" if findings.imbalance_factor >= LONG_TAIL else ""
-    typer.echo("Next, train plainly and reweighted; reweigh issues RUN then lists doubtful labels:")
+    typer.echo("Next, train with and without weights (reweigh issues RUN lists doubtful labels):")
     typer.echo(f"reweigh compare demo {source.as_changes()} 'data.bias=[]'{scenario} --methods erm,cmw-net --seeds 1")
 
 
