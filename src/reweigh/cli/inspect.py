@@ -32,7 +32,7 @@ def inspect(data: AnyData, label: Label = None, labels: Labels = None, root: Roo
     dataset = source.read()
     findings = look(dataset)
     show_findings(data, dataset, findings)
-    typer.echo("Next, train plainly and reweighted; reweigh issues RUN then lists doubtful labels:")
+    typer.echo("Next, train with and without weights (reweigh issues RUN lists doubtful labels):")
     typer.echo(f"reweigh compare demo {source.as_changes()} 'data.bias=[]' --methods erm,cmw-net --seeds 1")
 
 
