@@ -142,5 +142,5 @@ def _ending(
     finally:
         observer.stop()
         if run is not None:
-            with suppress(OSError):  # a full disk must not hide the error, and checkpoint and metrics tell the same
+            with suppress(OSError):  # a full disk must not hide the error; checkpoint and metrics have the same numbers
                 run.write_summary(Result(place.history).summary(status, epochs))
