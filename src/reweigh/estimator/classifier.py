@@ -18,7 +18,8 @@ from reweigh.estimator.networks import own_builder
 from reweigh.estimator.notebook import trained_html
 from reweigh.estimator.parameters import plan_of, takes_unlabeled
 from reweigh.estimator.sample_weights import read_weights
-from reweigh.estimator.targets import Targets, read_candidates, read_more_targets, read_targets
+from reweigh.estimator.targets import read_candidates, read_targets, undecided
+from reweigh.estimator.trusted import read_trusted
 from reweigh.fit import Fit, fit
 from reweigh.fit.abstain import confident
 from reweigh.fit.inputs import InputForm
@@ -138,7 +139,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             candidates=targets.candidates,
             reading=Reading(encoding=read.encoding),
         )
-        trusted = self._read_trusted(X_trusted, y_trusted, InputForm.of(train_set), read.columns, targets)
+        trusted = read_trusted(self, X_trusted, y_trusted, InputForm.of(train_set), read.columns, targets.classes)
         plan = plan_of(self.get_params(deep=False), Facts.of(train_set), trusted is not None)
         found = fit(
             train_set,
@@ -150,31 +151,6 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         )
         self._remember(found, targets.classes, read.columns, read.index)
         return self
-
-    def _read_trusted(
-        self, X: Any, y: Any, form: InputForm, columns: tuple[str, ...], targets: Targets
-    ) -> Dataset | None:
-        """The trusted samples in the form of the training samples; None if there are none.
-
-        Raises:
-            DataError: One of X and y is missing, they differ in number, or from the training set in columns or classes.
-        """
-        if X is None and y is None:
-            return None
-        if X is None or y is None:
-            there, missing = ("y_trusted", "X_trusted") if X is None else ("X_trusted", "y_trusted")
-            raise DataError(f"{there}: given without {missing}; pass both or neither")
-        try:
-            inputs = read_more_inputs(self, X, form, columns, "X_trusted")
-        except DataError:
-            raise
-        except ValueError as error:  # scikit-learn's own, which speaks of X
-            raise DataError(f"X_trusted: {error}") from error
-        labels, _, rows, _ = read_more_targets(y, targets.classes, len(inputs), "y_trusted")
-        if len(inputs) < 2:
-            raise DataError(f"X_trusted: {len(inputs)} sample; pass two or more, best some of each class")
-        samples = form.dataset(inputs, tuple(map(str, targets.classes)))
-        return Dataset(samples.inputs, labels, samples.class_names, normalize=samples.normalize, soft_labels=rows)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, shape (N, num_classes); columns as in ``classes_``.
@@ -304,15 +280,3 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def undecided(labels: np.ndarray, doubtful: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Labels with -1 for the doubtful ones, or None where labels are not numbers or -1 is one of the classes."""
-    signed = np.result_type(labels.dtype, np.int8) if np.issubdtype(labels.dtype, np.number) else None
-    if signed is not None and signed.kind in (labels.dtype.kind, "i") and not (classes == -1).any():
-        labels = labels.astype(signed)  # a type that has negative numbers; the largest unsigned ones have none
-        labels[doubtful] = -1
-        return labels
-    labels = labels.astype(object)
-    labels[doubtful] = None
-    return labels

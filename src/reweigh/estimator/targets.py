@@ -184,3 +184,15 @@ def read_candidates(y: Any, samples: int) -> Targets:
     if useless == samples:
         raise DataError(f"y: all {samples} samples have every class as a candidate; there is nothing to learn from")
     return Targets(one_of_each(mask), classes, candidates=mask)
+
+
+def undecided(labels: np.ndarray, doubtful: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Labels with -1 for the doubtful ones, or None where labels are not numbers or -1 is one of the classes."""
+    signed = np.result_type(labels.dtype, np.int8) if np.issubdtype(labels.dtype, np.number) else None
+    if signed is not None and signed.kind in (labels.dtype.kind, "i") and not (classes == -1).any():
+        labels = labels.astype(signed)  # a type that has negative numbers; the largest unsigned ones have none
+        labels[doubtful] = -1
+        return labels
+    labels = labels.astype(object)
+    labels[doubtful] = None
+    return labels
