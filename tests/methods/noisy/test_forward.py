@@ -110,7 +110,7 @@ def test_an_anchor_that_is_none_is_reported(caplog):
 
 
 def test_matrices_that_are_none(tiny, recipe):
-    with pytest.raises(RecipeError, match=r"method\.transition: .*row 0 sums to 0\.9\. Row i says"):
+    with pytest.raises(RecipeError, match=r"method\.transition: .*row 0 sums to 0\.9\. Row i is the distribution"):
         check(Contents("here", recipe(method={"name": "forward", "transition": [[0.5, 0.4], [0, 1]]}), []))
     right = check(Contents("here", recipe(method={"name": "forward", "transition": [[1, 0], [0, 1]]}), []))
     assert right.method.options["transition"] == ((1.0, 0.0), (0.0, 1.0))
