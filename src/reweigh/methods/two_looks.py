@@ -56,7 +56,8 @@ class TwoLooks(Method):
     Second look: a fresh network learns the posteriors, corrected by their mean, with mixup. (If the first look was best
     late, it did not memorize; the second then goes on from it, without mixup.) Four times the targets move toward the
     EMA of the network. The judge compares both looks on samples that neither has seen; then these join. The model is
-    the mean of both looks' probabilities, or the first look alone if the second is clearly worse.
+    the mean of both looks' probabilities; the first alone if the second is clearly worse; the second alone if it is
+    better than a single network. Then the stock is taken once more, from both looks.
 
     ``train.epochs`` counts the epochs of both looks together; give it 1.9 times those of one training. It often ends
     sooner. In each look the learning rate falls along half a cosine, whatever the schedule, and there is no warm-up. A
@@ -154,10 +155,15 @@ class TwoLooks(Method):
             return
         self._second.end_epoch()
         if self._second.joined:
-            members = self._first.members
-            self._ensemble.share([0.5 / members] * members + [0.0] * (FOLDS - members) + [0.5])
+            self._share(self._second)
         if self._second.over:
             self._take_last_stock(self._second)
+
+    def _share(self, second: SecondLook) -> None:
+        """Both looks count the same; a single network of the first does not if the second is better."""
+        members, (gain, error) = self._first.members, second.gain
+        half = 0.5 if members > 1 or gain <= error else 0.0
+        self._ensemble.share([half / members] * members + [0.0] * (FOLDS - members) + [1 - half])
 
     def _take_first_stock(self) -> None:
         """Judge the labels by the first look, and begin the second."""
@@ -189,9 +195,12 @@ class TwoLooks(Method):
         """
         assert self._stock is not None
         best, unseen, known = self._first.predictions()
+        logs = best.clamp_min(TINY).log() / self._stock.temperature
+        if self._first.members > 1:  # (a single network, trained for long, has learned its labels by heart)
+            logs = (logs + self._first.consensus()) / 2
         if not second.dropped:
-            sharpened = best.clamp_min(TINY).log() / self._stock.temperature
-            self._stock = take_stock(((sharpened + second.predictions()) / 2).softmax(1), self._given)
+            logs = (logs + second.predictions()) / 2
+        self._stock = take_stock(logs.softmax(1), self._given)
         self._wrong = wrong_by_class(take_stock(unseen, self._given, known), self._given, known)
         gain, error = (100 * number for number in second.gain)
         wrong, dropped = 100 * self._wrong_share(), ", so it was dropped" if second.dropped else ""

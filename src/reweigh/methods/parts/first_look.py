@@ -14,6 +14,8 @@ from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel
 
 CERTAIN = 1.0  # standard errors by which the judge must see a fall to stop, or to keep an earlier epoch
+SLACK = 0.5  # standard errors: of the epochs that are this close to the best, the latest is kept,
+LEAST = 0.1  # and none before this share of a full training
 PATIENCE = 0.1  # of a full training (at least 2 epochs): so long ago must the best epoch be
 
 
@@ -103,16 +105,16 @@ class FirstLook:
 
     def _judged(self, epoch: int, last: bool) -> bool:
         """Whether the first network is past its best, or the epoch is the last; if so, keep the best."""
-        judge = self.judge
+        judge, first = self.judge, max(0, round(LEAST * self._length) - 1)
         judge.add(self._setup.logits(self._averages[0].model, self._judging))
         self._kept[epoch] = {"average": copy.deepcopy(self._averages[0].state_dict()), "memory": self._memory.clone()}
-        scores = judge.scores()
-        best = int(scores.argmax())
+        best = judge.latest_of_the_best(epoch + 1, first, SLACK)
         fall, error = judge.compare(judge.around(best), judge.around(epoch))
         clear = fall > CERTAIN * error
         if not last and not (clear and epoch - best >= max(2, round(PATIENCE * self._length))):
-            settled = int(scores[:-1].argmax()) if epoch else 0  # the latest score is not yet a mean of three
-            self._kept = {number: state for number, state in self._kept.items() if number in (settled, epoch)}
+            # the score of the latest epoch is not yet a mean of three; the others change no more
+            settled = {judge.best(epoch, first), judge.latest_of_the_best(epoch, first, SLACK)} if epoch else set()
+            self._kept = {number: state for number, state in self._kept.items() if number in settled | {epoch}}
             return False
         self.best = best if clear else epoch
         kept, self._kept = self._kept[self.best], {}
@@ -151,6 +153,12 @@ class FirstLook:
             logs[out] = (bare.log_softmax(1) + memory[out]) / 2 if self.members > 1 else bare.log_softmax(1)
         known = ((self._fold >= 0) & (self._fold < self.members)).nonzero().flatten()
         return FirstPredictions(logs.softmax(1), unseen, known)
+
+    def consensus(self) -> Tensor:
+        """Mean of the log-probabilities of all networks for all samples, as if all classes were equally frequent."""
+        outputs = (self._setup.logits(self._averages[number].model) for number in range(self.members))
+        bare = [self._prior.bare(its, shares) for its, shares in zip(outputs, self._log_shares, strict=False)]
+        return torch.stack(bare).log_softmax(2).mean(0)
 
     def state_dict(self) -> dict[str, Any]:
         return {

@@ -35,6 +35,25 @@ class HeldOutJudge:
         """The balanced accuracy around each epoch, shape (epochs,)."""
         return torch.stack([self.around(epoch) @ self._weights for epoch in range(len(self.right))])
 
+    def best(self, epochs: int, first: int = 0) -> int:
+        """The epoch with the highest score among the first ``epochs``, from ``first`` on if there are so many."""
+        first = min(first, epochs - 1)
+        return first + int(self.scores()[first:epochs].argmax())
+
+    def latest_of_the_best(self, epochs: int, first: int, slack: float) -> int:
+        """The latest epoch that is about as good as the best; few held-out samples often see the best too early.
+
+        Args:
+            epochs, first: see ``best``.
+            slack: standard errors by which it may be behind.
+        """
+        best = self.best(epochs, first)
+        for epoch in range(epochs - 1, best, -1):
+            behind, error = self.compare(self.around(best), self.around(epoch))
+            if behind < slack * error:
+                return epoch
+        return best
+
     def compare(self, one: Tensor, other: Tensor) -> tuple[float, float]:
         """The class-balanced difference between two results of ``around``, and its standard error.
 
