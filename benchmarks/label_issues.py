@@ -28,7 +28,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from reweigh import RobustClassifier
 from reweigh.compare.grid import plan
 from reweigh.files import write_whole
-from reweigh.fit.source import read_data
+from reweigh.fit.source import read_training_set
 from reweigh.memory import keep_freed_memory
 from reweigh.models import MODELS
 
@@ -39,12 +39,12 @@ FEW = (3, 5, 10)
 
 
 class Case(NamedTuple):
-    """Samples, their given labels and the true ones; ``module`` makes the network."""
+    """Samples, their given labels and the true ones; ``model`` makes the network."""
 
     inputs: Any
     given: NDArray[np.int64]
     true: NDArray[np.int64]
-    module: Callable[..., nn.Module]
+    model: Callable[..., nn.Module]
 
 
 class Found(NamedTuple):
@@ -65,7 +65,7 @@ def case(bias: str, data: Path) -> Case:
     recipe, short = ("demo", bias.removeprefix("wide-")) if bias in WIDE else ("fashion-mnist", bias)
     overrides = ["data.test_fraction=0.01"] if bias in WIDE else [f"data.root={data.resolve()}"]
     (planned,) = plan(recipe, overrides, ["erm"], [short], 1).values()
-    train = read_data(planned.data, SEED).train
+    train, _ = read_training_set(planned.source, SEED)
     assert train.true_labels is not None
     inputs: Any = train.inputs[torch.arange(len(train))].numpy()
     if bias in WIDE:
@@ -85,9 +85,7 @@ def as_texts(images: NDArray[np.uint8]) -> Any:
 def estimator(of: Case, method: str, epochs: int) -> RobustClassifier:
     """The same for both tools, but for the method."""
     scoring = "in-training" if method == "erm" else "auto"  # cleanlab scores by itself
-    return RobustClassifier(
-        method, module=of.module, epochs=epochs, batch_size=BATCH, random_state=SEED, scoring=scoring
-    )
+    return RobustClassifier(method, model=of.model, epochs=epochs, batch_size=BATCH, random_state=SEED, scoring=scoring)
 
 
 @contextmanager
@@ -105,7 +103,7 @@ def by_reweigh(of: Case) -> Found:
     """One fit; where a net memorizes at once, it trains held-out models besides."""
     with counted() as steps:
         fitted = estimator(of, "cmw-net-sl", EPOCHS).fit(of.inputs, of.given)
-    issues = fitted.label_issues_.sort_values("index")
+    issues = fitted.label_issues_.sort_index()
     suggested = issues["suggested_label"].to_numpy().astype(np.int64)
     return Found(-issues["label_quality"].to_numpy(), suggested, steps["AdamW"])
 

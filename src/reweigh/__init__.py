@@ -4,9 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reweigh.data import read
     from reweigh.errors import DataError, DivergedError, ModelError, RecipeError, ReweighError
     from reweigh.estimator import RobustClassifier
     from reweigh.reweighter import Reweighter
+    from reweigh.weighting import load_weighting, save_weighting
 
 __version__ = "0.1.0"
 
@@ -19,6 +21,9 @@ _HOMES = {
     "ReweighError": "reweigh.errors",
     "Reweighter": "reweigh.reweighter",
     "RobustClassifier": "reweigh.estimator",
+    "load_weighting": "reweigh.weighting",
+    "read": "reweigh.data",
+    "save_weighting": "reweigh.weighting",
 }
 
 __all__ = [
@@ -30,6 +35,9 @@ __all__ = [
     "Reweighter",
     "RobustClassifier",
     "__version__",
+    "load_weighting",
+    "read",
+    "save_weighting",
 ]
 
 

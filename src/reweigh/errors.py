@@ -10,7 +10,21 @@ class RecipeError(ReweighError, ValueError):
 
 
 class DataError(ReweighError, ValueError):
-    """The data, a file or a label is not valid."""
+    """The data, a file or a label is not valid.
+
+    Args:
+        message: What is wrong and what to do, in words that fit any caller.
+        argument: Name of the argument that would fix it, if there is one. Python callers see it as ``name=...``; the
+            command line writes its own option instead.
+    """
+
+    def __init__(self, message: str = "", argument: str | None = None) -> None:
+        super().__init__(message)
+        self.argument = argument
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        return f"{message} ({self.argument}=...)" if self.argument else message
 
 
 class ModelError(ReweighError, ValueError):

@@ -1,4 +1,4 @@
-"""Abstaining from doubtful predictions: how sure a model must be for a wanted coverage, and how often it errs then."""
+"""Abstaining from doubtful predictions: how sure a model must be for a coverage, and how often it is then wrong."""
 
 import math
 from numbers import Real
@@ -13,10 +13,10 @@ LEVELS = (70, 75, 80, 85, 90, 95, 100)
 
 
 def check_coverage(coverage: float, what: str = "coverage") -> float:
-    """The coverage itself, if it is one.
+    """Return the coverage if it is valid.
 
     Args:
-        what: how the message calls it.
+        what: name of the value, for the message.
 
     Raises:
         RecipeError: it is not above 0 and at most 1.
@@ -28,7 +28,7 @@ def check_coverage(coverage: float, what: str = "coverage") -> float:
 
 
 def log_odds(logits: Tensor) -> Tensor:
-    """The log-odds of the likeliest class, shape (n,): as its probability orders samples, without rounding to 1.
+    """The log-odds of the likeliest class, shape (n,): the same order as by its probability, without rounding to 1.
 
     Args:
         logits: shape (n, num_classes).
@@ -44,30 +44,29 @@ def softmax_response(logits: Tensor) -> Tensor:
 
 
 def threshold(scores: Tensor, coverage: float) -> float:
-    """The score that a sample must reach to be predicted, so that this share of further samples is.
+    """The score that a sample must reach to be predicted, so that this share of new samples is.
 
-    It is the k-th largest of n scores, k nearest to coverage (n + 1): of further samples that are drawn as these were,
-    the share k / (n + 1) is expected at or above it. The share in one sample of n spreads around it by about
-    sqrt(coverage (1 - coverage) / n).
+    It is the k-th largest of n scores, k nearest to coverage (n + 1): for new samples from the same distribution, a
+    share of k / (n + 1) is expected at or above it. The actual share varies by about sqrt(coverage (1 - coverage) / n).
 
     Args:
-        scores: shape (n,), of samples that the model was not trained on. Their labels do not matter.
+        scores: shape (n,), scores of samples that the model was not trained on. Their labels do not matter.
         coverage: above 0, at most 1; 1 predicts everything.
 
     Raises:
-        RecipeError: there is no such coverage.
+        RecipeError: the coverage is not valid.
         DataError: there are no scores.
     """
-    place = round(check_coverage(coverage) * (len(scores) + 1))
+    rank = round(check_coverage(coverage) * (len(scores) + 1))
     if len(scores) == 0:
         raise DataError("no scores to set a threshold by; hold some samples out of training for it")
-    return -math.inf if place > len(scores) else float(scores.sort(descending=True).values[max(place, 1) - 1])
+    return -math.inf if rank > len(scores) else float(scores.sort(descending=True).values[max(rank, 1) - 1])
 
 
 def risk_coverage(scores: Tensor, wrong: Tensor) -> Tensor:
     """The share of wrong predictions among the 1, 2, ..., n samples of highest score, shape (n,), float64.
 
-    Samples of equal score are taken in no order: each counts as the mean of them all.
+    Samples of equal score have no order: each counts as the mean of them all.
 
     Args:
         scores: shape (n,).
@@ -85,13 +84,13 @@ def risk_coverage(scores: Tensor, wrong: Tensor) -> Tensor:
 
 
 def error_at(curve: Tensor, coverage: float) -> float:
-    """The selective risk at a coverage: the error of the surest samples, so many that they make up this share.
+    """The selective risk at a coverage: the error among this share of the samples, the surest ones.
 
     Args:
-        curve: of ``risk_coverage``.
+        curve: the result of ``risk_coverage``.
     """
-    place = math.ceil(check_coverage(coverage) * len(curve) - 1e-9)
-    return float(curve[place - 1])
+    count = math.ceil(check_coverage(coverage) * len(curve) - 1e-9)
+    return float(curve[count - 1])
 
 
 def area(curve: Tensor) -> float:

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from reweigh.cli.app import app
-from reweigh.cli.complete import table_names
+from reweigh.cli.arguments import table_names
 from reweigh.plan.mistakes import check_options
 from reweigh.plan.options import options_of
 from reweigh.plan.tables import TABLES, members

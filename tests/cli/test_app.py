@@ -46,6 +46,7 @@ def test_a_wrong_verb_and_a_wrong_option_exit_2():
     ("raised", "code", "message"),
     [
         (DataError("rows 3, 4 hold NaN"), 2, "DataError: rows 3, 4 hold NaN\n"),
+        (DataError("which column? Name one", "label"), 2, "Name one (--label COLUMN, or data.label in a recipe)\n"),
         (PermissionError(13, "Permission denied", "runs"), 2, "PermissionError: [Errno 13] Permission denied: 'runs'"),
         (KeyboardInterrupt("interrupted; continue with: reweigh train --resume x"), 130, "reweigh train --resume x"),
         (KeyboardInterrupt(), 130, "interrupted"),
@@ -59,6 +60,11 @@ def test_exit_codes(monkeypatch, raised, code, message):
     result = run("list", "recipes")
     assert result.exit_code == code
     assert message in result.stderr
+
+
+def test_python_callers_see_the_argument_that_fixes_an_error():
+    assert str(DataError("which column? Name one", "label")) == "which column? Name one (label=...)"
+    assert str(DataError("rows 3, 4 hold NaN")) == "rows 3, 4 hold NaN"
 
 
 def test_what_the_library_says_twice_is_written_once(capsys):

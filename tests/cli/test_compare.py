@@ -46,7 +46,7 @@ def test_a_table_for_each_bias_and_json_with_everything(compare, tmp_path):
     refused = compare(*words)
     assert refused.exit_code == 2
     assert "runs/demo/clean/erm-seed0, " in refused.stderr
-    assert " and 1 more: there already; continue with --resume" in refused.stderr
+    assert " and 1 more: exists already; continue with --resume" in refused.stderr
     other = compare(*words, "--resume", "train.seed=0", "optimizer.lr=0.3")
     assert other.exit_code == 2
     assert "begun with another recipe" in other.stderr
@@ -92,7 +92,7 @@ def test_an_interrupt_says_how_to_continue(compare, monkeypatch):
         (["--methods", "erm,erm"], "erm: named twice"),
         (["--workers", "0"], "'--workers'"),
         (["--seeds", "0"], "'--seeds'"),
-        (["--resume", "--overwrite"], "give one of the two"),
+        (["--resume", "--overwrite"], "give only one of the two"),
         (["--json", "nowhere/results.json"], "there is no folder nowhere"),
     ],
 )

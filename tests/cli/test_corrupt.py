@@ -10,7 +10,7 @@ import torch
 
 from reweigh.bias import BIASES
 from reweigh.data import read
-from reweigh.fit.source import read_data
+from reweigh.fit.source import read_training_set
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read as read_recipe
 
@@ -39,7 +39,7 @@ def test_every_bias(run, name, tmp_path):
     assert f"{len(rows)} of 1257 samples are left, {wrong} of them" in result.stdout
     changes = [word for word in shlex.split(result.stdout.splitlines()[-1])[3:] if "=" in word]
     recipe = check(read_recipe("demo", changes))  # the command that it prints makes the same labels
-    train = read_data(recipe.data, recipe.train["seed"]).train
+    train = read_training_set(recipe.source, recipe.train["seed"])[0]
     assert [train.class_names[label] for label in train.labels.tolist()] == [row["label"] for row in rows]
 
 
@@ -106,7 +106,7 @@ def test_nothing_is_overwritten_unless_asked(run, tmp_path):
     (tmp_path / "labels.json").write_text("mine")
     refused = run(*words)
     assert refused.exit_code == 2
-    assert "labels.json: there already; replace with --overwrite" in refused.stderr
+    assert "labels.json: already exists; replace it with --overwrite" in refused.stderr
     assert (tmp_path / "labels.json").read_text() == "mine"
     assert run(*words, "--overwrite").exit_code == 0
     assert len(np.load(tmp_path / "labels.npy")) == 1257

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from reweigh.cli.data import tell, watch
+from reweigh.cli.data import print_progress, watch
 
 
 @pytest.fixture
@@ -45,9 +45,9 @@ def test_wrong_names(run):
 
 def test_plain_lines_are_few(capsys):
     for done in range(1 << 16, 100 << 16, 1 << 16):
-        tell("file.gz", done, 100 << 16)
-    tell("file.gz", 100 << 16, 100 << 16)
-    tell("other.gz", 5, None)
+        print_progress("file.gz", done, 100 << 16)
+    print_progress("file.gz", 100 << 16, 100 << 16)
+    print_progress("other.gz", 5, None)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 10
     assert lines[-1] == "file.gz: 6.6 of 6.6 MB"

@@ -18,7 +18,7 @@ def probabilities(own, name):
         return [float(row["probability"]) for row in csv.DictReader(file)]
 
 
-def test_safetensors_tell_how_to_use_the_weights(own, run, tmp_path, monkeypatch):
+def test_safetensors_say_how_to_use_the_weights(own, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run("export", own / "photos-run", "--to", "safetensors").exit_code == 0
     with safe_open("photos-run.safetensors", "pt") as file:
@@ -72,7 +72,7 @@ def test_missing_packages_are_named(own, run, tmp_path, monkeypatch):
     [
         (["{own}/table-run", "--to", "onnx", "--out", "model.pt"], "ends in .onnx; got '.pt'"),
         (["{own}/table-run", "--to", "pickle"], "'pickle' is not one of"),
-        (["{own}/table-run", "--to", "safetensors", "--out", "taken.safetensors"], "there already"),
+        (["{own}/table-run", "--to", "safetensors", "--out", "taken.safetensors"], "already exists"),
         (["{own}/table-run", "--to", "onnx", "--out", "nowhere/m.onnx"], "there is no folder nowhere"),
         (["{own}", "--to", "onnx"], "there is no run here"),
     ],

@@ -1,10 +1,10 @@
-"""What is in the data is told in 80 columns, with names, and with a next command that works."""
+"""What is in the data is shown in 80 columns, with names, and with a next command that works."""
 
 import shlex
 
 import pytest
 
-from reweigh.cli.bars import bars
+from reweigh.cli.printing import bars
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 
@@ -21,7 +21,7 @@ def test_nothing_wrong(run):
     assert "digits: 1257 samples of 1 x 8 x 8, 10 classes" in result.stdout
     assert "Nothing looks wrong" in result.stdout
     recipe = check(read("demo", next_command(result)))
-    assert (recipe.data.name, recipe.data.parts["bias"]) == ("digits", ())
+    assert (recipe.source.name, recipe.source.parts["bias"]) == ("digits", ())
 
 
 def test_a_table_with_trouble(run, table):
@@ -34,7 +34,7 @@ def test_a_table_with_trouble(run, table):
                   "A long tail", "1 class of 12 samples: ankle boot"]:  # fmt: skip
         assert words in text
     assert "Nothing looks wrong" not in text
-    assert check(read("demo", next_command(result))).data.options["path"] == str(table)
+    assert check(read("demo", next_command(result))).source.options["path"] == str(table)
     assert command.endswith("--seeds 1")
 
 

@@ -16,13 +16,14 @@ def rows_of(path):
 
 
 def expected(own, name, **options):
-    """Place in the source and suggested class of each label issue, from samples.csv and a second reading."""
+    """Row and suggested class of each label issue, from the order of samples.csv and a second reading of the data."""
     train = files(own, **options).train
-    found = [row for row in rows_of(own / name / "samples.csv") if row["is_label_issue"] == "True"]
-    assert found
-    return {
-        int(train.origin[int(row["index"])]): train.class_names[int(row["suggested_label"])] for row in found
-    }, train
+    found = enumerate(rows_of(own / name / "samples.csv"))
+    issues = {
+        int(train.origin[index]): row["suggested_label"] for index, row in found if row["is_label_issue"] == "True"
+    }
+    assert issues
+    return issues, train
 
 
 def test_all_issues_of_a_table_by_row_and_class_name(own, run, tmp_path):
@@ -30,11 +31,10 @@ def test_all_issues_of_a_table_by_row_and_class_name(own, run, tmp_path):
     assert result.exit_code == 0, result.output
     wanted, _ = expected(own, "table-run", **TABLE)
     found = rows_of(tmp_path / "issues.csv")
-    assert list(found[0]) == ["index", "name", "given_label", "suggested_label", "label_quality", "weight"]
-    assert {int(row["index"]): row["suggested_label"] for row in found} == wanted
-    assert all(row["name"] == row["index"] for row in found)
+    assert list(found[0]) == ["row", "given_label", "suggested_label", "label_quality", "weight"]
+    assert {int(row["row"]): row["suggested_label"] for row in found} == wanted
     table = rows_of(own / "table.csv")
-    assert all(row["given_label"] == table[int(row["index"])]["kind"] for row in found)
+    assert all(row["given_label"] == table[int(row["row"])]["kind"] for row in found)
     qualities = [float(row["label_quality"]) for row in found]
     assert qualities == sorted(qualities)
     assert f"{len(found)} of 96 labels" in result.stdout
@@ -96,18 +96,28 @@ def test_images_are_called_by_their_files_and_corrected_by_a_label_file(own, run
     assert trained.exit_code == 0, trained.output
 
 
-def test_without_the_data_samples_go_by_number(own, run, tmp_path):
-    shutil.copytree(own / "table-run", tmp_path / "run")
+def test_samples_join_to_the_table_by_row(own, run):
+    """The training part is a shuffled subset; its rows are still those of the user's file."""
+    samples, table = rows_of(own / "table-run" / "samples.csv"), rows_of(own / "table.csv")
+    rows = [int(row["row"]) for row in samples]
+    assert len(set(rows)) == len(rows) == 96 < len(table)
+    assert rows != list(range(96))
+    assert [row["given_label"] for row in samples] == [table[row]["kind"] for row in rows]
+
+
+@pytest.mark.parametrize("name", ["table", "photos"])
+def test_the_list_does_not_need_the_data_but_a_copy_does(own, run, tmp_path, name):
+    shutil.copytree(own / f"{name}-run", tmp_path / "run")
     recipe = tmp_path / "run" / "recipe.toml"
-    recipe.write_text(recipe.read_text().replace("table.csv", "gone.csv"))
+    recipe.write_text(recipe.read_text().replace("table.csv", "gone.csv").replace("/photos", "/gone"))
     result = run("issues", tmp_path / "run", "--out", tmp_path / "issues.csv")
     assert result.exit_code == 0, result.output
-    assert "the data could not be read" in result.stdout
-    assert "there is nothing at this path" in result.stdout
-    assert {row["name"] for row in rows_of(tmp_path / "issues.csv")} == {""}
+    assert run("issues", own / f"{name}-run", "--out", tmp_path / "with.csv").exit_code == 0
+    assert (tmp_path / "issues.csv").read_text() == (tmp_path / "with.csv").read_text()
     refused = run("issues", tmp_path / "run", "--apply", tmp_path / "cleaned.csv")
     assert refused.exit_code == 2
     assert "--apply: the data cannot be copied" in refused.stderr
+    assert "there is nothing at this path" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -118,8 +128,8 @@ def test_without_the_data_samples_go_by_number(own, run, tmp_path):
         (["{own}/photos-run", "--apply", "{own}/photos/x.csv"], "would write into the data"),
         (["{own}/table-run", "--apply", "x.npy"], "a copy of this table ends in .csv; got '.npy'"),
         (["{own}/photos-run", "--apply", "x.npy"], "a label file ends in .csv; got '.npy'"),
-        (["{own}/table-run", "--apply", "taken.csv"], "there already; replace with --overwrite"),
-        (["{own}/table-run", "--out", "taken.csv"], "there already; replace with --overwrite"),
+        (["{own}/table-run", "--apply", "taken.csv"], "already exists; replace it with --overwrite"),
+        (["{own}/table-run", "--out", "taken.csv"], "already exists; replace it with --overwrite"),
         (["{own}/table-run", "--out", "nowhere/x.csv"], "there is no folder nowhere"),
         (["{own}/table-run", "--out", "x.csv", "--apply", "x.csv"], "give two names"),
     ],
@@ -149,4 +159,4 @@ def test_a_run_that_has_not_ended_one_of_a_newer_version_and_a_biased_one(own, r
     assert run("train", "demo", "train.epochs=2", "method.name=erm", "--out", tmp_path / "demo").exit_code == 0
     refused = run("issues", tmp_path / "demo", "--apply", tmp_path / "x.csv")
     assert refused.exit_code == 2
-    assert "digits is a dataset known by name" in refused.stderr
+    assert "digits is a named dataset" in refused.stderr

@@ -1,16 +1,15 @@
-"""``reweigh train --data``: the recipe fits the data, is told, can be changed, and reproduces the run."""
+"""``reweigh train --data``: the recipe fits the data, is printed, can be changed, and reproduces the run."""
 
 import json
 import tomllib
 
 import numpy as np
 import pytest
-from reweigh.cli.choices import choose
 
-from reweigh.cli.facts import Facts, look
-from reweigh.plan.choose import default_batch_size, default_epochs
+from reweigh.cli.facts import look
+from reweigh.plan.choose import Facts, choose, default_batch_size, default_epochs
+from reweigh.plan.edit import put
 from reweigh.recipes.check import check
-from reweigh.recipes.overrides import put
 from reweigh.recipes.read import Contents
 
 
@@ -28,15 +27,15 @@ def test_a_table_gets_a_perceptron_and_cmw_net(own):
     assert recipe["train"]["warmup_epochs"] == 1  # of the 12 that the user wanted
     told = json.loads((own / "told.json").read_text())["table.csv"]
     assert "96 samples of 7 features to train on, 2 classes" in told
-    assert "24 more are held out to judge by" in told
-    assert "method.name=cmw-net  # " in told
+    assert "24 more are held out for testing" in told
+    assert "method.name=cmw-net method.lookahead=real method.engine=difference  # " in told
     assert "train.epochs" not in told  # the user's own choice is no news
 
 
 def test_images_get_a_convolutional_net_and_soft_labels(own):
     recipe = recipe_of(own / "photos-run")
     assert (recipe["model"]["name"], recipe["method"]["name"]) == ("cnn", "cmw-net-sl")
-    assert recipe["data"]["augment"] == []  # a mirrored digit is none
+    assert recipe["augment"] == []  # a mirrored digit is none
     assert "size" not in recipe["data"]
 
 
@@ -103,13 +102,13 @@ def test_large_images_of_many_sizes_are_resized_and_photos_augmented(tmp_path):
         for number in range(5):
             pixels = np.random.default_rng(number).integers(0, 256, (100, 90 + number, 3), dtype=np.uint8)
             Image.fromarray(pixels).save(tmp_path / kind / f"{number}.png")
-    facts = look({"name": "files", "path": str(tmp_path)})
-    assert facts is not None
-    assert (facts.samples, facts.held_out, facts.shape, facts.sizes, facts.size) == (8, 2, (3, 64, 64), 5, 64)
-    assert facts.photos
+    found = look({"name": "files", "path": str(tmp_path)})
+    assert found is not None
+    assert (found.held_out, found.sizes, found.size) == (2, 5, 64)
+    assert found.facts == Facts(8, (3, 64, 64), (4, 4), images=True, photos=True)
     small = look({"name": "files", "path": str(tmp_path), "size": 16})
     assert small is not None
-    assert (small.shape, small.size) == ((3, 16, 16), None)
+    assert (small.facts.shape, small.size) == ((3, 16, 16), None)
 
 
 @pytest.mark.parametrize("samples", [2, 30, 5_000, 200_000])
@@ -119,12 +118,12 @@ def test_large_images_of_many_sizes_are_resized_and_photos_augmented(tmp_path):
 def test_whatever_is_chosen_is_a_recipe(samples, shape, photos):
     sizes = (samples // 2, samples - samples // 2)
     values = {"data": {"name": "files", "path": "x"}}
-    for choice in choose(Facts(samples, None, shape, photos, sizes), {}):
+    for choice in choose(Facts(samples, shape, sizes, images=len(shape) == 3, photos=photos), {}):
         for key, value in choice.values.items():
             put(values, key.split("."), value)
     recipe = check(Contents("x", json.loads(json.dumps(values)), []))
     assert recipe.train["epochs"] == default_epochs(samples, recipe.train["batch_size"])
-    assert [part.name for part in recipe.data.parts["augment"]] == (
+    assert [part.name for part in recipe.augment] == (
         [] if not photos else ["pad-crop", "flip"] if shape[1] >= 8 else ["flip"]
     )
 
@@ -133,9 +132,12 @@ def test_whatever_is_chosen_is_a_recipe(samples, shape, photos):
     ("words", "message"),
     [
         (["--data", "{own}/table.csv", "--label", "knd"], "Did you mean 'kind'?"),
-        (["--data", "{own}/table.csv"], "which column is the label? There are: id, age, town, note, kind. Give --lab"),
+        (
+            ["--data", "{own}/table.csv"],
+            "which column is the label? There are: id, age, town, note, kind. Name one (--label COLUMN",
+        ),
         (["--data", "{own}/nothing"], "is neither a path that exists nor the name of a dataset"),
-        (["--data", "{own}/photos", "--label", "kind"], "--label: got 'kind'; a folder has no columns"),
+        (["--data", "{own}/photos", "--label", "kind"], "--label: got 'kind', but a folder has no columns"),
         (["--label", "kind"], "--label, --labels and --candidates belong to --data"),
         (["--data", "{own}/table.csv", "--label", "kind", "train.epoch=3", "method.name=cmw"], "2 mistakes"),
         (

@@ -44,14 +44,6 @@ def test_neither_the_label_column_nor_the_training_data_are_needed(own, run, tmp
     assert (tmp_path / "new-p.csv").read_text() == (tmp_path / "p.csv").read_text()
 
 
-def test_a_run_of_an_early_version_reads_its_data_again(own, run, tmp_path):
-    shutil.copytree(own / "photos-run", tmp_path / "run")
-    (tmp_path / "run" / "inputs.json").unlink()
-    for folder, out in ((tmp_path / "run", "a.csv"), (own / "photos-run", "b.csv")):
-        assert run("predict", folder, own / "photos", "--out", tmp_path / out).exit_code == 0
-    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
-
-
 def test_one_image_a_flat_folder_and_arrays(own, run, tmp_path):
     from PIL import Image
 
@@ -74,7 +66,7 @@ def test_one_image_a_flat_folder_and_arrays(own, run, tmp_path):
 def test_some_are_shown(own, run):
     result = run("predict", own / "table-run", own / "table.csv")
     assert "120 samples, predicted with a probability of" in result.stdout
-    assert "All 120, as a table: --out predictions.csv" in result.stdout
+    assert "--out predictions.csv writes all 120." in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -129,7 +121,7 @@ def calibrated(own, tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("calibrated") / "run"
     words = ["train", "--data", own / "table.csv", "--label", "kind", "--out", folder]
-    changes = ["data.calibration=0.3", "method.name=selectivenet+cmw-net", "train.epochs=4", "train.warmup_epochs=1"]
+    changes = ["train.calibration=0.3", "method.name=selectivenet+cmw-net", "train.epochs=4", "train.warmup_epochs=1"]
     result = CliRunner().invoke(app, list(map(str, [*words, *changes])))
     assert result.exit_code == 0, result.output
     return folder
@@ -161,7 +153,7 @@ def test_a_coverage_that_is_none(own, run, calibrated, coverage):
 def test_a_run_that_held_nothing_out(own, run):
     result = run("predict", own / "table-run", own / "table.csv", "--coverage", "0.9")
     assert result.exit_code == 2
-    assert "hold some out with: reweigh train RECIPE data.calibration=0.1" in result.stderr
+    assert "hold some out with: reweigh train RECIPE train.calibration=0.1" in result.stderr
 
 
 def test_scores_that_the_run_did_not_write(own, run, calibrated, tmp_path):

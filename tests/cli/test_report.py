@@ -30,7 +30,7 @@ def test_the_page_lies_in_the_run_and_the_headline_is_said(run, folder):
     assert result.exit_code == 0, result.stderr
     headline, where = result.stdout.splitlines()
     assert headline.startswith("cmw-net reached ")
-    assert " % on the test after the last epoch; " in headline
+    assert " % on the test set after the last epoch; " in headline
     assert where.startswith(f"Report: {folder / 'report.html'} (0.")
     assert headline in (folder / "report.html").read_text().replace("\u00a0", " ")
     assert run("report", folder).exit_code == 0  # again, over the old one
@@ -47,7 +47,7 @@ def test_several_runs_go_to_the_current_folder_or_where_told(run, folder, tmp_pa
 
 
 def test_bad_input_exits_2_with_a_remedy(run, folder, tmp_path):
-    (folder / "samples.csv").write_text("index,given_label\n0,cat\n")
+    (folder / "samples.csv").write_text("row,given_label\n0,cat\n")
     newer = shutil.copytree(folder, tmp_path / "newer")
     with open(newer / "recipe.toml", "a") as recipe:
         recipe.write("\n[quantum]\nentangled = true\n")
@@ -56,7 +56,7 @@ def test_bad_input_exits_2_with_a_remedy(run, folder, tmp_path):
         ([newer], "quantum: a recipe has no such section"),
         ([newer], "newer reweigh"),
         ([folder], "samples.csv: column 'given_label', row 1: got 'cat'"),
-        ([folder, "--out", tmp_path / "no" / "page.html"], f"there is no folder {tmp_path / 'no'}; make it first"),
+        ([folder, "--out", tmp_path / "no" / "page.html"], f"there is no folder {tmp_path / 'no'}; create it first"),
         ([folder, "--out", tmp_path], "is a folder; give the name of a file"),
     ]:
         result = run("report", *words)

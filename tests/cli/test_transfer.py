@@ -14,7 +14,7 @@ def test_the_function_of_a_run_weighs_other_data(own, run, tmp_path, monkeypatch
     words = ["--data", "photos", "train.epochs=2", "--out", tmp_path / "run"]
     result = run("transfer", "table-run", *words)
     assert result.exit_code == 0, result.output
-    assert "Weighting function: learned on table.csv, in table-run; it stays as it is." in result.stdout
+    assert "Weighting function: learned on table.csv, in table-run; it is kept fixed." in result.stdout
     recipe = tomllib.loads((tmp_path / "run" / "recipe.toml").read_text())
     assert recipe["method"]["weighting"] == str(own / "table-run" / "weighting.safetensors")
     assert recipe["data"]["path"] == str(own / "photos")
@@ -34,11 +34,11 @@ def test_a_recipe_and_a_name_for_the_run(own, run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["{own}/table-run"], "Give RECIPE or --data"),
-        (["{own}/table-run", "train.epochs=2"], "Give RECIPE or --data"),
+        (["{own}/table-run"], "give RECIPE or --data"),
+        (["{own}/table-run", "train.epochs=2"], "give RECIPE or --data"),
         (["{own}/table-run", "demo", "method.name=erm"], "method.weighting: erm has no option 'weighting'"),
         (["{own}", "demo"], "there is no run here"),
-        (["plain", "demo"], "its method, erm, learns none"),
+        (["plain", "demo"], "its method, erm, does not learn one"),
         (["unended", "demo"], "the run has not ended"),
     ],
 )

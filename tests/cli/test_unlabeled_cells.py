@@ -23,7 +23,7 @@ def test_a_method_for_few_labels_takes_them_as_unlabeled(table, run, tmp_path):
     with open(tmp_path / "run" / "samples.csv") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 114
-    unlabeled = [row for row in rows if row["given_label"] == "-1"]
+    unlabeled = [row for row in rows if row["given_label"] == ""]
     assert len(unlabeled) == 90
     assert {row["label_quality"] for row in unlabeled} == {""}
     assert sum(json.loads((tmp_path / "run" / "classes.json").read_text())["sizes"]) == 114
@@ -34,15 +34,15 @@ def test_a_method_for_few_labels_takes_them_as_unlabeled(table, run, tmp_path):
     assert run("issues", tmp_path / "run").exit_code == 0
 
 
-def test_a_corrected_label_file_leaves_gaps_and_the_calibration_part(run, tmp_path):
+def test_a_corrected_label_file_keeps_gaps_and_the_calibration_part(run, tmp_path):
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 2, 120)
     names = np.where(np.arange(120) < 60, np.array(["a", "b"])[kind], "")
     np.savez(tmp_path / "arrays.npz", inputs=rng.normal(kind[:, None], 0.2, (120, 2)).astype(np.float32), labels=names)
-    words = ["method.name=pseudo-label", "data.calibration=0.2", "train.epochs=3"]
+    words = ["method.name=pseudo-label", "train.calibration=0.2", "train.epochs=3"]
     result = run("train", "--data", tmp_path / "arrays.npz", *words, "--out", tmp_path / "run")
     assert result.exit_code == 0, result.output
-    assert "of 38 labels" in run("issues", tmp_path / "run").output.replace("\n", " ")
+    assert "of 48 labels" in run("issues", tmp_path / "run").output.replace("\n", " ")
     result = run("issues", tmp_path / "run", "--apply", tmp_path / "new.csv")
     assert result.exit_code == 0, result.output
     assert "data.unlabeled=true" in result.output

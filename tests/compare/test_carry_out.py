@@ -86,7 +86,7 @@ def test_nothing_begins_where_something_is(tmp_path, assembled):
     carry_out(planned, tmp_path)
     assembled.clear()
     more = plan("demo", SHORT, ["cmw-net", "erm"], seeds=1)
-    with pytest.raises(DataError, match=r"erm-seed0: there already; continue with --resume"):
+    with pytest.raises(DataError, match=r"erm-seed0: exists already; continue with --resume"):
         carry_out(more, tmp_path)
     other = plan("demo", [*SHORT, "train.batch_size=128"], ["cmw-net", "erm"], seeds=1)
     with pytest.raises(DataError, match=r"erm-seed0: begun with another recipe; replace with --overwrite"):

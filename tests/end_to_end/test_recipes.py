@@ -108,11 +108,11 @@ def test_compare_refuses_or_continues_what_is_there(tmp_path):
     ("words", "message"),
     [
         (["train", "--resume", "nowhere"], "no run here"),
-        (["train", "demo", "--resume", "nowhere"], "give no recipe"),
+        (["train", "demo", "--resume", "nowhere"], "leave out recipe"),
         (["compare", "demo", "--methods", "erm,cwm-net"], "Did you mean 'cmw-net'?"),
-        (["compare", "demo", "--resume", "--overwrite"], "give one of the two"),
+        (["compare", "demo", "--resume", "--overwrite"], "give only one of the two"),
         (["compare", "demo", "--json", "nowhere/x.json"], "there is no folder nowhere"),
-        (["train", "demo", "train.device=cuda:99"], "train.device: got 'cuda:99', which is not there"),
+        (["train", "demo", "train.device=cuda:99"], "device: 'cuda:99' is not available here; allowed: auto, cpu"),
         (["list", "engine"], "Did you mean 'engines'?"),
     ],
 )

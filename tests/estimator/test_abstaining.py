@@ -38,16 +38,16 @@ def test_it_predicts_the_wanted_share_and_is_right_more_often(fitted, data, cove
         assert np.mean(predicted[kept] == y[kept]) > np.mean(everything == y) + 0.05
 
 
-def test_every_sample_of_x_is_told_of(fitted, data):
+def test_every_sample_of_x_is_reported(fitted, data):
     X, y = data[:2]
-    assert len(fitted.sample_weight_) == len(fitted.pseudo_labels_) == len(fitted.label_issues_) == len(X)
-    issues = fitted.label_issues_.sort_values("index")
+    assert len(fitted.sample_weight_) == len(fitted.suggested_labels_) == len(fitted.label_issues_) == len(X)
+    issues = fitted.label_issues_.sort_index()
     np.testing.assert_array_equal(issues["given_label"], y)
     assert issues["label_quality"].notna().all()
-    assert np.isfinite(fitted._fitted.losses.numpy()).all()
-    assert len(fitted._fitted.scores) == 240
+    assert np.isfinite(fitted._fit.samples.losses.numpy()).all()
+    assert len(fitted._fit.held_out.scores) == 240
     if fitted.method == "selectivenet+cmw-net":
-        assert isinstance(fitted.module_, SelectiveModel)
+        assert isinstance(fitted.model_, SelectiveModel)
         assert issues["weight"].isna().sum() == 240  # those that were not trained on
 
 

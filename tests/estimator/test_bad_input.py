@@ -32,9 +32,9 @@ def fit(X=X, y=Y, options=None, **more):
             np.full((12, 3), 0.5),
             "y: shape .* each row should be the probabilities .*rows 0, 1, 2, 3, 4 and 7 more are not",
         ),
-        (np.array([["a", "b"]] * 12), "y: shape .* give one label a sample"),
+        (np.array([["a", "b"]] * 12), "y: shape .* pass one label per sample"),
         (None, "requires y to be passed"),
-        ("ant", "give one label a sample"),
+        ("ant", "'ant' is not an array; pass one label per sample"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
@@ -48,11 +48,11 @@ def test_labels(y, message):
     [
         (np.where(X > 2, np.nan, X) * np.nan, "X contains NaN"),
         (np.abs(X) * np.inf, "infinity"),
-        (["some text", "another"] * 6, "X: texts; give a DataFrame"),
+        (["some text", "another"] * 6, "X: strings; pass a DataFrame"),
         (X[:, 0], "Expected 2D array"),
         (X[:0], r"0 sample\(s\)"),
         (pd.DataFrame(X[:0]), r"0 sample\(s\)"),
-        (pd.DataFrame(X, columns=["a", "b", "a"]), "X: columns 'a' more than once"),
+        (pd.DataFrame(X, columns=["a", "b", "a"]), "X: columns 'a' occur more than once; give each its own name"),
         (pd.DataFrame(X * np.inf), "infinite"),
     ],
 )
@@ -70,7 +70,7 @@ def test_samples(given, message):
         (np.ones((12, 2)), r"sample_weight: shape \(12, 2\)"),
         (np.zeros(12), "all weights are zero"),
         (Y == 1, "above zero for one class only"),
-        (["heavy"] * 12, "sample_weight: no numbers"),
+        (["heavy"] * 12, "sample_weight: not numbers; pass one number per sample"),
     ],
 )
 def test_sample_weights(weights, message):
@@ -103,7 +103,7 @@ def test_class_weights(weights):
             {"X_trusted": X[:2], "y_trusted": np.eye(2)},
             "y_trusted: soft labels of classes 0, 1, but y has ant, bee, cat",
         ),
-        ({"X_trusted": X[:1], "y_trusted": ["ant"]}, "X_trusted: 1 sample; give two or more"),
+        ({"X_trusted": X[:1], "y_trusted": ["ant"]}, "X_trusted: 1 sample; pass two or more"),
     ],
 )
 def test_trusted_samples(trusted, message):
@@ -112,15 +112,16 @@ def test_trusted_samples(trusted, message):
 
 
 def test_all_wrong_parameters_come_in_one_message():
-    options = {"epochs": 0, "batch_size": 2.5, "learning_rate": -1, "scoring": "magic", "method_options": {"evry": 3}}
+    options = {"epochs": 0, "batch_size": 2.5, "lr": -1, "scoring": "magic", "method_options": {"evry": 3}}
     with pytest.raises(RecipeError) as raised:
         fit(options=options)
     for words in [
-        "RobustClassifier.epochs: got 0",
-        "RobustClassifier.batch_size: got 2.5",
-        "RobustClassifier.learning_rate: got -1",
-        "RobustClassifier.scoring: got 'magic'",
-        "method_options.evry: cmw-net has no option 'evry'",
+        "RobustClassifier: 5 mistakes",
+        "\n  epochs: got 0",
+        "\n  batch_size: got 2.5",
+        "\n  lr: got -1",
+        "\n  scoring: got 'magic'",
+        "\n  method_options.evry: cmw-net has no option 'evry'",
         "Did you mean 'every'?",
     ]:
         assert words in str(raised.value)
@@ -132,9 +133,9 @@ def test_all_wrong_parameters_come_in_one_message():
         ({"method": "cmwnet"}, "no method named 'cmwnet'.*Did you mean 'cmw-net'"),
         ({"method_options": 3}, "method_options: got 3; should be a dict"),
         ({"method_options": {"every": "often"}}, "method_options.every: got 'often'"),
-        ({"device": "cuda:99"}, "device: got 'cuda:99', which is not there"),
-        ({"module": 3}, "module: got 3; give a torch.nn.Module"),
-        ({"module": "mpl"}, "no model named 'mpl'"),
+        ({"device": "cuda:99"}, "device: 'cuda:99' is not available here; allowed: auto, cpu"),
+        ({"model": 3}, "model: got 3; pass a torch.nn.Module"),
+        ({"model": "mpl"}, "no model named 'mpl'"),
     ],
 )
 def test_parameters(options, message):
@@ -143,7 +144,7 @@ def test_parameters(options, message):
 
 
 def test_a_number_of_numpy_is_a_number():
-    fit(options={"epochs": np.int64(2), "learning_rate": np.float32(0.01), "method_options": {"every": np.int64(2)}})
+    fit(options={"epochs": np.int64(2), "lr": np.float32(0.01), "method_options": {"every": np.int64(2)}})
 
 
 def test_prediction():
@@ -159,5 +160,5 @@ def test_prediction():
 
 
 def test_too_large_a_rate_is_called_by_its_name():
-    with pytest.raises(RuntimeError, match="lower learning_rate"):
-        fit(X=X * 1e18, options={"learning_rate": 1e30, "epochs": 5, "batch_size": 6})
+    with pytest.raises(RuntimeError, match=r"lower the learning rate \(lr\)"):
+        fit(X=X * 1e18, options={"lr": 1e30, "epochs": 5, "batch_size": 6})

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from reweigh.estimator.candidate_targets import read_candidates
 
 from reweigh import DataError, RobustClassifier
 from reweigh.bias.candidates import independent
 from reweigh.estimator.sample_weights import read_weights
+from reweigh.estimator.targets import read_candidates
 
 
 @pytest.fixture
@@ -24,10 +24,10 @@ def test_the_right_candidate_is_found(blobs, mask, tmp_path):
     classifier = RobustClassifier("proden+cmw-net", candidates=True, epochs=14, random_state=0).fit(X, mask)
     assert classifier.score(X, truth) > 0.95
     assert classifier.weighting_ is not None
-    issues = classifier.label_issues_.set_index("index").sort_index()
+    issues = classifier.label_issues_.sort_index()
     assert (issues["given_label"] == truth).mean() > 0.95
     assert mask[np.arange(len(X)), issues["given_label"]].all()
-    outside = ~mask[np.arange(len(X)), classifier.pseudo_labels_]
+    outside = ~mask[np.arange(len(X)), classifier.suggested_labels_]
     assert (issues["is_label_issue"] == outside).all()
     classifier.save(tmp_path / "saved")
     again = RobustClassifier.load(tmp_path / "saved")
@@ -73,9 +73,9 @@ def test_class_weights_are_the_mean_over_candidates():
         ([[1, 0], [0, 0], [0, 0]], r"y: candidates: none in 2 of 3 samples: rows 1, 2; name at least one class"),
         ([[1, 0], [0.5, 0.5], [0, 1]], r"should be true or false, 1 or 0; rows 1 are not"),
         ([[1, 0], [np.nan, 1], [0, 1]], r"rows 1 are not"),
-        ([["a", "b"]] * 3, r"y: a mask of .*; give true and false, or 1 and 0"),
+        ([["a", "b"]] * 3, r"y: a mask of .*; pass true and false, or 1 and 0"),
         ([[1, 0], [0, 1]], r"y: 2 labels for 3 samples"),
-        ([[1, 0, 1], [1, 0, 0], [0, 0, 1]], r"y: class 1 is no candidate of any sample; drop it"),
+        ([[1, 0, 1], [1, 0, 0], [0, 0, 1]], r"y: class 1 is not a candidate of any sample; drop it"),
         ([[1, 1], [1, 1], [1, 1]], r"y: all 3 samples have every class as a candidate; there is nothing to learn"),
     ],
 )

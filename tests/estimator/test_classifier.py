@@ -22,12 +22,12 @@ def test_wrong_labels_are_found_and_do_little_harm(blobs):
     X, truth, given = blobs
     classifier = RobustClassifier(epochs=12, random_state=0, method_options={"every": 4}).fit(X, given)
     assert classifier.score(X, truth) > 0.95
-    assert (classifier.pseudo_labels_ == truth).mean() > 0.95
+    assert (classifier.suggested_labels_ == truth).mean() > 0.95
     issues = classifier.label_issues_
     wrong = set(np.flatnonzero(given != truth))
-    assert len(set(issues["index"][: len(wrong)]) & wrong) > 0.9 * len(wrong)
-    assert sorted(issues["index"]) == list(range(240))
-    assert (issues["given_label"] == given[issues["index"]]).all()
+    assert len(set(issues.index[: len(wrong)]) & wrong) > 0.9 * len(wrong)
+    assert sorted(issues.index) == list(range(240))
+    assert (issues["given_label"] == given[issues.index]).all()
     assert issues["label_quality"].is_monotonic_increasing
 
 
@@ -36,17 +36,41 @@ def test_what_is_known_after_fit(blobs, quick):
     classifier = quick().fit(X, given)
     assert classifier.classes_.tolist() == [0, 1, 2]
     assert classifier.n_features_in_ == 6
-    assert classifier.sample_weight_.shape == classifier.pseudo_labels_.shape == (240,)
+    assert classifier.sample_weight_.shape == classifier.suggested_labels_.shape == (240,)
     assert ((classifier.sample_weight_ > 0) & (classifier.sample_weight_ < 1)).all()
     assert classifier.history_["epoch"].tolist() == [1, 2, 3]
-    assert classifier.scoring_ == "in-training"
-    assert not classifier.module_.training
-    columns = ["index", "given_label", "suggested_label", "label_quality", "weight", "family", "is_label_issue"]
+    assert classifier.plan_.train["scoring"] == "in-training"
+    assert not classifier.model_.training
+    columns = ["given_label", "suggested_label", "label_quality", "weight", "family", "is_label_issue"]
     assert list(classifier.label_issues_) == columns
     assert classifier.label_issues_ is classifier.label_issues_
     assert set(classifier.label_issues_["family"]) <= set(range(classifier.weighting_.num_families))
     classifier.fit(X[:200], given[:200])
     assert len(classifier.label_issues_) == 200
+
+
+def test_label_issues_keep_the_index_of_the_table(blobs, quick):
+    X, _, given = blobs
+    order = np.random.default_rng(1).permutation(240)[:200]
+    table = pd.DataFrame(X).assign(given=given).rename(index="row {}".format).iloc[order]
+    issues = quick().fit(table.drop(columns="given"), table["given"]).label_issues_
+    assert sorted(issues.index) == sorted(table.index)
+    assert (table.loc[issues.index, "given"] == issues["given_label"]).all()
+    by_number = quick().fit(X[order], given[order]).label_issues_
+    assert (given[order][by_number.index] == by_number["given_label"]).all()
+
+
+def test_the_default_method_follows_the_data(blobs):
+    X, _, given = blobs
+    rng, y = np.random.default_rng(0), np.arange(24) % 2
+    images = rng.integers(0, 255, (24, 3, 8, 8), dtype=np.uint8)
+    few = {"epochs": 1, "batch_size": 24, "random_state": 0}
+    assert RobustClassifier(**few).fit(X, given).plan_.method.name == "cmw-net"
+    by_image = RobustClassifier(**few).fit(images, y).plan_
+    assert by_image.method.name == "cmw-net-sl"
+    assert [part.name for part in by_image.augment] == ["pad-crop", "flip"]
+    assert RobustClassifier(candidates=True, **few).fit(X, np.eye(3)[given]).plan_.method.name == "proden"
+    assert RobustClassifier(**few | {"random_state": 7}).fit(X, given).plan_.train["seed"] == 7
 
 
 def test_a_method_without_weights(blobs, quick):
@@ -78,7 +102,7 @@ def test_labels_may_be_texts(blobs, quick):
     classifier = quick().fit(X, names[given])
     assert classifier.classes_.tolist() == ["ant", "bee", "lynx"]
     assert set(classifier.predict(X)) <= set(names)
-    assert set(classifier.pseudo_labels_) | set(classifier.label_issues_["suggested_label"]) <= set(names)
+    assert set(classifier.suggested_labels_) | set(classifier.label_issues_["suggested_label"]) <= set(names)
 
 
 def test_a_number_repeats_the_result_and_global_generators_stay_as_they_were(blobs, quick):
@@ -131,14 +155,14 @@ def test_soft_labels_that_are_sure_are_labels(blobs, quick):
     hard, soft = quick().fit(X, given), quick().fit(X, np.eye(3)[given])
     assert np.allclose(hard.predict_proba(X), soft.predict_proba(X), atol=1e-3)
     assert soft.classes_.tolist() == [0, 1, 2]
-    assert (soft.label_issues_.sort_values("index")["given_label"] == given).all()
+    assert (soft.label_issues_.sort_index()["given_label"] == given).all()
 
 
 def test_soft_labels_are_learned_as_they_are(quick):
     X = np.random.default_rng(0).normal(size=(200, 2)).astype(np.float32)
     rows = pd.DataFrame(np.tile([0.7, 0.3], (200, 1)), columns=["yes", "no"])
     rows.iloc[0] = [0.2, 0.8]  # so that there are two classes
-    classifier = quick("erm", epochs=30, learning_rate=0.01).fit(X, rows)
+    classifier = quick("erm", epochs=30, lr=0.01).fit(X, rows)
     assert classifier.predict_proba(X).mean(0) == pytest.approx([0.7, 0.3], abs=0.05)
     assert set(classifier.predict(X)) <= {"yes", "no"}
 
@@ -189,7 +213,7 @@ def test_a_sparse_matrix_is_never_dense_as_a_whole(quick, monkeypatch):
     largest = []
     fetch = SparseRows.__getitem__
     monkeypatch.setattr(SparseRows, "__getitem__", lambda rows, index: largest.append(len(index)) or fetch(rows, index))
-    classifier = quick(batch_size=100, learning_rate=0.01).fit(X, y)
+    classifier = quick(batch_size=100, lr=0.01).fit(X, y)
     assert classifier.score(X, y) > 0.9
     assert max(largest) < 1500
     assert np.allclose(classifier.predict_proba(X), classifier.predict_proba(dense), atol=1e-6)
@@ -201,7 +225,7 @@ def test_images_get_a_convolutional_net_and_bytes_are_numbers(quick):
     images = rng.integers(0, 100, (60, 1, 8, 8), dtype=np.uint8)
     images[y == 1, :, :4] += 100
     classifier = quick(epochs=8, batch_size=10).fit(images, y)
-    assert any(isinstance(part, torch.nn.Conv2d) for part in classifier.module_.modules())
+    assert any(isinstance(part, torch.nn.Conv2d) for part in classifier.model_.modules())
     assert classifier.score(images, y) > 0.9
     as_floats = classifier.predict_proba(images.astype(np.float64))
     assert np.allclose(classifier.predict_proba(images), as_floats, atol=1e-5)

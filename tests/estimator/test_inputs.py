@@ -1,25 +1,35 @@
 """X in its forms."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
-from reweigh.estimator.features import learn_features
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from torch import Tensor
 
+from reweigh.data import Dataset
+from reweigh.data.dataset import Reading
 from reweigh.data.sparse import SparseRows
+from reweigh.estimator.inputs import read_inputs, read_more_inputs
+from reweigh.fit.inputs import InputForm
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 3)).astype(np.float32) * [1, 10, 0.1] + [0, 5, 100]
 
 
+def samples(found):
+    """What a model would be given, shape (50, D) float64."""
+    labels = torch.zeros(50, dtype=torch.int64)
+    return Dataset(found.inputs, labels, ("a",), normalize=found.normalize).batch(torch.arange(50)).inputs.double()
+
+
 def test_single_precision_is_not_copied():
     single = X.astype(np.float32)
-    _, inputs = learn_features(BaseEstimator(), single)
+    inputs = read_inputs(BaseEstimator(), single).inputs
     assert isinstance(inputs, Tensor)
     assert inputs.data_ptr() == single.ctypes.data
-    _, rows = learn_features(BaseEstimator(), matrix := sparse.csr_array(X))
+    rows = read_inputs(BaseEstimator(), matrix := sparse.csr_array(X)).inputs
     assert isinstance(rows, SparseRows)
     assert np.shares_memory(rows.matrix.data, matrix.data)
 
@@ -27,30 +37,27 @@ def test_single_precision_is_not_copied():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, object])
 def test_columns_get_mean_zero_and_deviation_one(dtype):
     given = np.abs(X).astype(dtype)
-    features, inputs = learn_features(BaseEstimator(), given)
-    raw = inputs[torch.arange(50)]
-    raw = raw.float() / 255 if raw.dtype == torch.uint8 else raw  # as a dataset does
-    scaled = features.normalize(inputs)(raw).double()
     numbers = given.astype(float)
     expected = (numbers - numbers.mean(0)) / numbers.std(0)
-    assert np.allclose(scaled.numpy(), expected, atol=1e-3)
+    assert np.allclose(samples(read_inputs(BaseEstimator(), given)).numpy(), expected, atol=1e-3)
 
 
 def test_a_constant_column_stays_finite():
-    features, inputs = learn_features(BaseEstimator(), np.c_[X, np.ones(50)])
-    assert torch.isfinite(features.normalize(inputs)(inputs[torch.arange(50)])).all()
+    assert torch.isfinite(samples(read_inputs(BaseEstimator(), np.c_[X, np.ones(50)]))).all()
 
 
 def test_tensors_that_require_gradients_or_half_precision_are_read():
     for tensor in (torch.randn(4, 2, requires_grad=True), torch.randn(4, 2).bfloat16()):
-        _, inputs = learn_features(BaseEstimator(), tensor)
+        inputs = read_inputs(BaseEstimator(), tensor).inputs
         assert torch.allclose(inputs[torch.arange(4)], tensor.detach().float())
 
 
 def test_later_arrays_are_read_as_the_table_was():
-    pandas = pytest.importorskip("pandas")
-    estimator = BaseEstimator()
-    features, inputs = learn_features(estimator, pandas.DataFrame(X))
-    assert torch.equal(features.read(estimator, X, "X")[torch.arange(50)], inputs[torch.arange(50)])
+    estimator, everything = BaseEstimator(), torch.arange(50)
+    found = read_inputs(estimator, pd.DataFrame(X))
+    labels = torch.zeros(50, dtype=torch.int64)
+    form = InputForm.of(Dataset(found.inputs, labels, ("a",), reading=Reading(encoding=found.encoding)))
+    again = read_more_inputs(estimator, X, form, found.columns, "X")
+    assert torch.equal(again[everything], found.inputs[everything])
     with pytest.raises(ValueError, match="X: a sparse matrix, but the classifier was trained on a DataFrame"):
-        features.read(estimator, sparse.csr_array(X), "X")
+        read_more_inputs(estimator, sparse.csr_array(X), form, found.columns, "X")

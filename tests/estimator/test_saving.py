@@ -16,7 +16,7 @@ from reweigh import DataError, ModelError, RobustClassifier
 def assert_same(a, b, X):
     assert np.array_equal(a.predict_proba(X), b.predict_proba(X))
     assert a.classes_.dtype == b.classes_.dtype
-    for name in ("classes_", "sample_weight_", "pseudo_labels_"):
+    for name in ("classes_", "sample_weight_", "suggested_labels_"):
         assert np.array_equal(getattr(a, name), getattr(b, name))
     pd.testing.assert_frame_equal(a.label_issues_, b.label_issues_)
     pd.testing.assert_frame_equal(a.history_, b.history_)
@@ -60,20 +60,20 @@ def test_names_of_columns_are_known_after_loading(quick, tmp_path):
         RobustClassifier.load(tmp_path / "model").predict(frame.rename(columns={"a": "c"}))
 
 
-def test_a_module_of_ones_own_is_needed_again(blobs, quick, tmp_path):
+def test_a_network_of_ones_own_is_needed_again(blobs, quick, tmp_path):
     X, _, given = blobs
-    classifier = quick(module=nn.Linear(6, 3)).fit(X, given)
+    classifier = quick(model=nn.Linear(6, 3)).fit(X, given)
     classifier.save(tmp_path / "model")
     with pytest.raises(
-        ModelError, match=r"trained with a module of its own \(Linear\); give it again: load\(path, module="
+        ModelError, match=r"trained with a network of its own \(Linear\); pass it again: load\(path, model="
     ):
         RobustClassifier.load(tmp_path / "model")
-    module = nn.Linear(6, 3)
-    loaded = RobustClassifier.load(tmp_path / "model", module=module)
+    network = nn.Linear(6, 3)
+    loaded = RobustClassifier.load(tmp_path / "model", model=network)
     assert_same(classifier, loaded, X)
-    assert loaded.module is module
-    with pytest.raises(ModelError, match="its weights do not fit the module"):
-        RobustClassifier.load(tmp_path / "model", module=nn.Sequential(nn.Linear(6, 3)))
+    assert loaded.model is network
+    with pytest.raises(ModelError, match="its weights do not fit the network"):
+        RobustClassifier.load(tmp_path / "model", model=nn.Sequential(nn.Linear(6, 3)))
 
 
 def test_what_is_no_classifier_is_refused(tmp_path):
@@ -84,10 +84,10 @@ def test_what_is_no_classifier_is_refused(tmp_path):
     with pytest.raises(DataError, match="no classifier can be read there"):
         RobustClassifier.load(path)
     save_file({"weight": torch.zeros(2)}, path)
-    with pytest.raises(DataError, match="not a classifier that RobustClassifier saved"):
+    with pytest.raises(DataError, match="not a classifier that reweigh saved"):
         RobustClassifier.load(path)
     save_file({}, path, {"kind": "reweigh classifier", "version": "99", "content": "{}"})
-    with pytest.raises(DataError, match="written by a newer reweigh"):
+    with pytest.raises(DataError, match=r"written by another version of reweigh \(format 99, not 2\)"):
         RobustClassifier.load(path)
 
 
@@ -95,7 +95,7 @@ def test_labels_that_are_not_plain_are_not_saved(blobs, quick, tmp_path):
     X, _, given = blobs
     days = np.array(["2024-01-01", "2024-01-02", "2024-01-03"], dtype="datetime64[D]")[given]
     classifier = quick().fit(X, given)
-    object.__setattr__(classifier._fitted, "classes", np.unique(days))
+    classifier.classes_ = np.unique(days)
     with pytest.raises(DataError, match="not saved, date cannot be stored"):
         classifier.save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
@@ -108,5 +108,5 @@ def test_the_header_is_readable(blobs, quick, tmp_path):
     quick().fit(X, given).save(tmp_path / "model")
     with safe_open(tmp_path / "model", "pt") as file:
         content = json.loads(file.metadata()["content"])
-    assert content["params"]["method"] == "cmw-net"
-    assert content["architecture"][0] == "mlp"
+    assert content["more"]["params"]["method"] == "cmw-net"
+    assert content["plan"]["model"]["name"] == "mlp"

@@ -12,7 +12,7 @@ EXPECTED = {
 
 
 @parametrize_with_checks(
-    [RobustClassifier(epochs=4, batch_size=8, learning_rate=0.02)], expected_failed_checks=lambda estimator: EXPECTED
+    [RobustClassifier(epochs=4, batch_size=8, lr=0.02)], expected_failed_checks=lambda estimator: EXPECTED
 )
 def test_scikit_learn_s_own_check(estimator, check):
     check(estimator)

@@ -31,14 +31,14 @@ def test_in_a_pipeline_that_passes_weights_and_trusted_samples(blobs, quick):
 def test_in_a_search_over_parameters(blobs, quick):
     X, truth, _ = blobs
     grid = {"epochs": np.array([1, 15]), "method": ["erm", "cmw-net"]}
-    search = GridSearchCV(quick(learning_rate=0.002), grid, cv=2).fit(X, truth)
+    search = GridSearchCV(quick(lr=0.002), grid, cv=2).fit(X, truth)
     assert search.best_params_["epochs"] == 15
     assert search.best_estimator_.score(X, truth) > 0.9
 
 
 def test_in_cross_validation(blobs, quick):
     X, truth, _ = blobs
-    classifier = quick(epochs=10, learning_rate=0.01)
+    classifier = quick(epochs=10, lr=0.01)
     assert cross_val_score(classifier, X, truth, cv=3, scoring="roc_auc_ovr").min() > 0.9
     held_out = cross_val_predict(classifier, X, truth, cv=3, method="predict_proba")
     assert (held_out.argmax(1) == truth).mean() > 0.9

@@ -58,7 +58,7 @@ def test_it_learns_from_few_labels(few, quick, method):
     assert len(unlabeled) == 220
     assert not unlabeled.is_label_issue.any()
     assert unlabeled.label_quality.isna().all()
-    assert (unlabeled.suggested_label.to_numpy() == truth[unlabeled["index"]]).mean() > 0.8
+    assert (unlabeled.suggested_label.to_numpy() == truth[unlabeled.index]).mean() > 0.8
 
 
 def test_texts(few, quick):

@@ -92,7 +92,7 @@ def test_a_model_without_a_linear_layer_at_its_end(model, message):
 
 
 def test_a_last_layer_that_reads_something_else():
-    with pytest.raises(ModelError, match="one row of features a sample, once"):
+    with pytest.raises(ModelError, match="one row of features per sample, once"):
         SelectiveModel(Twice())(torch.randn(2, 3), heads=True)
     with pytest.raises(ModelError, match="'softmax-response'"):
         SelectiveModel(nn.Linear(3, 2))(torch.randn(2, 5, 3), heads=True)

@@ -60,10 +60,10 @@ def test_goes_on_where_it_was(kind: type[DensePredictions] | type[TopPredictions
 
 
 @pytest.mark.parametrize("store", [DensePredictions, TopPredictions])
-def test_samples_without_a_place_are_refused(store) -> None:
+def test_samples_without_an_index_are_refused(store) -> None:
     kept = store(torch.zeros(5, dtype=torch.int64), 3, 0.9)
     rows = torch.full((2, 3), 1 / 3)
-    with pytest.raises(DataError, match=r"needs the place of each sample .*; let the dataset return it as index"):
+    with pytest.raises(DataError, match=r"needs the index of each sample .*; let the dataset return it as index"):
         kept.update(None, rows)
-    with pytest.raises(DataError, match=r"index: 2 places from 0 to 4 are needed.* got shape \(2,\) from 1 to 5"):
+    with pytest.raises(DataError, match=r"index: 2 indices from 0 to 4 are needed.* got shape \(2,\) from 1 to 5"):
         kept.update(torch.tensor([1, 5]), rows)

@@ -1,5 +1,6 @@
-"""Real runs of two epochs, what they tell, and a browser."""
+"""Real runs of two epochs, their accounts, and a browser."""
 
+import csv
 import json
 import os
 import shutil
@@ -55,6 +56,13 @@ def hostile(trained, tmp_path_factory) -> Path:
     path = Path(shutil.copytree(trained["cmw-net"], tmp_path_factory.mktemp("hostile") / "<i>run"))
     classes = json.loads((path / "classes.json").read_text())
     (path / "classes.json").write_text(json.dumps({**classes, "names": HOSTILE}))
+    with open(path / "samples.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with open(path / "samples.csv", "w", newline="", errors="surrogateescape") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        for row in rows:
+            writer.writerow(row | {key: HOSTILE[int(row[key])] for key in row if key.endswith("_label") and row[key]})
     return path
 
 

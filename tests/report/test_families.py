@@ -13,7 +13,7 @@ def test_each_family_names_its_classes():
 
 
 def test_a_family_without_a_class_says_so():
-    assert describe(2, [0], ["cat"], [5])[1].words == "no class of this data"
+    assert describe(2, [0], ["cat"], [5])[1].words == "none of the classes in this data"
 
 
 @pytest.mark.parametrize("count", range(1, 7))

@@ -16,7 +16,7 @@ from reweigh.report.tables import Samples
 def samples():
     """Two labels, one of them wrong; of four guesses three are right."""
     return Samples(
-        index=np.arange(6),
+        row=np.arange(6),
         given=np.array([0, 1, -1, -1, -1, -1]),
         suggested=np.array([0, 0, 1, 1, 0, 0]),
         true=np.array([0, 0, 1, 1, 0, 1]),

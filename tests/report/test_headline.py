@@ -10,7 +10,7 @@ def test_headline(account):
     reached = account.history[-1]["test_accuracy"]
     found = int(account.samples.issue.sum())
     assert headline(account).replace("\u00a0", " ") == (
-        f"cmw-net reached {100 * reached:.1f} % on the test after the last epoch; "
+        f"cmw-net reached {100 * reached:.1f} % on the test set after the last epoch; "
         f"{found:,} of 1,257 training labels look wrong ({100 * found / 1257:.1f} %)."
     )
 
@@ -34,9 +34,9 @@ def test_a_run_that_is_not_finished_or_broken_or_untested(account):
     assert "not finished (interrupted, 2 of 40 epochs)" in " ".join(about(stopped))
     assert "has not finished an epoch yet" in headline(replace(account, history=[]))
     lost = replace(account, history=[{**account.history[0], "test_accuracy": math.nan}])
-    assert "no valid test number" in headline(lost)
+    assert "no valid test result" in headline(lost)
     untested = replace(account, history=[{"epoch": 1, "seconds": 1.0}], samples=None)
-    assert headline(untested) == "cmw-net was trained without a test."
+    assert headline(untested) == "cmw-net was trained without a test set."
     assert untested.best == {}
 
 

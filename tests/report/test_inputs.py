@@ -43,7 +43,7 @@ def test_floats_of_any_range(image):
 
 
 def test_features_without_a_table():
-    data = check(read("demo")).data
+    data = check(read("demo")).source
     dataset = Dataset(torch.arange(30.0).reshape(3, 10), torch.zeros(3).long(), ("a", "b"))
     first, second = show(dataset, data, np.array([2, 0]))
     assert first.values[:2] == [("feature 0", "20"), ("feature 1", "21")]
@@ -55,7 +55,7 @@ def test_the_cells_of_the_users_table(tmp_path):
     rows = [f"{n}.25,{'red' if n % 2 else ''},{'x' * 200},{'ab'[n % 2]}" for n in range(40)]
     path.write_text("\n".join(["size,color,<b>note</b>,kind", *rows]) + "\n")
     changes = ["data.name=files", f"data.path={path}", "data.label=kind", "data.bias=[]"]
-    data = check(read("demo", changes)).data
+    data = check(read("demo", changes)).source
     train = data.bind()(tmp_path).train
     for shown, place in zip(show(train, data, np.array([4, 7])), (4, 7), strict=True):
         row = int(train.origin[place])

@@ -1,10 +1,14 @@
-"""Tables of runs of every age are read; a broken one is named with row and column."""
+"""The tables of a run are read; an error names row and column of what is wrong. Suspicious samples come worst first."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from reweigh.errors import DataError
-from reweigh.report.tables import read_samples, read_tested
+from reweigh.report.tables import Samples, read_samples, read_tested
+
+NAMES = ["dog", "cat", "owl"]
 
 
 @pytest.fixture
@@ -20,9 +24,10 @@ def file(tmp_path):
 def test_all_columns(file):
     samples = read_samples(
         file(
-            "index,given_label,suggested_label,label_quality,is_label_issue,weight,family,loss,true_label\n"
-            "0,2,1,0.25,True,0.5,0,1.5,1\n1,1,1,0.75,False,,1,0.1,1\n"
-        )
+            "row,given_label,suggested_label,label_quality,is_label_issue,weight,family,loss,true_label\n"
+            "0,owl,cat,0.25,True,0.5,0,1.5,cat\n1,cat,cat,0.75,False,,1,0.1,cat\n"
+        ),
+        NAMES,
     )
     assert samples is not None
     assert len(samples) == 2
@@ -34,24 +39,29 @@ def test_all_columns(file):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_an_older_run_and_one_without_weights(file):
-    old = read_samples(file("index,given_label,weight\n0,2,0.5\n"))
-    assert old is not None
-    assert (old.suggested, old.issue, old.loss, old.true, old.wrong) == (None,) * 5
-    unweighed = read_samples(file("index,given_label,weight,family,is_label_issue\n0,2,,,\n"))
+def test_a_run_without_weights_and_verdicts(file):
+    unweighed = read_samples(file("row,given_label,weight,family,is_label_issue\n0,owl,,,\n"), NAMES)
     assert unweighed is not None
     assert (unweighed.weight, unweighed.family, unweighed.issue) == (None,) * 3
+    assert (unweighed.suggested, unweighed.loss, unweighed.true, unweighed.wrong, unweighed.name) == (None,) * 5
+
+
+def test_candidates_and_missing_labels(file):
+    samples = read_samples(file("row,given_label,candidates\n7,cat,cat|owl\n3,,dog\n"), NAMES)
+    assert samples is not None
+    assert (samples.row.tolist(), samples.given.tolist()) == ([7, 3], [1, -1])
+    assert samples.candidates == [(1, 2), (0,)]
 
 
 def test_nothing_there(file, tmp_path):
-    assert read_samples(tmp_path / "absent.csv") is None
-    assert read_samples(file("index,given_label\n")) is None
+    assert read_samples(tmp_path / "absent.csv", NAMES) is None
+    assert read_samples(file("row,given_label\n"), NAMES) is None
     assert read_tested(tmp_path / "absent.csv") is None
 
 
 def test_all_right_or_all_wrong_is_no_split(file):
-    for rows in ("0,1,1\n1,2,2\n", "0,1,2\n1,2,1\n"):
-        samples = read_samples(file("index,given_label,true_label\n" + rows))
+    for rows in ("0,cat,cat\n1,owl,owl\n", "0,cat,owl\n1,owl,cat\n"):
+        samples = read_samples(file("row,given_label,true_label\n" + rows), NAMES)
         assert samples is not None
         assert samples.wrong is None
 
@@ -59,15 +69,35 @@ def test_all_right_or_all_wrong_is_no_split(file):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("index,label\n0,1\n", "no column 'given_label'"),
-        ("", "no column 'index', 'given_label'"),
-        ("index,given_label\n0,1\n1\n", "cannot be read as a table"),
-        ("index,given_label,weight\n0,1,0.5\n1,1,much\n", "column 'weight', row 2: got 'much'; should be a number"),
-        ("index,given_label\n0,cat\n", "column 'given_label', row 1: got 'cat'; should be a whole number"),
-        ("index,given_label,is_label_issue\n0,1,maybe\n", "should be True or False"),
+        ("row,label\n0,cat\n", "no column 'given_label'"),
+        ("", "no column 'row', 'given_label'"),
+        ("row,given_label\n0,cat\n1\n", "cannot be read as a table"),
+        ("row,given_label,weight\n0,cat,0.5\n1,cat,much\n", "column 'weight', row 2: got 'much'; should be a number"),
+        ("row,given_label\n0,cow\n", "column 'given_label', row 1: got 'cow'; should be the name of a class"),
+        ("row,given_label\nx,cat\n", "column 'row', row 1: got 'x'; should be a whole number"),
+        ("row,given_label,is_label_issue\n0,cat,maybe\n", "should be True or False"),
     ],
 )
 def test_broken(file, text, message):
     with pytest.raises(DataError, match=r"table\.csv: ") as error:
-        read_samples(file(text))
+        read_samples(file(text), NAMES)
     assert message in str(error.value)
+
+
+DRAW = np.random.default_rng(0)
+FULL = Samples(
+    np.arange(40) + 100, np.zeros(40, int), quality=DRAW.random(40), issue=DRAW.random(40) < 0.5, weight=DRAW.random(40)
+)
+
+
+def test_suspects_are_issues_by_quality():
+    assert FULL.quality is not None
+    assert FULL.issue is not None
+    expected = sorted((index for index in range(40) if FULL.issue[index]), key=FULL.quality.__getitem__)
+    assert FULL.suspects.tolist() == expected
+    assert replace(FULL, issue=None).suspects.tolist() == []
+
+
+def test_a_sample_is_called_by_its_row_and_its_file():
+    assert FULL.title(3) == "103"
+    assert replace(FULL, name=[f"{n}.png" for n in range(40)]).title(3) == "103 (3.png)"

@@ -153,7 +153,7 @@ def test_damaged_structure(tmp_path, state):
 
 def test_absent(tmp_path):
     for path in (tmp_path / "c", tmp_path):
-        with pytest.raises(DataError, match="there is no checkpoint"):
+        with pytest.raises(DataError, match="no checkpoint; a run without one"):
             checkpoint.load(path)
 
 

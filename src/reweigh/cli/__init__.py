@@ -1,4 +1,4 @@
-"""The command line: one verb a file."""
+"""The command line: one verb per file."""
 
 from reweigh.cli.app import main
 

@@ -1,4 +1,4 @@
-"""The command ``reweigh``: its verbs, and how the user is told what went wrong."""
+"""The command ``reweigh``: its verbs, and how errors are reported."""
 
 import logging
 import os
@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from reweigh import __version__
+from reweigh.cli.arguments import OPTIONS
 from reweigh.cli.compare import compare
 from reweigh.cli.corrupt import corrupt
 from reweigh.cli.data import data
@@ -22,12 +23,12 @@ from reweigh.cli.report import report
 from reweigh.cli.show import show
 from reweigh.cli.train import train
 from reweigh.cli.transfer import transfer
-from reweigh.errors import ReweighError
+from reweigh.errors import DataError, ReweighError
 from reweigh.memory import keep_freed_memory
 
 
 class Verbs(TyperGroup):
-    """Tells errors that the user can mend in one message; exits 2 after them and 130 after Ctrl-C."""
+    """Prints an error that the user can fix as one message; exits 2 after it, and 130 after Ctrl-C."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, sorted(args, key=lambda arg: arg != "--debug"))  # it may follow the verb too
@@ -38,23 +39,30 @@ class Verbs(TyperGroup):
         except (ReweighError, OSError) as error:
             if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                 raise
-            typer.echo(f"{type(error).__name__}: {error}", err=True)
+            typer.echo(f"{type(error).__name__}: {message(error)}", err=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt as interruption:
             typer.echo(str(interruption) or "interrupted", err=True)  # training says how to resume
             raise typer.Exit(130) from None
 
 
+def message(error: Exception) -> str:
+    """What an error says; an argument that would fix it is named as it is typed on the command line."""
+    if isinstance(error, DataError) and error.argument in OPTIONS:
+        return f"{error.args[0]} ({OPTIONS[error.argument]})"
+    return str(error)
+
+
 app = typer.Typer(
     cls=Verbs,
-    help="Learn, while training, how much to trust each sample; train robust classifiers on biased data.",
+    help="Train robust classifiers on biased data: learn, while training, how much to trust each sample.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
 
-def _say_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"reweigh {__version__}")
         raise typer.Exit
@@ -64,37 +72,30 @@ def _say_version(wanted: bool) -> None:
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Options of all verbs."""
 
 
-app.command("train")(train)
-app.command("compare")(compare)
-app.command("report")(report)
-app.command("issues")(issues)
-app.command("predict")(predict)
-app.command("export")(export)
-app.command("transfer")(transfer)
-app.command("inspect")(inspect)
-app.command("corrupt")(corrupt)
+for verb in (train, compare, report, issues, predict, export, transfer, inspect, corrupt):
+    app.command(verb.__name__)(verb)
 app.add_typer(data, name="data")
 app.command("list")(list_members)
 app.command("show")(show)
 
 
 class Notes(logging.Handler):
-    """Writes what the library has to say, once, to wherever standard error is now; a progress bar moves it."""
+    """Writes each message of the library once to standard error, above a progress bar if there is one."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._said: set[str] = set()  # data that are looked at before training are read twice
+        self._written: set[str] = set()  # data that are looked at before training are read twice
 
     def emit(self, record: logging.LogRecord) -> None:
         message = record.getMessage()
-        if message not in self._said:
-            self._said.add(message)
+        if message not in self._written:
+            self._written.add(message)
             print(message, file=sys.stderr)  # typer.echo would write past the bar, into its line
 
 

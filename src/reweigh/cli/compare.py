@@ -1,58 +1,60 @@
 """``reweigh compare``: methods, biases and seeds by one recipe, side by side."""
 
 import shlex
+import statistics
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reweigh.cli.complete import recipe_names
-from reweigh.cli.train import TrustCode
+from reweigh.cli.arguments import Changes, Recipe, TrustCode
+from reweigh.cli.outcome import learned_curves, plain
+from reweigh.cli.printing import console, show_table
+from reweigh.cli.target import check_target
 from reweigh.errors import RecipeError, ReweighError
+
+if TYPE_CHECKING:
+    from reweigh.compare.rows import Row
+
+MOST_BIASES_DRAWN = 2  # with more curves than that, the tables are out of sight
+BASELINE = "erm"
 
 
 def compare(
-    recipe: Annotated[
-        str, typer.Argument(metavar="RECIPE", help="A file, a run, or a shipped recipe.", autocompletion=recipe_names)
-    ],
-    overrides: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Changes, such as optimizer.lr=0.05.")
-    ] = None,
-    methods: Annotated[
-        str | None, typer.Option(help="Names with commas between; the recipe's own method if not given.")
-    ] = None,
+    recipe: Recipe,
+    overrides: Changes = None,
+    methods: Annotated[str | None, typer.Option(help="Names, separated by commas. Default: the recipe's own.")] = None,
     biases: Annotated[
         str | None,
         typer.Option(
-            help="Such as symmetric-0.4,long-tail-50+symmetric-0.3,clean: a bias with its rate or factor, several "
-            "joined by +, or none; the recipe's own if not given."
+            help="Biases, separated by commas, such as symmetric-0.4,long-tail-50+symmetric-0.3,clean: a name with its "
+            "rate or factor, several joined by +, or clean for none. Default: the recipe's own."
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="How many, counted from the recipe's seed.")] = 3,
-    workers: Annotated[int, typer.Option(min=1, help="How many runs at once, which share the processor.")] = 1,
-    json: Annotated[Path | None, typer.Option(help="Write the numbers and the recipe of every run there too.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the runs; runs/RECIPE if not given.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Make only what an earlier call left to do.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the runs that are there.")] = False,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds, counted from the recipe's seed.")] = 3,
+    workers: Annotated[int, typer.Option(min=1, help="Number of runs at a time; they share the processor.")] = 1,
+    json: Annotated[Path | None, typer.Option(help="Also write the numbers and recipes of all runs there.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the runs. Default: runs/RECIPE.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Run only what an earlier call left undone.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing runs.")] = False,
     trust_code: TrustCode = False,
 ) -> None:
-    """Train several methods under several biases and set them side by side.
+    """Train several methods under several biases and compare them.
 
-    A table for each bias shows mean and spread over the seeds, after the last epoch and after the best one, and what
-    each method costs. Methods of one bias and seed see the same wrong labels and start from the same weights. If a run
+    One table per bias shows mean and spread over the seeds, after the last epoch and after the best one, and the cost
+    of each method. Methods of one bias and seed see the same wrong labels and start from the same weights. If a run
     fails, the others go on.
 
-    Each method keeps of the recipe's [method] the options that it has too; a section [compare.METHOD] gives it its own.
+    Each method keeps the options of the recipe's [method] that it has too; a section [compare.METHOD] gives it its own.
     A bias keeps the options that the recipe's [data] has for it.
     """
     if resume and overwrite:
-        raise RecipeError("--resume keeps the runs that are there, --overwrite replaces them; give one of the two")
-    if json and not json.absolute().parent.is_dir():
-        raise RecipeError(f"--json {json}: there is no folder {json.parent}; make it first, or choose another")
-    if json and json.is_dir():
-        raise RecipeError(f"--json {json}: is a folder; give the name of a file")
+        raise RecipeError("--resume keeps existing runs, --overwrite replaces them; give only one of the two")
+    if json:
+        check_target("--json", json, [json], [], overwrite=True)
 
-    from reweigh.cli.comparison import failures, show_comparison
     from reweigh.compare.carry_out import carry_out
     from reweigh.compare.grid import plan
     from reweigh.compare.rows import to_json
@@ -79,5 +81,95 @@ def compare(
 
 
 def names(text: str | None) -> list[str] | None:
-    """The names in a list with commas between."""
+    """The names in a list that is separated by commas."""
     return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def show_comparison(rows: "Sequence[Row]", folder: Path) -> None:
+    """Print the end of ``reweigh compare``: what was learned, a table for each bias, the runs."""
+    out = console()
+    finished = [row for row in rows if row.last is not None]
+    if not finished:
+        return
+    biases = list(dict.fromkeys(row.bias for row in finished))
+    if len(biases) <= MOST_BIASES_DRAWN:
+        show_curves(finished)
+    for bias in biases:
+        of_bias = [row for row in rows if row.bias == bias]
+        seeds = len({row.seed for row in of_bias})
+        columns, cells = fitting(*table(of_bias), out.width)
+        title = f"{bias}: test accuracy in percent, {'one seed' if seeds == 1 else f'mean ± spread over {seeds} seeds'}"
+        show_table(title, columns, cells, numbers=True)
+    relative = any(row.method == BASELINE for row in finished)
+    cost = f"Cost is training time relative to {BASELINE}" if relative else "Seconds are training time"
+    out.print(f"Spread is the standard deviation. {cost}: rough, and more so with several workers.")
+    out.print(f"Runs: {folder} ({len(finished)} folders, each with recipe, metrics, summary, model and samples)")
+    out.print(f"Next: reweigh show {finished[-1].run} prints the recipe of a run, reweigh issues its doubtful labels.")
+
+
+def show_curves(rows: "Sequence[Row]") -> None:
+    """Draw what each method learned under each bias, with the first seed."""
+    from reweigh.training import Run
+
+    first = {(row.bias, row.method): row for row in reversed(rows)}
+    for row in reversed(first.values()):
+        if curves := learned_curves(Run(Path(row.run))):
+            console().print(f"What {row.method} learned ({row.bias}, seed {row.seed}):", style="bold")
+            console().print(curves)
+
+
+def table(rows: "Sequence[Row]") -> tuple[list[str], list[list[str]]]:
+    """Columns and cells of the table of one bias; a method that has not finished a run has no numbers."""
+    methods = {method: [row for row in rows if row.method == method] for method in {row.method: None for row in rows}}
+    finished = {method: [row for row in its if row.last is not None] for method, its in methods.items()}
+    lines = [row.last_epoch for row in rows if row.last is not None]
+    others = [name for name in lines[0] if name.startswith("test_")][1:]
+    spent = {method: statistics.mean(row.seconds for row in its) for method, its in finished.items() if its}
+    unit = spent.get(BASELINE)
+    cells = []
+    for method, its in finished.items():
+        few = f" ({len(its)} of {len(methods[method])})" if len(its) < len(methods[method]) else ""
+        numbers = [
+            spread([row.last for row in its if row.last is not None]),
+            spread([row.best for row in its if row.best is not None]),
+            *(
+                spread([100 * row.last_epoch[name] for row in its if row.last_epoch.get(name) is not None])
+                for name in others
+            ),
+            "-" if method not in spent else f"{spent[method] / unit:.2f}" if unit else f"{spent[method]:.1f}",
+        ]
+        cells.append([method + few, *numbers])
+    short = [plain(name).removesuffix(" accuracy") for name in others]
+    return ["method", "last epoch", "best epoch", *short, "cost" if unit else "seconds"], cells
+
+
+def fitting(columns: list[str], cells: list[list[str]], width: int) -> tuple[list[str], list[list[str]]]:
+    """The same table, with two lines per row if one does not fit into ``width``."""
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    if sum(widths) + 3 * len(widths) <= width:
+        return columns, cells
+    rows = [[fill(row[0], 14), *(cell.replace(" ± ", "\n±") for cell in row[1:])] for row in cells]
+    return [column.replace(" ", "\n") for column in columns], rows
+
+
+def spread(values: Sequence[float]) -> str:
+    """Mean, and standard deviation if there are several values."""
+    if not values:
+        return "-"
+    mean = f"{statistics.mean(values):.2f}"
+    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.2f}"
+
+
+def failures(rows: "Sequence[Row]") -> str:
+    """Which runs failed and why, those with the same error together; empty if none did."""
+    by_error: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.error:
+            by_error.setdefault(row.error, []).append(row)
+    if not by_error:
+        return ""
+    count = sum(map(len, by_error.values()))
+    lines = [f"{count} of {len(rows)} runs failed"]
+    for error, failed in by_error.items():
+        lines += ["  " + ", ".join(row.run for row in failed), "    " + error.strip().replace("\n", "\n    ")]
+    return "\n".join(lines)

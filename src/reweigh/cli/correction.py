@@ -26,23 +26,23 @@ class Corrected(NamedTuple):
 
 
 def corrected_copy(account: "Account", out: Path) -> Corrected:
-    """The same table with other labels; for images and arrays, and where labels had a file of their own, a label file.
+    """The same table with other labels; a label file for images, arrays, and labels that had a file of their own.
 
     Labels of the part that was held out for testing stay as they are: nothing was learned about them.
 
     Args:
-        out: where the copy will be; its ending must be that of the table, or of a label file.
+        out: Path of the copy; its ending must be that of the table, or of a label file.
 
     Raises:
-        DataError: the labels are not those of a file, or the file is gone or another.
+        DataError: The labels are not those of a file, or the file is gone or was changed.
     """
     data, dataset = account.recipe.source, account.dataset
     if data.name != "files":
-        raise DataError(f"--apply: {data.name} is a dataset known by name, not a file of yours; use --out")
+        raise DataError(f"--apply: {data.name} is a named dataset, not a file of yours; use --out")
     if data.parts["bias"] or data.parts["candidates"] or data.added["labeled"] is not None:
         raise DataError(
-            "--apply: the recipe itself made the labels worse (data.bias, data.candidates or data.labeled), your files "
-            "are not to blame"
+            "--apply: the recipe itself changed the labels (data.bias, data.candidates or data.labeled), so there is "
+            "nothing to correct in your files; use --out"
         )
     if dataset is None:
         raise DataError(f"--apply: the data cannot be copied: {account.no_data}")
@@ -59,46 +59,45 @@ def corrected_copy(account: "Account", out: Path) -> Corrected:
 
 
 def _kind(account: "Account") -> list[str]:
-    """What a command must say of the labels, if they are no plain ones."""
+    """What a command must say about labels that are not plain ones."""
     options = account.recipe.source.options
     several = ["--candidates"] if options["separator"] else []
     return [*several, *(["data.unlabeled=true"] if options["unlabeled"] else [])]
 
 
 def changes(account: "Account") -> "tuple[Tensor, Tensor]":
-    """Places in the source of the labels that look wrong, and the suggested class of each."""
+    """Rows of the labels that look wrong, and the suggested class of each."""
     import torch
 
-    samples, dataset = account.samples, account.dataset
+    samples = account.samples
     assert samples is not None
     assert samples.issue is not None
     assert samples.suggested is not None
-    assert dataset is not None
     return torch.from_numpy(samples.row[samples.issue]), torch.from_numpy(samples.suggested[samples.issue])
 
 
 def _label_file(account: "Account") -> str:
-    """Place, name and label of every sample of the source, the held-out ones too."""
+    """Index, name and label of every sample of the source, the held-out ones too."""
     from reweigh.fit.source import read_training_set
 
     train, test = read_training_set(account.recipe.source, account.recipe.train["seed"])
     between = account.recipe.source.options["separator"]
-    labels = dict(enumerate(_texts(train, between))) if train.origin is None else {}
+    labels = dict(enumerate(_as_written(train, between))) if train.origin is None else {}
     for part in (train, test):
         if part.origin is not None:  # a part of the source
-            labels |= zip(part.origin.tolist(), _texts(part, between), strict=True)
-    for place, label in zip(*(each.tolist() for each in changes(account)), strict=True):
-        labels[place] = train.class_names[label]
+            labels |= zip(part.origin.tolist(), _as_written(part, between), strict=True)
+    for row, label in zip(*(each.tolist() for each in changes(account)), strict=True):
+        labels[row] = train.class_names[label]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = train.reading.names
     writer.writerow(("index", "name", "label") if names else ("index", "label"))
-    for place, label in sorted(labels.items()):
-        writer.writerow((place, *names[place : place + 1], label))
+    for row, label in sorted(labels.items()):
+        writer.writerow((row, *names[row : row + 1], label))
     return text.getvalue()
 
 
-def _texts(part: "Dataset", separator: str | None) -> list[str]:
+def _as_written(part: "Dataset", separator: str | None) -> list[str]:
     """The label of each sample as a file has it; empty where there is none."""
     if part.candidates is None:
         return [part.class_names[label] if label >= 0 else "" for label in part.labels.tolist()]
@@ -108,7 +107,7 @@ def _texts(part: "Dataset", separator: str | None) -> list[str]:
 
 
 def _table(account: "Account", path: Path, out: Path) -> Corrected:
-    """The table cell for cell, but for the labels that look wrong."""
+    """The same table, cell by cell, except for the labels that look wrong."""
     import pandas as pd
 
     from reweigh.data.readers.table import label_column
@@ -142,7 +141,7 @@ def _replace(account: "Account", frame: "pd.DataFrame", column: int, first: int)
     """Put suggested labels into a column, each as the table itself writes that class.
 
     Args:
-        first: the row of sample 0.
+        first: Row of the frame that holds sample 0.
     """
     dataset = account.dataset
     assert dataset is not None
@@ -150,7 +149,7 @@ def _replace(account: "Account", frame: "pd.DataFrame", column: int, first: int)
     cells = frame.iloc[:, column]
     written = dict(enumerate(dataset.class_names))
     if dataset.candidates is None:
-        written |= zip(dataset.labels.tolist(), (cells.iloc[first + place] for place in origin), strict=True)
-    places, suggested = changes(account)
-    for place, label in zip(places.tolist(), suggested.tolist(), strict=True):
-        frame.iloc[first + place, column] = written[label]
+        written |= zip(dataset.labels.tolist(), (cells.iloc[first + row] for row in origin), strict=True)
+    rows, suggested = changes(account)
+    for row, label in zip(rows.tolist(), suggested.tolist(), strict=True):
+        frame.iloc[first + row, column] = written[label]

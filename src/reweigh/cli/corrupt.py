@@ -1,42 +1,51 @@
-"""``reweigh corrupt``: worse labels on purpose, as a label file, with the truth about them beside it."""
+"""``reweigh corrupt``: wrong labels made on purpose, in a label file, with a summary of the truth beside it."""
 
+import csv
+import io
+import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reweigh.cli.arguments import AnyData, Label, Labels, Overwrite, Root
+from reweigh.cli.printing import ENDS, LISTED, cut, show_table
 from reweigh.cli.target import check_ending, check_target
+from reweigh.errors import DataError
 
 if TYPE_CHECKING:
+    from reweigh.bias import Biased
+    from reweigh.cli.source import Source
+    from reweigh.data import Dataset
     from reweigh.plan.mistakes import Mistake
     from reweigh.plan.plan import Part
 
+LIKELIEST = 3  # wrong labels that are named for a class
+
 
 def corrupt(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A path, or the name of a dataset.")],
+    data: AnyData,
     bias: Annotated[
         list[str],
         typer.Option(metavar="BIAS", help="Such as 'symmetric rate=0.4' or '{name=\"symmetric\", rate=0.4}'."),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The label file to write, .csv or .npy.")],
-    seed: Annotated[int, typer.Option(min=0, help="Of all that is drawn; a bias may have its own.")] = 0,
-    label: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column or array of labels.")] = None,
-    labels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A label file in place of the given labels.")
-    ] = None,
-    root: Annotated[Path | None, typer.Option(help="The data root; $REWEIGH_DATA or data if not given.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files that are there.")] = False,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Label file to write, .csv or .npy.")],
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random; a bias may have its own.")] = 0,
+    label: Label = None,
+    labels: Labels = None,
+    root: Root = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Make the training labels worse, in a file of their own.
 
-    Several --bias follow one another. Beside FILE a summary is written: the true rate, the transition matrix and the
-    class sizes. The data stay as they are. See: reweigh list biases.
+    Several --bias are applied one after the other. A summary is written beside FILE: the true rate, the transition
+    matrix and the class sizes. The data are not changed. See: reweigh list biases.
     """
     check_ending("--out", out, (".csv", ".npy"), "a label file")
     check_target("--out", out, [out, out.with_suffix(".json")], [Path(data), *([labels] if labels else [])], overwrite)
 
-    from reweigh.cli.corruption import labels_to_write, show_corruption, to_json
     from reweigh.cli.source import find
     from reweigh.files import write_whole
     from reweigh.fit.source import draw
@@ -54,7 +63,7 @@ def corrupt(
 
 
 def check_biases(given: Sequence[str]) -> "tuple[tuple[Part, ...], list[Mistake]]":
-    """The biases as a recipe would have them, and all that is wrong with them."""
+    """The biases as a recipe would have them, and everything that is wrong with them."""
     from reweigh.plan.check import check_slot
     from reweigh.plan.mistakes import Mistake, shown
     from reweigh.plan.schema import SECTIONS
@@ -62,17 +71,17 @@ def check_biases(given: Sequence[str]) -> "tuple[tuple[Part, ...], list[Mistake]
     tables = [as_table(text) for text in given]
     wanted = "a name and its options, 'symmetric rate=0.4', or a table, '{name=\"symmetric\", rate=0.4}'"
     mistakes = [
-        Mistake(f"--bias.{place}", f"got {shown(text)}; should be {wanted}")
-        for place, text in enumerate(given)
-        if tables[place] is None
+        Mistake(f"--bias.{number}", f"got {shown(text)}; should be {wanted}")
+        for number, text in enumerate(given)
+        if tables[number] is None
     ]
     parts, found = check_slot(tables, "--bias", SECTIONS["data"].slots["bias"])
     mistakes += [mistake for mistake in found if mistake.path not in {path for path, _ in mistakes}]
     return parts, sorted(mistakes)
 
 
-def as_table(text: str) -> "dict[str, Any] | None":
-    """A bias as written, a table of TOML or a name followed by ``key=value``; None if it is neither."""
+def as_table(text: str) -> dict[str, Any] | None:
+    """A bias as typed, a table of TOML or a name followed by ``key=value``; None if it is neither."""
     from reweigh.recipes.overrides import apply, parse
 
     if text.lstrip().startswith("{"):
@@ -81,3 +90,109 @@ def as_table(text: str) -> "dict[str, Any] | None":
     name, *changes = text.split() or [""]
     table = {"name": name}
     return None if apply(changes, table) else table
+
+
+def labels_to_write(out: Path, dataset: "Dataset", done: "Biased") -> bytes | str:
+    """The contents of the label file.
+
+    Raises:
+        DataError: More than labels was changed, or a ``.npy`` cannot say which samples are left.
+    """
+    import numpy as np
+
+    from reweigh.data.labels.class_numbers import encode
+
+    if done.replaced is not None:
+        raise DataError(
+            "--bias: this bias replaces inputs, and a label file can only hold labels; "
+            "put the bias into a recipe: data.bias and data.foreign"
+        )
+    if out.suffix == ".csv":
+        return to_csv(dataset, done)
+    if len(done.index) < len(dataset):
+        raise DataError(
+            f"--out {out}: {len(done.index)} of {len(dataset)} samples are left, "
+            "and a .npy cannot say which; write a .csv"
+        )
+    if not encode(done.labels, dataset.class_names)[0].equal(done.labels):
+        raise DataError(f"--out {out}: names of classes are numbers of other classes; write names, to a .csv")
+    buffer = io.BytesIO()
+    np.save(buffer, done.labels.numpy())
+    return buffer.getvalue()
+
+
+def to_csv(dataset: "Dataset", done: "Biased") -> str:
+    """One row per sample that is left: its index in the data, its label, the label before and its name if any."""
+    names, kept = dataset.class_names, done.index
+    origin = kept if dataset.origin is None else dataset.origin[kept]
+    columns: dict[str, list[Any]] = {
+        "index": kept.tolist(),
+        "label": [names[label] for label in done.labels.tolist()],
+        "before": [names[label] for label in dataset.labels[kept].tolist()],
+    }
+    if dataset.reading.names:
+        columns["name"] = [dataset.reading.names[row] for row in origin.tolist()]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+def to_json(data: str, dataset: "Dataset", parts: "Sequence[Part]", seed: int, done: "Biased") -> str:
+    """The summary: what was asked for, and what was done."""
+    from reweigh.bias import summarize
+
+    sizes = dict(zip(dataset.class_names, dataset.class_sizes.tolist(), strict=True))
+    before = {"samples_before": len(dataset), "class_sizes_before": sizes}
+    summary = {"data": data, "seed": seed, "biases": biases(parts), **before, **summarize(done, dataset.class_names)}
+    return json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
+
+
+def show_corruption(
+    out: Path, source: "Source", dataset: "Dataset", parts: "Sequence[Part]", seed: int, done: "Biased"
+) -> None:
+    """Print the end of ``reweigh corrupt``."""
+    import torch
+
+    from reweigh.plan.toml import inline
+
+    before, left = dataset.class_sizes.tolist(), len(done.labels)
+    after = torch.bincount(done.labels, minlength=dataset.num_classes).tolist()
+    rows = [
+        [cut(name), str(before[number]), str(after[number]), became(done, dataset.class_names, number)]
+        for number, name in enumerate(dataset.class_names)
+    ]
+    if len(rows) > LISTED:
+        rows = [*rows[:ENDS], ["...", "", "", f"{len(rows) - 2 * ENDS} classes more"], *rows[-ENDS:]]
+    wrong = int(done.flipped.sum())
+    title = f"{left} of {len(dataset)} samples are left, {wrong} of them ({done.rate:.1%}) with a wrong label"
+    show_table(title, ["class", "before", "after", "became"], rows)
+    if empty := [name for name, size in zip(dataset.class_names, after, strict=True) if size == 0]:
+        typer.echo(f"No label of {', '.join(empty)} is left: no model can be trained on this.")
+    typer.echo(f"Labels: {out}\nSummary: {out.with_suffix('.json')}")
+    if left == len(dataset) and source.takes_labels:
+        typer.echo(f"Next: reweigh train demo {source.as_changes(out)} 'data.bias=[]'")
+        return
+    changes = shlex.join([f"data.bias={inline(biases(parts))}", f"train.seed={seed}"])
+    typer.echo(
+        f"To train with such labels, let the recipe make them:\nreweigh train demo {source.as_changes()} {changes}"
+    )
+
+
+def biases(parts: "Sequence[Part]") -> list[dict[str, Any]]:
+    """The biases as a recipe would write them."""
+    from reweigh.plan.toml import plain
+
+    return [{"name": part.name, **plain({**part.options, **part.added})} for part in parts]
+
+
+def became(done: "Biased", names: Sequence[str], number: int) -> str:
+    """The labels that the samples of a class have now, the most frequent first."""
+    shares: list[float] = done.transition[number].tolist()
+    order = sorted((other for other, share in enumerate(shares) if share and other != number), key=lambda o: -shares[o])
+    shown = [f"{cut(names[other])} {shares[other]:.1%}" for other in order[:LIKELIEST]]
+    if len(order) > LIKELIEST:
+        rest = sum(shares[other] for other in order[LIKELIEST:])
+        shown.append(f"{len(order) - LIKELIEST} others {rest:.1%}")
+    return ", ".join(shown)

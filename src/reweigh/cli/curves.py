@@ -1,4 +1,4 @@
-"""Draw the learned weighting in the terminal: weight against loss, one curve a family."""
+"""Draw the learned weighting in the terminal: weight against loss, one curve per family."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,13 +12,13 @@ COLORS = ("red", "green", "blue", "magenta", "cyan", "yellow")
 def draw(
     curves: Sequence[Sequence[float]], labels: Sequence[str], max_loss: float, height: int = 11, width: int = 60
 ) -> "Text":
-    """A plot of characters; a curve is drawn with its own letter and color, so it can be read without colors.
+    """A plot of characters; each curve has its own letter and color, so it can be read without colors.
 
     Where curves meet, the letter of the first is shown.
 
     Args:
-        curves: of each family, the weights at evenly spaced losses from 0 to ``max_loss``; at least two of them.
-        labels: of each family, for the legend.
+        curves: Weights of each family at two or more evenly spaced losses from 0 to ``max_loss``.
+        labels: Description of each family, for the legend.
     """
     from rich.text import Text
 
@@ -44,7 +44,7 @@ def draw(
 
 
 def at(curve: Sequence[float], share: float) -> float:
-    """The height of a curve at a share of its length, between its points on a straight line."""
+    """The height of a curve at a share of its length, interpolated linearly."""
     place = share * (len(curve) - 1)
     left = min(int(place), len(curve) - 2)
     return curve[left] + (place - left) * (curve[left + 1] - curve[left])

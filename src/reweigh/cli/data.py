@@ -1,33 +1,34 @@
-"""``reweigh data``: get the files of the datasets that are known by name."""
+"""``reweigh data``: download the named datasets."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reweigh.cli.arguments import Root
+
 if TYPE_CHECKING:
     from reweigh.data.named.download import Progress
 
-data = typer.Typer(help="Get the datasets that are known by name.", no_args_is_help=True, rich_markup_mode=None)
+data = typer.Typer(help="Download named datasets.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @data.callback()
 def about() -> None:
-    """Get the datasets that are known by name."""
+    """Download named datasets."""
 
 
 @data.command()
 def get(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the dataset, such as fashion-mnist.")],
-    root: Annotated[Path | None, typer.Option(help="The data root; $REWEIGH_DATA or data if not given.")] = None,
-    mirror: Annotated[str | None, typer.Option(metavar="URL", help="Get the files from there instead.")] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the dataset, such as fashion-mnist.")],
+    root: Root = None,
+    mirror: Annotated[str | None, typer.Option(metavar="URL", help="Download the files from there instead.")] = None,
 ) -> None:
     """Download the official files of a dataset.
 
-    What is there already stays; what broke off is continued; what has a wrong checksum is not kept.
+    Existing files are kept, interrupted downloads are continued, and files with a wrong checksum are removed.
     """
     from reweigh.data.named.download import get as download
     from reweigh.fit.source import data_root
@@ -43,12 +44,12 @@ def get(
 
 @contextmanager
 def watch() -> "Iterator[Progress]":
-    """A bar a file on a terminal; elsewhere a line when a file begins and one when it is whole."""
+    """One progress bar per file on a terminal; elsewhere lines, see ``print_progress``."""
     from rich.console import Console
 
     console = Console(file=sys.stderr)
     if not console.is_terminal or console.is_dumb_terminal:
-        yield tell
+        yield print_progress
         return
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
     from rich.progress import Progress as Bars
@@ -65,8 +66,8 @@ def watch() -> "Iterator[Progress]":
         yield show
 
 
-def tell(file: str, done: int, total: int | None) -> None:
-    """Write a line at each tenth of a file, and at its end."""
+def print_progress(file: str, done: int, total: int | None) -> None:
+    """Print a line at each tenth of a file, and at its end."""
     from reweigh.data.named.download import CHUNK
 
     if total is None:

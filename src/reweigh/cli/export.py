@@ -6,28 +6,28 @@ from typing import Annotated
 
 import typer
 
+from reweigh.cli.arguments import Overwrite, RunFolder, TrustCode
 from reweigh.cli.target import check_ending, check_target
-from reweigh.cli.train import TrustCode
 
 
 class Format(StrEnum):
-    """What can be written."""
+    """Formats that can be written."""
 
     onnx = "onnx"
     safetensors = "safetensors"
 
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
-    to: Annotated[Format, typer.Option(help="The form of the file.")],
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="RUN's name with the ending, if not given.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
+    run: RunFolder,
+    to: Annotated[Format, typer.Option(help="Format of the file.")],
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write. Default: RUN.FORMAT, here.")] = None,
+    overwrite: Overwrite = False,
     trust_code: TrustCode = False,
 ) -> None:
     """Write the trained model for other programs.
 
-    An ONNX file runs by itself, normalization included; a safetensors file holds the weights. Both tell class names,
-    shape and scale of the inputs, and how the columns of a table are encoded.
+    An ONNX file runs by itself, normalization included; a safetensors file holds the weights. The metadata of both give
+    the class names, shape and scale of the inputs, and how the columns of a table are encoded.
     """
     file = out or Path(f"{run.resolve().name}.{to}")
     check_ending("--out", file, (f".{to}",), f"a model as {to}")
@@ -43,7 +43,7 @@ def export(
     typer.echo(f"Model: {file} ({file.stat().st_size / 1e6:.1f} MB), {len(trained.class_names)} classes")
     if to is Format.onnx:
         scale = "bytes divided by 255" if trained.inputs.bytes else "raw numbers"
-        scale = "features as the encoding of the table makes them" if trained.inputs.encoding else scale
+        scale = "features as encoded from the table" if trained.inputs.encoding else scale
         typer.echo(f"  inputs: float32 (n, {shape}), {scale}; normalization is inside")
-        typer.echo("  logits: float32 (n, classes); a softmax makes them probabilities")
+        typer.echo("  logits: float32 (n, classes); softmax turns them into probabilities")
     typer.echo(f"  metadata: {', '.join(about(trained))}")

@@ -1,4 +1,4 @@
-"""Look at the user's data as far as a recipe for them must know; of images only the headers are read."""
+"""Look at the user's data to choose a recipe for them; only the headers of images are read."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from reweigh.plan import Part
     from reweigh.plan.choose import Facts
 
-LARGEST = 64  # pixels of a side that the small network is made for
+LARGEST = 64  # side in pixels that the small network is made for
 
 
 class Look(NamedTuple):
-    """What is in the data of the user.
+    """What is in the user's data.
 
     Attributes:
         facts: What the choice of a plan depends on.
-        held_out: Samples of the data that are kept for testing; None if there is a test set of its own.
-        sizes: How many different sizes the images have.
-        size: Pixels that images are resized to; None leaves them as they are.
-        several_in_one: A class whose name seems to be a set of candidates, though the user did not say so.
+        held_out: Number of samples that are held out for testing; None if there is a separate test set.
+        sizes: Number of different image sizes.
+        size: Side in pixels that images are resized to; None keeps their size.
+        several_in_one: Name of a class that looks like a set of candidates although the user did not say so.
     """
 
     facts: "Facts"
@@ -35,7 +35,7 @@ def look(section: Mapping[str, Any]) -> Look | None:
     """What the choice of a plan depends on; None if the section is wrong, which the check of the recipe reports.
 
     Raises:
-        DataError: the data cannot be read.
+        DataError: The data cannot be read.
     """
     from reweigh.fit.source import data_root
     from reweigh.plan.check import check_slot
@@ -57,7 +57,7 @@ def look(section: Mapping[str, Any]) -> Look | None:
 
 
 def look_at_images(part: "Part", root: Path) -> Look | None:
-    """A look at a folder of images by the headers of the files; None if the data are something else."""
+    """Look at a folder of images by their headers; None if the data are something else."""
     from reweigh.data.readers import has_test_part
     from reweigh.data.readers.cifar import find_layout
     from reweigh.data.readers.found_images import find_images
@@ -69,7 +69,7 @@ def look_at_images(part: "Part", root: Path) -> Look | None:
     if part.name != "files" or not path.is_dir() or find_layout(path) or find_idx_pair(path, "train"):
         return None
     if part.options["separator"] or not any(entry.is_dir() for entry in path.iterdir()):
-        return None  # names of folders are not the classes, or nothing known in it; reading tells
+        return None  # folder names are not the classes, or nothing known is in it; reading reports that
     from reweigh.plan.choose import Facts
 
     check_pillow()

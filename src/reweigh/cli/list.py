@@ -1,4 +1,4 @@
-"""``reweigh list``: what there is to choose from, read from the tables themselves."""
+"""``reweigh list``: everything to choose from, read from the tables themselves."""
 
 import inspect
 import json
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reweigh.cli.complete import table_names
+from reweigh.cli.arguments import table_names
 from reweigh.errors import RecipeError
 from reweigh.names import suggestion
 from reweigh.plan.tables import members
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 def list_members(
     what: Annotated[
-        str | None, typer.Argument(help="One table; all of them if left away.", autocompletion=table_names)
+        str | None, typer.Argument(help="Table to list. Default: every table.", autocompletion=table_names)
     ] = None,
 ) -> None:
-    """List methods, engines, recipes and all else.
+    """List methods, engines, recipes and everything else to choose from.
 
-    Each with a sentence about it, and its options with their defaults.
+    Shows a description of each, and its options with their defaults.
     """
     from reweigh.cli.printing import show_table
 
     names = table_names("")
     if what is not None and what not in names:
-        raise RecipeError(f"no list of {what!r}; there are: {', '.join(names)}.{suggestion(what, names)}")
+        raise RecipeError(f"no table {what!r}; there are: {', '.join(names)}.{suggestion(what, names)}")
     for name in names if what is None else [what]:
         if name == "recipes":
             show_table(name, ["name", "what it is"], _recipes())
@@ -48,7 +48,7 @@ def _member(name: str, part: "Callable[..., Any]") -> list[str]:
 
 
 def first_sentence(part: object) -> str:
-    """What a member says of itself: the first paragraph of its docstring, on one line."""
+    """The first paragraph of a member's docstring, on one line."""
     return " ".join((inspect.getdoc(part) or "").partition("\n\n")[0].split())
 
 

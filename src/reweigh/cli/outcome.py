@@ -1,4 +1,4 @@
-"""Print what came of a run: its numbers, the learned curves, and where to look next."""
+"""Print the outcome of a run: its test results, the learned curves, and what to do next."""
 
 import json
 import math
@@ -37,23 +37,21 @@ def show_outcome(outcome: "Outcome") -> None:
 
 
 def learned_curves(run: "Run") -> "Text | None":
-    """The weight that each family gives to a loss, from the folder of a run; None if nothing was learned there."""
-    import torch
+    """The weight that each family gives to a loss, from a run folder; None if the run has no weighting function."""
+    import numpy as np
 
     from reweigh.report.families import describe
-    from reweigh.weighting import load_weighting, num_curves
+    from reweigh.report.figures.weighting import curves as curves_of
+    from reweigh.weighting import load_weighting
 
     if not run.weighting.exists():
         return None
     weighting, origin = load_weighting(run.weighting)
     classes = json.loads(run.classes.read_text(encoding="utf-8"))
     max_loss = 3 * math.log(len(classes["names"]))  # three times the loss of a guess
-    losses = torch.linspace(0, max_loss, 121)
-    with torch.no_grad():
-        families = [torch.full((len(losses),), family) for family in range(num_curves(weighting, 1))]
-        curves = [weighting(losses, family).tolist() for family in families]
+    curves = curves_of(weighting, np.linspace(0, max_loss, 121)).tolist()
     if tomllib.loads(run.recipe.read_text(encoding="utf-8"))["method"].get("weighting"):
-        labels = [f"family {number} of where it was learned" for number in range(len(curves))]
+        labels = [f"family {number} of the data where it was learned" for number in range(len(curves))]
         if origin.centers and origin.learned_on:
             labels = [f"classes of about {size:.0f} samples in {origin.learned_on}" for size in origin.centers]
     else:
@@ -63,7 +61,7 @@ def learned_curves(run: "Run") -> "Text | None":
 
 
 def trust(outcome: "Outcome") -> str | None:
-    """How the weights of right and wrong labels differ, if it is known which are wrong."""
+    """Mean weights of right and wrong labels, if it is known which are wrong."""
     samples, true = outcome.fit.samples, outcome.train_set.true_labels
     if samples.weights is None or true is None or outcome.train_set.candidates is not None:
         return None
@@ -81,10 +79,10 @@ def trust(outcome: "Outcome") -> str | None:
 
 
 def plain(name: str) -> str:
-    """A number's name in words."""
+    """The name of a test metric in words."""
     return name.removeprefix("test_").replace("_", " ")
 
 
 def percent(share: float) -> str:
-    """A share in percent, to two decimals."""
+    """A share in percent, with two decimals."""
     return f"{100 * share:.2f}"

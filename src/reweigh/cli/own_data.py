@@ -1,68 +1,53 @@
-"""A recipe from data that the user names on the command line, and what was chosen for them."""
+"""A recipe for data that the user names on the command line, and what was chosen for them."""
 
 import shlex
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from reweigh.cli.facts import LARGEST, Look, look
-from reweigh.cli.source import in_words_of_the_command
-from reweigh.errors import RecipeError
+from reweigh.cli.source import find
 
 if TYPE_CHECKING:
     from reweigh.plan.choose import Choice
     from reweigh.recipes.read import Contents
 
 
-class OwnData(NamedTuple):
-    """Data as named on the command line: a path or the name of a dataset, the label column, a label file.
-
-    Attributes:
-        candidates: a label may name several, with ``|`` between.
-    """
-
-    data: str
-    label: str | None = None
-    labels: Path | None = None
-    candidates: bool = False
-
-    @property
-    def title(self) -> str:
-        """A short name for runs."""
-        return Path(self.data).resolve().name.split(".")[0] or "data"
-
-
-def recipe_for(own: OwnData, recipe: str | None, changes: Sequence[str]) -> "Contents":
+def recipe_for(
+    data: str, label: str | None, labels: Path | None, candidates: bool, recipe: str | None, changes: Sequence[str]
+) -> "Contents":
     """The recipe that trains on the data; prints what was chosen.
 
     Args:
-        recipe: gives everything but the data; without one all is chosen from the data.
+        recipe: Gives everything but the data; without one everything is chosen from the data.
         changes: ``key=value``, which win.
 
     Raises:
-        RecipeError: there are no such data, no such recipe, or a mistake in it.
-        DataError: the data cannot be read.
+        RecipeError: There are no such data, no such recipe, or a mistake in it.
+        DataError: The data cannot be read.
     """
     from reweigh.plan.choose import Facts, choose
     from reweigh.plan.edit import put
+    from reweigh.plan.mistakes import raise_all
     from reweigh.recipes.check import check
     from reweigh.recipes.overrides import apply
     from reweigh.recipes.read import Contents, read
 
     values = {} if recipe is None else deepcopy(dict(read(recipe).values))
-    values["data"] = data_section(own, values.get("data"))
+    source, mistakes = find(data, label, labels)
+    raise_all(mistakes, "reweigh train --data")
+    values["data"] = source.section(candidates, values.get("data"))
     given = deepcopy(values)
     apply(changes, given)
     if not isinstance(given["data"], dict):
-        check(Contents(f"for {own.data}", values, apply(changes, values)))  # reports what is wrong with it
+        check(Contents(f"for {data}", values, apply(changes, values)))  # reports what is wrong with it
     if given["data"].get("name") == "files" and takes_unlabeled(given):
         values["data"].setdefault("unlabeled", True)
         given["data"].setdefault("unlabeled", True)
-    with in_words_of_the_command():
-        found = look(given["data"])
+    found = look(given["data"])
     choices = [] if found is None else resized(found)
     if recipe is None:  # also for data that are named wrongly, so that the check finds no other mistakes
         facts = Facts(2, (1,), (1, 1)) if found is None else found.facts
@@ -70,11 +55,16 @@ def recipe_for(own: OwnData, recipe: str | None, changes: Sequence[str]) -> "Con
     for choice in choices:
         for key, value in choice.values.items():
             put(values, key.split("."), value)
-    contents = Contents(f"for {own.data}", values, apply(changes, values))
+    contents = Contents(f"for {data}", values, apply(changes, values))
     check(contents)  # mistakes first: they matter more than what was chosen
     assert found is not None
-    show_choices(own, found, choices, changes, recipe)
+    show_choices(data, found, choices, changes, recipe)
     return contents
+
+
+def title(data: str) -> str:
+    """A short name for runs on the data."""
+    return Path(data).resolve().name.split(".")[0] or "data"
 
 
 def resized(found: Look) -> "list[Choice]":
@@ -87,41 +77,8 @@ def resized(found: Look) -> "list[Choice]":
     return [Choice({"data.size": found.size}, f"{why}; all become {found.size} x {found.size}")]
 
 
-def data_section(own: OwnData, before: Any) -> dict[str, Any]:
-    """The section [data]; of that of a recipe only how files are read remains, but no bias.
-
-    Raises:
-        RecipeError: there are no such data.
-    """
-    from reweigh.cli.source import find
-    from reweigh.plan.mistakes import raise_all
-
-    source, mistakes = find(own.data, own.label, own.labels, None)
-    raise_all(mistakes, "reweigh train --data")
-    section: dict[str, Any] = {"name": "files" if source.part is None else own.data}
-    if source.part is None:
-        section |= {"root": str(Path.cwd()), "path": str(Path(own.data).resolve())}  # root: of data.test and the like
-    if own.label is not None:
-        if Path(own.data).is_dir():
-            raise RecipeError(
-                f"--label: got {own.label!r}; a folder has no columns, leave it away (or use --labels FILE)"
-            )
-        section["label"] = own.label
-    if own.labels is not None:
-        section["labels"] = str(own.labels.resolve())
-    if own.candidates:
-        if source.part is not None:
-            raise RecipeError(f"--candidates: {own.data} has one label a sample; for some, use data.candidates")
-        from reweigh.data.labels.candidates import SEPARATOR
-
-        section["separator"] = SEPARATOR
-    before = before if isinstance(before, Mapping) else {}
-    kept = ("size", "test_fraction", "split_seed") if before.get("name") == "files" else ()
-    return section | {key: before[key] for key in kept if key in before}
-
-
 def takes_unlabeled(values: Mapping[str, Any]) -> bool:
-    """Whether the method of a recipe as far as it is written learns from samples without a label too."""
+    """Whether the method of an unchecked recipe also learns from samples without a label."""
     from reweigh.plan.tables import members, method_named
 
     method = values.get("method")
@@ -130,32 +87,30 @@ def takes_unlabeled(values: Mapping[str, Any]) -> bool:
 
 
 def show_choices(
-    own: OwnData, found: Look, choices: "Sequence[Choice]", changes: Sequence[str], recipe: str | None
+    data: str, found: Look, choices: "Sequence[Choice]", changes: Sequence[str], recipe: str | None
 ) -> None:
     """Print what is in the data, and what was chosen for them."""
     facts = found.facts
     shape = f"{facts.shape[0]} features" if len(facts.shape) == 1 else " x ".join(map(str, facts.shape))
-    typer.echo(f"{own.data}: {facts.samples:,} samples of {shape} to train on, {len(facts.class_sizes)} classes")
+    typer.echo(f"{data}: {facts.samples:,} samples of {shape} to train on, {len(facts.class_sizes)} classes")
     if found.held_out is not None:
-        typer.echo(
-            f"{found.held_out:,} more are held out to judge by; their labels are as doubtful as the rest, so a set"
-        )
-        typer.echo("with trusted labels, where there is one, judges better (data.test=PATH).")
+        typer.echo(f"{found.held_out:,} more are held out for testing. Their labels are as doubtful as the others;")
+        typer.echo("if you have a test set with trusted labels, use it instead (data.test=PATH).")
     if facts.candidates and found.held_out is not None:
-        typer.echo("Of those with several candidates any counts as right, since nobody knows which one is.")
+        typer.echo("Where a held-out sample has several candidates, any of them counts as right.")
     if found.several_in_one is not None:
-        typer.echo(f"Class {found.several_in_one!r} seems to name several candidates; if so, say --candidates.")
+        typer.echo(f"Class {found.several_in_one!r} seems to name several candidates; if it does, add --candidates.")
     if recipe is not None:
         typer.echo(f"Everything but the data is as in {recipe}.")
     given = [change.partition("=")[0] for change in changes]
-    if lines := [line for choice in choices for line in told(choice, given)]:
-        typer.echo("Chosen from the data; KEY=VALUE changes any of it:")
+    if lines := [line for choice in choices for line in as_changes(choice, given)]:
+        typer.echo("Chosen from the data (KEY=VALUE changes any of it):")
         typer.echo("\n".join(lines))
     typer.echo()
 
 
-def told(choice: "Choice", given: Sequence[str]) -> list[str]:
-    """A choice as it would be written, and why; nothing of what the user has chosen."""
+def as_changes(choice: "Choice", given: Sequence[str]) -> list[str]:
+    """A choice as it would be typed, and why; nothing that the user chose."""
     from reweigh.plan.toml import inline, plain
 
     mine = {key: value for key, value in choice.values.items() if key not in given}

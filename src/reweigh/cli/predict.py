@@ -1,4 +1,4 @@
-"""``reweigh predict``: what the model of a run makes of further data."""
+"""``reweigh predict``: classes of new data by the model of a run."""
 
 import csv
 import io
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reweigh.cli.arguments import Overwrite, RunFolder, TrustCode
+from reweigh.cli.printing import bars, show_table
 from reweigh.cli.target import check_ending, check_target
-from reweigh.cli.train import TrustCode
 
 if TYPE_CHECKING:
     from reweigh.fit.run_folder import TrainedModel
@@ -20,21 +21,21 @@ SHOWN = 20  # predictions, where they are not written to a file
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
+    run: RunFolder,
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Images, table or arrays as trained on; labels are not needed.")
+        Path, typer.Argument(metavar="DATA", help="Images, table or arrays like the training data; no labels needed.")
     ],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all predictions to this .csv.")] = None,
     coverage: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="Predict about this share, the surest ones, and abstain from the others."),
+        typer.Option(metavar="SHARE", help="Share to predict, the most confident ones; abstain from the rest."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
+    overwrite: Overwrite = False,
     trust_code: TrustCode = False,
 ) -> None:
-    """Predict the classes of further data.
+    """Predict the classes of new data.
 
-    They are read as the training data of the run were: the same columns, sizes and scales.
+    The data are read like the training data of the run: the same columns, sizes and scales.
     """
     if coverage is not None:
         from reweigh.selective import check_coverage
@@ -66,13 +67,13 @@ def predict(
         abstained = predicted.count(None)
         typer.echo(
             f"{len(predicted) - abstained:,} of {len(predicted):,} are predicted "
-            f"({1 - abstained / len(predicted):.1%}, wanted {coverage:.1%}); the others have no class: the model is "
-            "not sure enough of them."
+            f"({1 - abstained / len(predicted):.1%}, wanted {coverage:.1%}); the rest have no class, because the "
+            "model is not confident enough about them."
         )
     if out:
         typer.echo(f"Predictions: {out}")
     elif len(cells) > SHOWN:
-        typer.echo(f"All {len(cells):,}, as a table: --out predictions.csv")
+        typer.echo(f"These are the first {SHOWN}; --out predictions.csv writes all {len(cells):,}.")
 
 
 def predictions(
@@ -81,23 +82,23 @@ def predictions(
     """Names of the samples (empty for rows), predicted classes by name, their probabilities, and scores."""
     from reweigh.data.readers import read_unlabeled
     from reweigh.fit.scored import scored
-    from reweigh.fit.trainer import find_device
+    from reweigh.fit.trainer import at_once, find_device
 
     form = trained.inputs
-    found = read_unlabeled(data, form.shape, encoding=form.encoding, raw_bytes=form.bytes)
+    given = read_unlabeled(data, form.shape, encoding=form.encoding, raw_bytes=form.bytes)
     device = find_device("auto")
-    samples = form.dataset(found.inputs, trained.class_names)
-    logits, scores, _ = scored(trained.model.to(device), samples, device=device)
-    probability, predicted = logits.softmax(1).max(1)
+    samples = form.dataset(given.inputs, trained.class_names)
+    found = scored(trained.model.to(device), samples, at_once(samples), device)
+    probability, predicted = found.probabilities.max(1)
     classes: list[str | None] = [trained.class_names[label] for label in predicted.tolist()]
-    return found.names, classes, probability.tolist(), scores.tolist()
+    return given.names, classes, probability.tolist(), found.scores.tolist()
 
 
 def calibrated_threshold(run: "Run", coverage: float) -> float:
-    """The score that a sample must reach, by those of the samples that the run did not train on.
+    """The score that a sample must reach, from the scores of samples that the run did not train on.
 
     Raises:
-        DataError: it held none out, or their file is not what the run wrote.
+        DataError: No samples were held out, or their file is not what the run wrote.
     """
     import torch
 
@@ -125,9 +126,6 @@ def show(
     probability: Sequence[float],
 ) -> None:
     """Print how often each class was predicted, and some predictions."""
-    from reweigh.cli.bars import bars
-    from reweigh.cli.printing import show_table
-
     mean = sum(probability) / len(probability)
     typer.echo(f"{data}: {len(probability):,} samples, predicted with a probability of {mean:.0%} on average")
     for line in bars(dict(counts.most_common())):
@@ -136,7 +134,7 @@ def show(
         shown = [(name, "(not sure)" if label is None else label, sure) for name, label, sure in cells[:SHOWN]]
         typer.echo()
         show_table(
-            f"The first {SHOWN}" if len(cells) > SHOWN else "All of them",
+            f"First {SHOWN} predictions" if len(cells) > SHOWN else "Predictions",
             heads,
             [(name, label, f"{float(sure):.1%}") for name, label, sure in shown],
         )

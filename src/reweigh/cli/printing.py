@@ -1,10 +1,15 @@
-"""Tables on the terminal, and plainly elsewhere."""
+"""Tables and bars on the terminal, and plainly elsewhere."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+LISTED = 30  # of more classes than this, only the largest and the smallest are shown
+ENDS = 10
+NAME = 20  # characters of a class name
+BAR = 46
 
 
 def console() -> "Console":
@@ -19,17 +24,39 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
     """Print a table without frames.
 
     Args:
-        numbers: all columns but the first hold numbers and stand at the right.
+        numbers: Whether all columns but the first hold numbers, which are aligned at the right.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for place, column in enumerate(columns):
-        right = numbers and place > 0
+    for position, column in enumerate(columns):
+        right = numbers and position > 0
         justify = "right" if right else "left"
-        table.add_column(Text(column), justify=justify, no_wrap=place == 0 or right, overflow="fold")
+        table.add_column(Text(column), justify=justify, no_wrap=position == 0 or right, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console().print(Text(title, "bold"), table)
+
+
+def bars(sizes: Mapping[str, int]) -> list[str]:
+    """Class sizes as bars in 80 columns, one line per class; of very many classes, the largest and the smallest."""
+    most = max(sizes.values(), default=0) or 1
+    width = min(NAME, max(map(len, sizes), default=0))
+    digits = len(str(most))
+
+    def line(name: str) -> str:
+        drawn = "█" * max(round(BAR * sizes[name] / most), int(sizes[name] > 0))
+        return f"  {cut(name, width):{width}}  {sizes[name]:>{digits}}  {drawn}".rstrip()
+
+    if len(sizes) <= LISTED:
+        return [line(name) for name in sizes]
+    by_size = sorted(sizes, key=lambda name: -sizes[name])
+    between = f"  ... {len(sizes) - 2 * ENDS} classes between"
+    return [*map(line, by_size[:ENDS]), between, *map(line, by_size[-ENDS:])]
+
+
+def cut(name: str, width: int = NAME) -> str:
+    """A name of at most ``width`` characters."""
+    return name if len(name) <= width else name[: width - 3] + "..."

@@ -1,30 +1,32 @@
-"""``reweigh report``: what came of runs, as one page to open in a browser."""
+"""``reweigh report``: the results of runs as one page to open in a browser."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from reweigh.errors import RecipeError
+from reweigh.cli.target import check_target
+from reweigh.errors import DataError
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders; several are told side by side.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders; several are shown side by side.")],
     out: Annotated[
-        Path | None, typer.Option(help="The page; RUN/report.html if not given, report.html for several runs.")
+        Path | None, typer.Option(help="Page to write. Default: RUN/report.html, or report.html for several runs.")
     ] = None,
 ) -> None:
-    """Tell what came of runs in one page.
+    """Show the results of runs on one page.
 
-    What was learned about the samples, which labels look wrong, and how good the model is. The page needs no network.
+    It shows what was learned about the samples, which labels look wrong, and how good the model is. The page works
+    offline.
     """
     from reweigh.training.run import Run
 
     page = out or (Run(runs[0]).report if len(runs) == 1 else Path(Run(runs[0]).report.name))
     if out and out.is_dir():
-        raise RecipeError(f"--out {out}: is a folder; give the name of a file, such as {out / 'report.html'}")
-    if out and not out.absolute().parent.is_dir():
-        raise RecipeError(f"--out {out}: there is no folder {out.parent}; make it first, or choose another")
+        raise DataError(f"--out {out}: is a folder; give the name of a file, such as {out / 'report.html'}")
+    if out:
+        check_target("--out", out, [out], [], overwrite=True)
 
     from reweigh.report.page import write_report
 

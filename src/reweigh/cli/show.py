@@ -1,23 +1,14 @@
-"""``reweigh show``: the resolved recipe, every default spelled out."""
-
-from typing import Annotated
+"""``reweigh show``: the resolved recipe, with every default written out."""
 
 import typer
 
-from reweigh.cli.complete import recipe_names
+from reweigh.cli.arguments import Changes, Recipe
 
 
-def show(
-    recipe: Annotated[
-        str, typer.Argument(metavar="RECIPE", help="A file, a run, or a shipped recipe.", autocompletion=recipe_names)
-    ],
-    overrides: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Changes, such as optimizer.lr=0.05.")
-    ] = None,
-) -> None:
+def show(recipe: Recipe, overrides: Changes = None) -> None:
     """Check a recipe and print it in full.
 
-    Every default is spelled out; written to a file, it trains the same.
+    Every default is written out. Saved to a file, the output trains the same model.
     """
     from reweigh.plan.toml import to_toml
     from reweigh.recipes.check import check

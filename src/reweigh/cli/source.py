@@ -1,12 +1,11 @@
-"""The data that a verb is given: what lies at a path, or a dataset by its name."""
+"""The data that a verb is given: files at a path, or a dataset by its name."""
 
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reweigh.errors import DataError, RecipeError
+from reweigh.errors import RecipeError
 from reweigh.names import suggestion
 
 if TYPE_CHECKING:
@@ -14,23 +13,18 @@ if TYPE_CHECKING:
     from reweigh.plan.mistakes import Mistake
     from reweigh.plan.plan import Part
 
-
-TYPED = {
-    "Give label=...": "Give --label COLUMN",
-    "(labels=...)": "(--labels FILE)",
-    "such as size=": "such as data.size=",
-}
+KEPT = ("size", "test_fraction", "split_seed")  # of a recipe's [data]: how files are read
 
 
 class Source(NamedTuple):
     """Training data, not yet read.
 
     Attributes:
-        data: a path that exists, or the name of a dataset.
-        part: the named dataset with its options; None for a path.
-        label: the column or array of labels, for a path.
-        labels: a label file.
-        root: the data root as the user gave it.
+        data: A path that exists, or the name of a dataset.
+        part: The named dataset with its options; None for a path.
+        label: Column or array of a path that holds the labels.
+        labels: Label file.
+        root: Folder of the datasets as the user gave it.
     """
 
     data: str
@@ -40,13 +34,12 @@ class Source(NamedTuple):
     root: Path | None
 
     def read(self) -> "Dataset":
-        """The training samples: all of a path that holds no test part of its own."""
+        """The training samples: all of a path that has no test part of its own."""
         from reweigh.data import read
         from reweigh.fit.source import data_root
 
         if self.part is None:
-            with in_words_of_the_command():
-                return read(self.data, label=self.label, labels=self.labels)
+            return read(self.data, label=self.label, labels=self.labels)
         return self.part.bind()(data_root(self.root)).train
 
     @property
@@ -54,11 +47,43 @@ class Source(NamedTuple):
         """Whether a recipe can give the data other labels from a file."""
         return self.part is None or "labels" in self.part.options
 
+    def section(self, candidates: bool, before: Any) -> dict[str, Any]:
+        """The data as section [data] of a recipe.
+
+        Args:
+            candidates: Whether a label may name several candidates.
+            before: Section [data] of the recipe; only how it reads files is kept, and no bias.
+
+        Raises:
+            RecipeError: The options do not fit the data.
+        """
+        section: dict[str, Any] = {"name": "files" if self.part is None else self.data}
+        if self.part is None:
+            section |= {"root": str(Path.cwd()), "path": str(Path(self.data).resolve())}  # root: for data.test
+        if self.label is not None:
+            if Path(self.data).is_dir():
+                raise RecipeError(
+                    f"--label: got {self.label!r}, but a folder has no columns; leave it out (or use --labels FILE)"
+                )
+            section["label"] = self.label
+        if self.labels is not None:
+            section["labels"] = str(self.labels.resolve())
+        if candidates:
+            if self.part is not None:
+                raise RecipeError(
+                    f"--candidates: {self.data} has one label per sample; use data.candidates to draw candidates"
+                )
+            from reweigh.data.labels.candidates import SEPARATOR
+
+            section["separator"] = SEPARATOR
+        files = isinstance(before, Mapping) and before.get("name") == "files"
+        return section | {key: before[key] for key in KEPT if files and key in before}
+
     def as_changes(self, labels: Path | None = None) -> str:
         """The data as ``key=value`` changes of a recipe, quoted for a shell.
 
         Args:
-            labels: a label file to use instead of the one given.
+            labels: Label file to use instead of the one given.
         """
         if self.part is None:
             changes = ["data.name=files", f"data.path={Path(self.data).resolve()}"]
@@ -73,23 +98,11 @@ class Source(NamedTuple):
         return shlex.join(changes)
 
 
-@contextmanager
-def in_words_of_the_command() -> Iterator[None]:
-    """Remedies that the library tells as Python arguments, told as what is typed."""
-    try:
-        yield
-    except DataError as error:
-        text = str(error)
-        for argument, typed in TYPED.items():
-            text = text.replace(argument, typed)
-        raise DataError(text) from error
-
-
-def find(data: str, label: str | None, labels: Path | None, root: Path | None) -> "tuple[Source, list[Mistake]]":
-    """The data of that path or name, and what is wrong with the choice; a path wins if it exists.
+def find(data: str, label: str | None, labels: Path | None, root: Path | None = None) -> "tuple[Source, list[Mistake]]":
+    """The data of that path or name, and what is wrong with the options; a path wins if it exists.
 
     Raises:
-        RecipeError: there is neither.
+        RecipeError: There is neither such a path nor such a name.
     """
     from reweigh.plan.check import check_slot
     from reweigh.plan.mistakes import Mistake
@@ -108,7 +121,15 @@ def find(data: str, label: str | None, labels: Path | None, root: Path | None) -
         )
     mistakes = []
     if label is not None:
-        mistakes.append(Mistake("--label", f"got {label!r}; {data} has no columns, this is for a path; leave it away"))
+        mistakes.append(Mistake("--label", f"got {label!r}, but {data} has no columns; leave it out"))
     options = {"name": data} if labels is None else {"name": data, "labels": str(labels.resolve())}
     parts, found = check_slot(options, data, SECTIONS["data"])
     return Source(data, parts[0] if parts else None, label, labels, root), mistakes + found
+
+
+def files_of(data: "Part") -> list[Path]:
+    """The user's own files that a section [data] names."""
+    from reweigh.fit.source import data_root
+
+    named = [data.options.get(key) for key in ("path", "test", "labels")]
+    return [Path(data_root(data.added["root"]), path) for path in named if path]

@@ -1,4 +1,4 @@
-"""Where a verb may write: a folder that is there, no file that is there, and never the user's data."""
+"""Where a verb may write: into an existing folder, over no existing file, and never into the user's data."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,44 +7,44 @@ from reweigh.errors import DataError
 
 
 def check_target(option: str, out: Path, targets: Sequence[Path], used: Sequence[Path], overwrite: bool) -> None:
-    """Refuse to write where something is, or into the data.
+    """Refuse to write over existing files, or into the data.
 
     Args:
-        option: how the user named the path, such as ``--out``.
-        out: the path as given.
-        targets: all files that are to be written.
-        used: the data; never written into, not even with ``overwrite``.
+        option: Name of the option that gave the path, such as ``--out``.
+        out: The path as given.
+        targets: All files that are to be written.
+        used: The data; never written into, not even with ``overwrite``.
 
     Raises:
-        DataError: the files cannot be written there; says why and what to do.
+        DataError: The files cannot be written there; says why and what to do.
     """
     if not out.absolute().parent.is_dir():
-        raise DataError(f"{option} {out}: there is no folder {out.parent}; make it first, or choose another")
+        raise DataError(f"{option} {out}: there is no folder {out.parent}; create it first, or choose another")
     for target in targets:
         check_outside(option, target, used)
     if folders := [str(target) for target in targets if target.is_dir()]:
         raise DataError(f"{option} {', '.join(folders)}: is a folder; give the name of a file")
     taken = [str(target) for target in targets if target.exists()]
     if taken and not overwrite:
-        raise DataError(f"{', '.join(taken)}: there already; replace with --overwrite, or choose another {option}")
+        raise DataError(f"{', '.join(taken)}: already exists; replace it with --overwrite, or choose another {option}")
 
 
 def check_outside(option: str, target: Path, used: Sequence[Path]) -> None:
     """Refuse to write into the data.
 
     Raises:
-        DataError: it would.
+        DataError: The target is in the data.
     """
     for path in used:
         if path.exists() and target.resolve().is_relative_to(path.resolve()):
-            raise DataError(f"{option} {target}: would write into the data, {path}; choose a place outside")
+            raise DataError(f"{option} {target}: would write into the data, {path}; choose a path outside")
 
 
 def check_ending(option: str, out: Path, endings: Sequence[str], what: str) -> None:
-    """Refuse a name whose ending promises something else.
+    """Refuse a file name whose ending promises something else.
 
     Raises:
-        DataError: it does.
+        DataError: The ending is not one of ``endings``.
     """
     if out.suffix not in endings:
         allowed = " or ".join(endings)

@@ -1,4 +1,4 @@
-"""``reweigh train``: carry out one recipe, train on data of one's own, or continue an interrupted run."""
+"""``reweigh train``: train by a recipe or on the user's own data, or continue an interrupted run."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,23 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reweigh.cli.complete import recipe_names
+from reweigh.cli.arguments import Changes, Data, Label, Labels, Overwrite, TrustCode, recipe_names
 from reweigh.errors import RecipeError
 
 if TYPE_CHECKING:
     from reweigh.recipes.read import Contents
 
-Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Changes, such as optimizer.lr=0.05.")]
-Data = Annotated[str | None, typer.Option(metavar="DATA", help="Your images, table or arrays, or a dataset's name.")]
-Label = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column or array of labels in DATA.")]
-Labels = Annotated[Path | None, typer.Option(metavar="FILE", help="A label file in place of the labels in DATA.")]
 Candidates = Annotated[
-    bool, typer.Option("--candidates", help="A label may name several, one of them right, as cat|dog.")
+    bool, typer.Option("--candidates", help="Labels may name several candidates, one of them right, as in cat|dog.")
 ]
-TrustCode = Annotated[
-    bool, typer.Option("--trust-code", help="Allow a model that the recipe names outside reweigh: this runs its code.")
-]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run that is in the folder.")]
 
 
 def train(
@@ -30,7 +22,7 @@ def train(
         str | None,
         typer.Argument(
             metavar="RECIPE",
-            help="A file, a run, or a shipped recipe; without it the demo's, or for --data one chosen by the data.",
+            help="A file, a run, or a shipped recipe. Default: demo, or with --data one chosen from the data.",
             autocompletion=recipe_names,
         ),
     ] = None,
@@ -39,18 +31,18 @@ def train(
     label: Label = None,
     labels: Labels = None,
     candidates: Candidates = False,
-    out: Annotated[Path | None, typer.Option(help="The run folder; runs/NAME-METHOD-seedSEED if not given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder. Default: runs/NAME-METHOD-seedSEED.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Continue the run in this folder.")] = None,
     overwrite: Overwrite = False,
     trust_code: TrustCode = False,
 ) -> None:
-    """Train by a recipe, or on data of your own.
+    """Train by a recipe, or on your own data.
 
-    Shows what came of it, what was learned about the samples, and where everything is.
+    Prints the test results, what was learned about the samples, and where everything is stored.
     """
     if resume and (recipe or data or label or labels or candidates or out or overwrite):
         raise RecipeError(
-            "--resume continues a run as it was begun; give no recipe, change, data, --out or --overwrite too"
+            "--resume continues a run as it was begun; leave out recipe, changes, data, --out and --overwrite"
         )
     if resume:
         from reweigh.cli.outcome import show_outcome
@@ -67,7 +59,7 @@ def train(
 
 
 def separated(recipe: str | None, changes: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The recipe and the changes; what stands first may be a change already."""
+    """The recipe and the changes; the first argument may be a change already."""
     if recipe is not None and "=" in recipe and not Path(recipe).exists():
         return None, [recipe, *changes]
     return recipe, list(changes)
@@ -81,16 +73,16 @@ def contents_of(
     labels: Path | None,
     candidates: bool = False,
 ) -> "tuple[str, Contents]":
-    """What to call the run, and the recipe as written: of the data, or as it stands.
+    """A name for the run, and the recipe, not yet checked: one for the data, or the one given.
 
     Raises:
-        RecipeError: there is no such recipe, or labels are named and no data.
+        RecipeError: There is no such recipe, or labels are given without data.
     """
     if data is not None:
-        from reweigh.cli.own_data import OwnData, recipe_for
+        from reweigh.cli.own_data import recipe_for
+        from reweigh.cli.own_data import title as title_of
 
-        own = OwnData(data, label, labels, candidates)
-        return own.title, recipe_for(own, recipe, changes)
+        return title_of(data), recipe_for(data, label, labels, candidates, recipe, changes)
     if label is not None or labels is not None or candidates:
         raise RecipeError(
             "--label, --labels and --candidates belong to --data; give that too, or change the recipe: data.labels=FILE"
@@ -102,9 +94,9 @@ def contents_of(
 
 
 def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool, trust_code: bool = False) -> None:
-    """Check the recipe, train in a new run folder, and show what came of it."""
-    from reweigh.cli.issues import originals_of
+    """Check the recipe, train in a new run folder, and print the outcome."""
     from reweigh.cli.outcome import show_outcome
+    from reweigh.cli.source import files_of
     from reweigh.cli.target import check_outside
     from reweigh.fit.run_folder import begin
     from reweigh.recipes.check import check
@@ -112,5 +104,5 @@ def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool
 
     checked = check(contents)
     folder = out or Path("runs", f"{name}-{checked.method.name}-seed{checked.train['seed']}")
-    check_outside("--out", folder, originals_of(checked.source.options, checked.source.added["root"]))
+    check_outside("--out", folder, files_of(checked.source))
     show_outcome(begin(checked, folder, progress(), overwrite, trust_code))

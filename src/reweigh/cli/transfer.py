@@ -1,16 +1,17 @@
-"""``reweigh transfer``: train with a weighting function that was learned in another run and stays as it is."""
+"""``reweigh transfer``: train with a weighting function that was learned in another run and is kept fixed."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from reweigh.cli.train import Changes, Data, Label, Labels, Overwrite, TrustCode, carry_out, contents_of, separated
+from reweigh.cli.arguments import Changes, Data, Label, Labels, Overwrite, TrustCode
+from reweigh.cli.train import carry_out, contents_of, separated
 from reweigh.errors import DataError, RecipeError
 
 
 def transfer(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run that learned the weighting function.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run that learned the weighting function.")],
     recipe: Annotated[
         str | None, typer.Argument(metavar="RECIPE", help="What to train: a file, a run, or a shipped recipe.")
     ] = None,
@@ -18,19 +19,17 @@ def transfer(
     data: Data = None,
     label: Label = None,
     labels: Labels = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The run folder; runs/NAME-from-RUN-METHOD-seedSEED if not given.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder. Default: runs/NAME-from-RUN-METHOD-seedSEED.")] = None,
     overwrite: Overwrite = False,
     trust_code: TrustCode = False,
 ) -> None:
     """Train with the weighting function of another run.
 
-    It weighs the samples as it learned there and learns no more, which costs little more than plain training.
+    The function is kept fixed, so this costs little more than plain training.
     """
     recipe, changes = separated(recipe, overrides or [])
     if recipe is None and data is None:
-        raise RecipeError("what to train on? Give RECIPE or --data after the run")
+        raise RecipeError("nothing to train on; give RECIPE or --data after the run")
 
     from reweigh.fit.run_folder import not_ended, open_run
     from reweigh.recipes.overrides import put
@@ -41,13 +40,13 @@ def transfer(
         raise not_ended(there, there.weighting)
     if not there.weighting.is_file():
         raise DataError(
-            f"{run}: no weighting function; its method, {learned.method.name}, learns none. "
+            f"{run}: no weighting function; its method, {learned.method.name}, does not learn one. "
             "Give a run of cmw-net or cmw-net-sl"
         )
     _, origin = load_weighting(there.weighting)
     name, contents = contents_of(recipe, changes, data, label, labels)
     values = dict(contents.values)
     mistakes = put(values, ["method", "weighting"], str(there.weighting.resolve()))
-    typer.echo(f"Weighting function: learned on {origin.learned_on or 'unknown data'}, in {run}; it stays as it is.\n")
+    typer.echo(f"Weighting function: learned on {origin.learned_on or 'unknown data'}, in {run}; it is kept fixed.\n")
     contents = contents._replace(values=values, mistakes=[*contents.mistakes, *mistakes])
     carry_out(contents, f"{name}-from-{run.resolve().name}", out, overwrite, trust_code)

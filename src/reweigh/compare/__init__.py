@@ -1,0 +1,1 @@
+"""Train several methods under several biases and seeds, and collect one table."""

@@ -27,7 +27,7 @@ def parse(names: Iterable[str]) -> tuple[dict[str, Changes], list[Mistake]]:
 
     A name is ``NAME-NUMBER``, the number being the one option of the bias that has no default; several are joined by
     ``+`` and follow one another. ``candidates-Q`` and ``labeled-COUNT`` come after all biases, wherever they stand.
-    Whether the number is allowed, the check of the recipe tells.
+    The check of the recipe reports a number that is not allowed.
     """
     found: dict[str, Changes] = {}
     mistakes: list[Mistake] = []
@@ -45,7 +45,7 @@ def parse(names: Iterable[str]) -> tuple[dict[str, Changes], list[Mistake]]:
 
 
 def name_of(data: Part) -> str:
-    """What the biases of a recipe's [data] are called in short; options that have defaults are not told."""
+    """A short name for the biases of a recipe's [data]; options that have defaults are omitted."""
     biases = data.parts["bias"]
     words = [(bias.name, *(bias.options[option] for option in required(bias.name))) for bias in biases]
     words += [("candidates", rule.options["q"]) for rule in data.parts["candidates"]]

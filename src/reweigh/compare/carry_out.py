@@ -45,7 +45,7 @@ def carry_out(
     series: Series | None = None,
     trust_code: bool = False,
 ) -> list[Row]:
-    """Make the runs, each in its own folder below ``folder``; one that fails is told in its row, the others go on.
+    """Make the runs, each in its own folder below ``folder``; one that fails says so in its row, the others go on.
 
     Args:
         workers: how many runs at once, each in a process with its share of torch's threads; a script that asks for
@@ -119,10 +119,12 @@ def check_folders(planned: Mapping[Path, Plan], resume: bool, overwrite: bool) -
             path for path, recipe in planned.items() if Run(path).recipe.is_file() and not is_of(Run(path), recipe)
         ]
         if others:
-            raise DataError(f"{_listed(others)}: begun with another recipe; replace with --overwrite, or choose --out")
+            raise DataError(
+                f"{_listed(others)}: begun with another recipe; replace them with --overwrite, or choose another --out"
+            )
     elif taken := [path for path in planned if path.exists()]:
         remedies = "continue with --resume, replace with --overwrite, or choose another --out"
-        raise DataError(f"{_listed(taken)}: there already; {remedies}")
+        raise DataError(f"{_listed(taken)}: exists already; {remedies}")
 
 
 def _listed(paths: Sequence[Path]) -> str:

@@ -109,7 +109,7 @@ def _serve(pipe: Connection, attempt: Attempt) -> None:
 
 
 def _follow_parent() -> None:
-    """Stop as if interrupted when the parent is no more: nobody would hear, and a new one may want the same run."""
+    """Stop as if interrupted when the parent process has died: another one may want to continue the same run."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

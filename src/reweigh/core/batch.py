@@ -1,4 +1,4 @@
-"""A batch of training samples, each with its place in the training set."""
+"""A batch of training samples, each with its index in the training set."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ class Batch:
     Attributes:
         inputs: shape (n, ...), on the model's device, ready for the model.
         labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
-        index: shape (n,), the place of each sample in the training set; weights and pseudo-labels are keyed by it.
-        weights: shape (n,), how much each sample counts as the user says; None counts all the same.
+        index: shape (n,), the index of each sample in the training set; weights and pseudo-labels are keyed by it.
+        weights: shape (n,), how much each sample counts by the user's wish; None counts all the same.
     """
 
     inputs: Tensor

@@ -24,7 +24,7 @@ class Terms(NamedTuple):
         losses: shape (slots,), the loss with the given label, which the weight net reads (held constant).
         rest: scalar, the part that no weight touches; already a mean over the batch.
         size: samples in the batch. Paper: n.
-        outputs: what the model returned for the batch, for whoever wants to see it.
+        outputs: what the model returned for the batch.
     """
 
     coefficients: Tensor
@@ -88,7 +88,7 @@ def mixed_soft_labels(
     share: float,
     scale: Tensor | float = 1.0,
 ) -> Objective:
-    """CMW-Net-SL on inputs mixed in pairs: two weights a sample, its own and its partner's. Paper: supplement, Alg. 1.
+    """CMW-Net-SL on inputs mixed in pairs: two weights per sample, its own and its partner's. Paper: SM, Alg. 1.
 
     Args:
         partner: shape (n,), the sample that each one is mixed with. Paper: idx.

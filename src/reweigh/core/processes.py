@@ -18,7 +18,7 @@ def alone(tensors: list[Tensor]) -> None:
 class Averaged(torch.autograd.Function):
     """The mean of a tensor over processes; its gradient is the mean of theirs.
 
-    Every process uses the mean, so each sees the whole gradient, as far as gradients are averaged in the end.
+    Each process uses the mean in its own part of the objective, and gradients are averaged over processes in the end.
     """
 
     @staticmethod

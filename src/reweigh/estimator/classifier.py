@@ -196,9 +196,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             ValueError: X has other columns or another shape than in training; the coverage is not above 0 and at most
                 1, or nothing was held out to set its threshold by.
         """
+        check_is_fitted(self)
         if coverage is None:
             return self.classes_[self.predict_proba(X).argmax(1)]
-        check_is_fitted(self)
         if self._fit.held_out is None:
             raise DataError(
                 "predict: coverage needs samples that were not trained on; fit with RobustClassifier(calibration=0.1), "
@@ -215,9 +215,10 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     def label_issues_(self) -> "pd.DataFrame":
         """The training samples, the most suspicious label first.
 
-        The index is that of X if it was a DataFrame, otherwise the row number; so ``df.loc[label_issues_.index]`` are
-        the samples in this order. Columns: ``given_label``, ``suggested_label``, ``label_quality`` (0 is worst, 1
-        best), ``weight``, ``family`` (of the class; 0 holds the rarest) and ``is_label_issue``.
+        The index is that of X if it was a DataFrame, otherwise (and after ``load``) the row number; so
+        ``df.loc[label_issues_.index]`` are the samples in this order. Columns: ``given_label``, ``suggested_label``,
+        ``label_quality`` (0 is worst, 1 best), ``weight``, ``family`` (of the class; 0 holds the rarest) and
+        ``is_label_issue``.
         """
         check_is_fitted(self)
         if self._issues is None:

@@ -1,4 +1,4 @@
-"""How much each sample counts as the user says: ``sample_weight`` times ``class_weight``."""
+"""How much each sample should count according to the user: ``sample_weight`` times ``class_weight``."""
 
 from typing import Any
 
@@ -17,11 +17,11 @@ def read_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Ten
 
     Args:
         sample_weight: N numbers of at least zero, or None.
-        class_weight: a dict from class to weight, or "balanced": N / (num_classes * N_class). Samples without a label
-            have none of it; of several candidates it is the mean.
+        class_weight: A dict from class to weight, or "balanced": N / (num_classes * N_class). It is one for samples
+            without a label, and the mean over several candidates.
 
     Raises:
-        DataError: weights are negative, not finite, not one a sample, or leave fewer than two classes.
+        DataError: Weights are negative, not finite, not one per sample, or leave fewer than two classes.
         ValueError: ``class_weight`` is something else.
     """
     samples = len(targets.labels)
@@ -48,14 +48,14 @@ def checked(sample_weight: Any, samples: int) -> np.ndarray:
     try:
         weights = np.array(sample_weight, dtype=np.float64)  # a copy
     except (TypeError, ValueError):
-        raise DataError("sample_weight: no numbers; give one number of at least 0 a sample") from None
+        raise DataError("sample_weight: not numbers; pass one number per sample, at least 0") from None
     if weights.shape != (samples,):
-        raise DataError(f"sample_weight: shape {weights.shape} for {samples} samples; give one number a sample")
+        raise DataError(f"sample_weight: shape {weights.shape} for {samples} samples; pass one number per sample")
     for trouble, wrong in (("NaN or infinite", ~np.isfinite(weights)), ("negative", weights < 0)):
         if wrong.any():
             rows = np.flatnonzero(wrong)
             found = f"{len(rows)} of {samples} are {trouble}: rows {listed(rows)}"
-            raise DataError(f"sample_weight: {found}; give numbers of at least 0")
+            raise DataError(f"sample_weight: {found}; pass numbers of at least 0")
     return weights
 
 
@@ -74,10 +74,10 @@ def by_sample(class_weight: Any, targets: Targets) -> np.ndarray:
 
 
 def by_class(class_weight: Any, targets: Targets, given: np.ndarray) -> np.ndarray:
-    """The weight of each class, shape (num_classes,); a class that is not among those given has one."""
+    """The weight of each class, shape (num_classes,); one for a class that is not among those given."""
     present = np.isin(targets.classes, given)
     weights = np.ones(len(targets.classes))
     weights[present] = compute_class_weight(class_weight, classes=targets.classes[present], y=given)
     if not np.isfinite(weights).all() or (weights < 0).any():
-        raise DataError(f"class_weight: {class_weight}; give numbers of at least 0")
+        raise DataError(f"class_weight: {class_weight}; pass numbers of at least 0")
     return weights

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from reweigh.errors import RecipeError
-from reweigh.estimator.networks import name_of, own_builder
+from reweigh.estimator.networks import own_builder
 from reweigh.fit import Fit, store
 from reweigh.fit.trainer import find_device
 
@@ -68,7 +68,7 @@ def _storable(params: dict[str, Any]) -> dict[str, Any]:
     model, state, weights = params["model"], params["random_state"], params["class_weight"]
     return {
         **params,
-        "model": model if model is None or isinstance(model, str) else name_of(model),
+        "model": model if isinstance(model, str) else None,
         "random_state": state if isinstance(state, int | np.integer) else None,
         "class_weight": [list(map(_plain, pair)) for pair in weights.items()] if isinstance(weights, dict) else weights,
         "device": str(params["device"]),

@@ -15,17 +15,17 @@ from reweigh.data.labels.class_numbers import as_array, known
 from reweigh.errors import DataError
 
 logger = logging.getLogger(__name__)
-SLACK = 1e-3  # by which the sum of a soft label may miss one
+SLACK = 1e-3  # by which the sum of a soft label may differ from one
 
 
 class Targets(NamedTuple):
     """The labels of some samples.
 
     Attributes:
-        labels: shape (N,) int64, places in ``classes``; of soft labels the likeliest class; -1 has none.
-        classes: shape (num_classes,), the labels as the user writes them, sorted.
-        rows: shape (N, num_classes), soft labels as given.
-        candidates: shape (N, num_classes) bool, where several labels are given; ``labels`` are then one of each.
+        labels: Shape (N,) int64, indices into ``classes``; for soft labels the likeliest class; -1 means no label.
+        classes: Shape (num_classes,), the labels as the user writes them, sorted.
+        rows: Shape (N, num_classes), soft labels as given.
+        candidates: Shape (N, num_classes) bool, if several labels are given; ``labels`` then holds one of each set.
     """
 
     labels: Tensor
@@ -38,13 +38,13 @@ def read_targets(y: Any, samples: int, unlabeled: bool = False) -> Targets:
     """The labels to train with.
 
     Args:
-        y: N numbers, texts or truth values; or N x num_classes rows that sum to one, where the columns of a DataFrame
+        y: N numbers, strings or booleans; or N x num_classes rows that sum to one, where the columns of a DataFrame
             name the classes.
-        samples: N, as X has them.
-        unlabeled: -1, as a number or a text, None and NaN are no label, but mark samples without one.
+        samples: N, the number of samples in X.
+        unlabeled: Whether -1 (as a number or a string), None and NaN mark samples without a label.
 
     Raises:
-        DataError: labels are missing, of several types or not as many as samples; there is one class only, or nearly as
+        DataError: Labels are missing, of several types or not as many as samples; there is only one class, or nearly as
             many classes as samples.
     """
     if y is None:
@@ -58,13 +58,13 @@ def read_targets(y: Any, samples: int, unlabeled: bool = False) -> Targets:
         if len(there) and not there.any():
             raise DataError(f"y: none of the {len(there)} samples has a label; label a few of each class")
         try:
-            classes, places = np.unique(found, return_inverse=True)
+            classes, indices = np.unique(found, return_inverse=True)
         except TypeError:
             kinds = sorted({type(value).__name__ for value in found.tolist()})
             raise DataError(f"y: labels of several types, {', '.join(kinds)}; make them all of one") from None
         check_classification_targets(found)
         labels = torch.full((len(there),), -1, dtype=torch.int64)
-        labels[torch.from_numpy(there)] = torch.from_numpy(places.astype(np.int64))
+        labels[torch.from_numpy(there)] = torch.from_numpy(indices.astype(np.int64))
         targets = Targets(labels, classes)
     check_length(len(targets.labels), samples, "y")
     given = targets.labels[targets.labels >= 0]
@@ -80,7 +80,7 @@ def read_more_targets(y: Any, classes: np.ndarray, samples: int, what: str) -> T
     """Labels of other samples, of classes that are known.
 
     Raises:
-        DataError: some are missing or of no such class.
+        DataError: Some are missing, or not one of these classes.
     """
     array = as_array(y)
     if array.ndim == 2 and array.shape[1] > 1:
@@ -88,23 +88,23 @@ def read_more_targets(y: Any, classes: np.ndarray, samples: int, what: str) -> T
         if list(targets.classes) != list(classes):
             raise DataError(f"{what}: soft labels of classes {listed(targets.classes)}, but y has {listed(classes)}")
     else:
-        place_of = {value: place for place, value in enumerate(classes.tolist())}
-        places = [place_of.get(value, -1) for value in hard(array, y, what).tolist()]
-        if unknown := [row for row, place in enumerate(places) if place < 0]:
+        index_of = {value: index for index, value in enumerate(classes.tolist())}
+        indices = [index_of.get(value, -1) for value in hard(array, y, what).tolist()]
+        if unknown := [row for row, index in enumerate(indices) if index < 0]:
             strange = sorted({repr(array.reshape(-1).tolist()[row]) for row in unknown})
             known = listed(map(repr, classes.tolist()))
             raise DataError(f"{what}: no class {listed(strange)} (rows {listed(unknown)}); the classes of y: {known}")
-        targets = Targets(torch.tensor(places, dtype=torch.int64), classes)
+        targets = Targets(torch.tensor(indices, dtype=torch.int64), classes)
     check_length(len(targets.labels), samples, what)
     return targets
 
 
 def hard(array: np.ndarray, y: Any, what: str) -> np.ndarray:
-    """One label a sample, shape (N,), none of them missing."""
+    """One label per sample, shape (N,), none of them missing."""
     import pandas as pd
 
     if array.ndim == 0:
-        raise DataError(f"{what}: {y!r} is no array; give one label a sample")
+        raise DataError(f"{what}: {y!r} is not an array; pass one label per sample")
     gone = ~np.isfinite(array) if array.dtype.kind == "f" else pd.isna(array)
     if gone.any():
         rows = np.flatnonzero(gone.reshape(len(array), -1).any(1))
@@ -116,7 +116,7 @@ def hard(array: np.ndarray, y: Any, what: str) -> np.ndarray:
 
 
 def of_one_type(labels: np.ndarray) -> np.ndarray:
-    """Labels that are left where others were none: numbers as such, though they stood among objects."""
+    """The labels of the labeled samples; numbers become an array of numbers, even if None stood among them."""
     numbers = all(isinstance(value, int | float) for value in labels.reshape(-1).tolist())
     return np.array(labels.tolist()) if labels.dtype == object and numbers else labels
 
@@ -126,7 +126,9 @@ def soft(array: np.ndarray, columns: Any, what: str) -> Targets:
     try:
         rows = torch.from_numpy(array.astype(np.float32))
     except (TypeError, ValueError):
-        raise DataError(f"{what}: shape {array.shape} of {array.dtype}; give one label a sample, shape (N,)") from None
+        raise DataError(
+            f"{what}: shape {array.shape} of {array.dtype}; pass one label per sample, shape (N,)"
+        ) from None
     wrong = (~((rows.sum(1) - 1).abs() <= SLACK) | (rows < 0).any(1)).nonzero().flatten().tolist()  # NaN is wrong too
     if wrong:
         mask = "; a mask of candidate labels needs candidates=True" if bool(((rows == 0) | (rows == 1)).all()) else ""
@@ -138,21 +140,21 @@ def soft(array: np.ndarray, columns: Any, what: str) -> Targets:
 
 
 def check_length(labels: int, samples: int, what: str) -> None:
-    """Raise a DataError unless there is one label a sample."""
+    """Raise a DataError unless there is one label per sample."""
     if labels != samples:
-        raise DataError(f"{what}: {labels} labels for {samples} samples; give one a sample (inconsistent numbers)")
+        raise DataError(f"{what}: {labels} labels for {samples} samples; pass one per sample (inconsistent numbers)")
 
 
 def read_candidates(y: Any, samples: int) -> Targets:
     """The candidate labels to train with.
 
     Args:
-        y: N x num_classes, true or 1 where the class may be the right one; the columns of a DataFrame name the classes,
+        y: N x num_classes, true or 1 where a class may be the right one; the columns of a DataFrame name the classes,
             otherwise they are 0, 1, ...
-        samples: N, as X has them.
+        samples: N, the number of samples in X.
 
     Raises:
-        DataError: it is no such mask, a sample has no candidate, or a class is nobody's.
+        DataError: It is not such a mask, a sample has no candidate, or a class is not a candidate of any sample.
     """
     array = as_array(y)
     if array.ndim != 2 or array.shape[1] < 2:
@@ -164,7 +166,7 @@ def read_candidates(y: Any, samples: int) -> Targets:
     try:
         numbers = array.astype(np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"y: a mask of {array.dtype}; give true and false, or 1 and 0") from None
+        raise DataError(f"y: a mask of {array.dtype}; pass true and false, or 1 and 0") from None
     if len(wrong := np.flatnonzero(((numbers != 0) & (numbers != 1)).any(1))):  # NaN is wrong too
         raise DataError(
             f"y: with candidates=True all values should be true or false, 1 or 0; rows {listed(wrong)} are not"
@@ -173,9 +175,9 @@ def read_candidates(y: Any, samples: int) -> Targets:
     columns = getattr(y, "columns", None)
     classes = np.arange(mask.shape[1]) if columns is None else np.asarray(columns)
     raise_all(candidate_mistakes(mask, samples, len(classes)), "y")
-    if len(nobody := np.flatnonzero(~mask.any(0).numpy())):
+    if len(unused := np.flatnonzero(~mask.any(0).numpy())):
         raise DataError(
-            f"y: class {listed(map(repr, classes[nobody].tolist()))} is no candidate of any sample; drop it"
+            f"y: class {listed(map(repr, classes[unused].tolist()))} is not a candidate of any sample; drop it"
         )
     if useless := int(mask.all(1).sum()):
         logger.info("y: %d of %d samples have every class as a candidate, which says nothing", useless, samples)

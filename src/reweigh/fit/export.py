@@ -38,7 +38,7 @@ class Normalized(nn.Module):
 
 
 def about(trained: TrainedModel) -> dict[str, str]:
-    """What a user of the model must know, as texts."""
+    """What a user of the model must know, as strings."""
     form, model = trained.inputs, trained.plan.model
     assert model is not None
     known = {
@@ -67,7 +67,7 @@ def to_onnx(trained: TrainedModel) -> bytes:
     """The model with its normalization: ``inputs`` (n, ...) float32 to ``logits`` (n, classes), any n.
 
     Raises:
-        ModelError: packages are missing, or the model cannot be told in ONNX.
+        ModelError: packages are missing, or the model cannot be expressed in ONNX.
     """
     absent = [package for package in ("onnx", "onnxscript") if find_spec(package) is None]
     if absent:

@@ -26,6 +26,11 @@ class Scored(NamedTuple):
     scores: Tensor
     labels: Tensor | None = None
 
+    @property
+    def probabilities(self) -> Tensor:
+        """Shape (n, num_classes), float32 computed in double precision: each face prints the same digits."""
+        return self.logits.double().softmax(1).float()
+
 
 def scored(model: nn.Module, dataset: Dataset, chunk: int = 1000, device: str | torch.device = "cpu") -> Scored:
     """Logits and scores of every sample, on the CPU."""

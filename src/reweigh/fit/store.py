@@ -42,6 +42,7 @@ def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
     weighting = found.weighting
     content = {
         "plan": to_values(found.plan),
+        "network": type(found.model).__name__,
         "inputs": asdict(found.inputs),
         "class_names": found.class_names,
         "class_sizes": found.class_sizes,
@@ -57,7 +58,7 @@ def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
     if found.held_out is not None:
         tensors |= _named("held_out", found.held_out._asdict())
     try:
-        text = json.dumps(content)
+        text = json.dumps(content, default=_refuse)
     except TypeError as error:
         raise DataError(f"{path}: not saved, {error}; labels and parameters must be numbers or strings") from None
     about = {"kind": KIND, "version": str(VERSION), "content": text}
@@ -81,7 +82,8 @@ def load(path: str | Path, build: Build | None = None, trust_code: bool = False)
     assert plan is not None
     if build is None:
         if plan.model is None:
-            raise ModelError(f"{path}: trained with a network of its own; pass it again: load(path, model=...)")
+            own = f"a network of its own ({content['network']})"
+            raise ModelError(f"{path}: trained with {own}; pass it again: load(path, model=...)")
         build = builder(plan.model, trust_code)
     inputs = InputForm.from_json(json.dumps(content["inputs"]), str(path))
     class_names = tuple(content["class_names"])
@@ -105,6 +107,10 @@ def load(path: str | Path, build: Build | None = None, trust_code: bool = False)
         wrong_by_class=None if content["wrong_by_class"] is None else tuple(content["wrong_by_class"]),
     )
     return found, content["more"]
+
+
+def _refuse(value: Any) -> None:
+    raise TypeError(f"{type(value).__name__} cannot be stored")
 
 
 def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -1,4 +1,9 @@
-"""Losses: (logits, labels) -> the loss of each sample; some also take the class sizes as an argument."""
+"""Losses: (logits, labels) -> the loss of each sample, shape (n,).
+
+Logits have shape (n, num_classes); labels are integers, shape (n,), or rows that sum to one, shape (n, num_classes).
+Some losses also take ``class_sizes``, the number of training samples of each class by given label. All raise a
+DataError if a label is not a class of the model. Keyword-only arguments are options.
+"""
 
 from collections.abc import Callable
 

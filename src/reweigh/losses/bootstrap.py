@@ -18,15 +18,7 @@ def bootstrap_soft(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(
     Reed, Lee, Anguelov, Szegedy, Erhan, Rabinovich: Training Deep Neural Networks on Noisy Labels with Bootstrapping.
 
     Args:
-        logits: shape (n, num_classes).
-        labels: shape (n,) integers, or (n, num_classes) rows that sum to one. Paper: t, here y.
         beta: weight of the given label; 1 is cross-entropy.
-
-    Returns:
-        Shape (n,).
-
-    Raises:
-        DataError: a label is not a class of the model.
     """
     log_probs = logits.log_softmax(1)
     target = beta * as_rows(labels, logits) + (1 - beta) * log_probs.exp()
@@ -41,15 +33,7 @@ def bootstrap_hard(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(
     Reed, Lee, Anguelov, Szegedy, Erhan, Rabinovich: Training Deep Neural Networks on Noisy Labels with Bootstrapping.
 
     Args:
-        logits: shape (n, num_classes).
-        labels: shape (n,) integers, or (n, num_classes) rows that sum to one. Paper: t, here y.
         beta: weight of the given label; 1 is cross-entropy.
-
-    Returns:
-        Shape (n,).
-
-    Raises:
-        DataError: a label is not a class of the model.
     """
     log_probs = logits.log_softmax(1)
     target = beta * as_rows(labels, logits) + (1 - beta) * as_rows(logits.argmax(1), logits)

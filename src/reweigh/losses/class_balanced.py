@@ -20,16 +20,7 @@ def class_balanced(
     Cui, Jia, Lin, Song, Belongie: Class-Balanced Loss Based on Effective Number of Samples, the softmax form.
 
     Args:
-        logits: shape (n, num_classes).
-        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
-        class_sizes: number of training samples of each class by given label, shape (num_classes,).
         beta: 0 is cross-entropy; close to 1, a class is weighted by the inverse of its size.
-
-    Returns:
-        Shape (n,).
-
-    Raises:
-        DataError: a label is not a class of the model, or a class is empty.
     """
     rows = as_rows(labels, logits) * effective_weights(class_sizes, logits, beta)
     return -(rows * logits.log_softmax(1)).sum(1)
@@ -54,17 +45,8 @@ def class_balanced_focal(
     -log(num_classes - 1), which is left to the model.
 
     Args:
-        logits: shape (n, num_classes).
-        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
-        class_sizes: number of training samples of each class by given label, shape (num_classes,).
         beta: 0 weights all classes the same; close to 1, a class is weighted by the inverse of its size.
         gamma: how much less a confident decision counts; 0 is binary cross-entropy.
-
-    Returns:
-        Shape (n,).
-
-    Raises:
-        DataError: a label is not a class of the model, or a class is empty.
     """
     rows = as_rows(labels, logits) * effective_weights(class_sizes, logits, beta)
     others = rows.sum(1, keepdim=True) - rows

@@ -17,15 +17,7 @@ def focal(logits: Tensor, labels: Tensor, *, gamma: Annotated[float, Ge(0)] = 2.
     Lin, Goyal, Girshick, He, Dollar: Focal Loss for Dense Object Detection, Eq. 4; by softmax over the classes.
 
     Args:
-        logits: shape (n, num_classes).
-        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
         gamma: how much less confident samples count; 0 is cross-entropy.
-
-    Returns:
-        Shape (n,).
-
-    Raises:
-        DataError: a label is not a class of the model.
     """
     log_probs = logits.log_softmax(1)
     each = -(gamma * log_complement(log_probs)).exp() * log_probs

@@ -49,13 +49,8 @@ def forward(logits: Tensor, labels: Tensor, *, transition: Annotated[Rows, After
     Patrini, Rozza, Menon, Nock, Qu: Making Deep Neural Networks Robust to Label Noise: a Loss Correction Approach.
 
     Args:
-        logits: shape (n, num_classes).
-        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
         transition: rows that sum to one; row: true class, column: given label. Paper: T. The method ``forward`` can
             estimate it.
-
-    Returns:
-        Shape (n,).
 
     Raises:
         DataError: a label is not a class of the model, or the matrix not row-stochastic or of another size.

@@ -17,15 +17,7 @@ def gce(logits: Tensor, labels: Tensor, *, q: Annotated[float, Gt(0), Le(1)] = 0
     truncation.
 
     Args:
-        logits: shape (n, num_classes).
-        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
         q: close to 0 is cross-entropy; 1 is half the absolute error.
-
-    Returns:
-        Shape (n,).
-
-    Raises:
-        DataError: a label is not a class of the model.
     """
     each = -(q * logits.log_softmax(1)).expm1() / q
     return (as_rows(labels, logits) * each).sum(1)

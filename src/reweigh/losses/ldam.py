@@ -32,17 +32,8 @@ def ldam(
     can silence a class that is not yet learned.
 
     Args:
-        logits: shape (n, num_classes).
-        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
-        class_sizes: number of training samples of each class by given label, shape (num_classes,).
         max_margin: margin of the rarest class; sets C.
         scale: factor of the logits. Paper: s.
-
-    Returns:
-        Shape (n,).
-
-    Raises:
-        DataError: a label is not a class of the model, or a class is empty.
     """
     sizes = checked(class_sizes, logits)
     margins = (max_margin * (sizes.min() / sizes) ** 0.25).to(logits.dtype).to(logits.device)

@@ -1,4 +1,8 @@
-"""Classifiers by name: each takes the shape of one input sample and the number of classes."""
+"""Classifiers by name.
+
+Each takes the shape of one sample, (channels, height, width) for images, and the number of classes, and raises a
+ModelError if it does not accept such samples. Keyword-only arguments are options.
+"""
 
 from collections.abc import Callable
 from typing import Any

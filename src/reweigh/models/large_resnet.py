@@ -83,13 +83,8 @@ def resnet10(input_shape: tuple[int, ...], num_classes: int, *, stem: Stem = "au
     """ResNet-10, one block of two 3x3 convolutions per stage (4.9 million parameters, 10 classes).
 
     Args:
-        input_shape: (channels, height, width) of one image.
-        num_classes: number of logits.
         stem: "imagenet" (7x7 convolution and max-pooling, a quarter of the size), "small" (3x3 convolution, full size),
             or "auto", which is small for images of at most 64 x 64.
-
-    Raises:
-        ModelError: the samples are not images, or smaller than 8 x 8 (32 x 32 with the stem of ImageNet).
     """
     return _large_resnet("resnet10", input_shape, num_classes, stem, (1, 1, 1, 1), bottleneck=False)
 

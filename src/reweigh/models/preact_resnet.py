@@ -73,13 +73,6 @@ def preact_resnet18(input_shape: tuple[int, ...], num_classes: int) -> nn.Module
 
     As in the paper, BatchNorm and ReLU follow the last block. The PyTorch version that is widely copied in work on
     label noise leaves them out and has 1024 parameters fewer.
-
-    Args:
-        input_shape: (channels, height, width) of one image.
-        num_classes: number of logits.
-
-    Raises:
-        ModelError: the samples are not images, or smaller than 8 x 8.
     """
     channels, _, _ = image_shape("preact-resnet18", input_shape, at_least=8)
     return PreActResNet(channels, num_classes, stem=64, widths=(64, 128, 256, 512), blocks=2)
@@ -91,12 +84,7 @@ def wrn_28_2(input_shape: tuple[int, ...], num_classes: int, *, dropout: Dropout
     ReLU and torch's BatchNorm, as in the paper; FixMatch's code uses leaky ReLU and slower statistics.
 
     Args:
-        input_shape: (channels, height, width) of one image.
-        num_classes: number of logits.
         dropout: share of features dropped between the two convolutions of a block.
-
-    Raises:
-        ModelError: the samples are not images, or smaller than 8 x 8.
     """
     channels, _, _ = image_shape("wrn-28-2", input_shape, at_least=8)
     return PreActResNet(channels, num_classes, stem=16, widths=(32, 64, 128), blocks=4, dropout=dropout)

@@ -60,14 +60,6 @@ def _stage(inputs: int, outputs: int, stride: int, blocks: int) -> nn.Sequential
 
 
 def resnet32(input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
-    """ResNet-32 for CIFAR with shortcuts of option A (0.46 million parameters).
-
-    Args:
-        input_shape: (channels, height, width) of one image.
-        num_classes: number of logits.
-
-    Raises:
-        ModelError: the samples are not images, or smaller than 8 x 8.
-    """
+    """ResNet-32 for CIFAR with shortcuts of option A (0.46 million parameters)."""
     channels, _, _ = image_shape("resnet32", input_shape, at_least=8)
     return ThinResNet(channels, num_classes, blocks=5)

@@ -11,12 +11,12 @@ from reweigh.selective import log_odds
 
 
 class Heads(NamedTuple):
-    """What the three heads say of n samples.
+    """The outputs of the three heads for n samples.
 
     Attributes:
-        logits: shape (n, num_classes), of the prediction. Paper: f.
+        logits: shape (n, num_classes), logits of the prediction. Paper: f.
         selection: shape (n,), the log-odds that the sample is predicted at all. Paper: g is its sigmoid.
-        auxiliary: shape (n, num_classes), logits that only training sees. Paper: h.
+        auxiliary: shape (n, num_classes), logits that are only used in training. Paper: h.
     """
 
     logits: Tensor
@@ -25,19 +25,19 @@ class Heads(NamedTuple):
 
 
 class SelectiveModel(nn.Module):
-    """SelectiveNet's three heads (Geifman and El-Yaniv, ICML 2019) on any classifier, which is used as it is.
+    """SelectiveNet's three heads (Geifman and El-Yaniv, ICML 2019) on any classifier, which is not changed.
 
     The classifier's last layer is the prediction head; the features that enter it feed the other two. Called like the
     classifier it returns what the classifier returns; ``heads=True`` gives all three heads.
 
     Attributes:
-        ranks: bool, a buffer: the selection head ranks the predictions; otherwise their probability does.
+        ranks: bool, a buffer: whether the selection head ranks the predictions; otherwise their probability does.
 
     Args:
-        classifier: its last layer is linear.
+        classifier: any model that ends in a linear layer.
 
     Raises:
-        ModelError: it is not.
+        ModelError: the last layer is not linear.
     """
 
     ranks: Tensor
@@ -64,7 +64,7 @@ class SelectiveModel(nn.Module):
         """Logits, or ``Heads``.
 
         Raises:
-            ModelError: the last layer does not read one row of features a sample, once.
+            ModelError: the last layer does not read one row of features per sample, once.
         """
         if not heads:
             return self.classifier(*inputs, **named)
@@ -80,7 +80,7 @@ class SelectiveModel(nn.Module):
             hook.remove()
         if len(entered) != 1 or entered[0].dim() != 2:
             raise ModelError(
-                "SelectiveNet needs a model whose last layer reads one row of features a sample, once; method "
+                "SelectiveNet needs a model whose last layer reads one row of features per sample, once; method "
                 "'softmax-response' abstains with any model"
             )
         return Heads(logits, self.selection(entered[0]).squeeze(1), self.auxiliary(entered[0]))

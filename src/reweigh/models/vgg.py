@@ -27,16 +27,11 @@ def vgg16_bn(
     """VGG-16 with BatchNorm, and dropout between its convolutions as in the CIFAR version that SelectiveNet uses.
 
     Args:
-        input_shape: (channels, height, width) of one image.
-        num_classes: number of logits.
         head: "small" (one hidden layer of 512 with BatchNorm), "imagenet" (average over 7 x 7 regions, two hidden
             layers of 4096), or "auto", which is small for images of at most 64 x 64.
         dropout: share dropped in the head.
         first_dropout: share dropped after the first convolution.
         conv_dropout: share dropped after each later convolution, except before pooling.
-
-    Raises:
-        ModelError: the samples are not images, or smaller than 32 x 32.
     """
     return _vgg("vgg16-bn", input_shape, num_classes, (2, 2, 3, 3, 3), head, dropout, first_dropout, conv_dropout)
 

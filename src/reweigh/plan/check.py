@@ -52,12 +52,12 @@ def _check_train(raw: Any) -> tuple[Mapping[str, Any], list[Mistake]]:
 
 
 def check_slot(raw: Any, path: str, slot: Slot) -> tuple[tuple[Part, ...], list[Mistake]]:
-    """The choices made at one place, and all that is wrong with them; a place for one choice gives a tuple of one.
+    """The parts chosen in a slot, and all mistakes in them; a slot for one choice gives a tuple of one.
 
-    An optional place where nothing is chosen gives an empty one.
+    An optional slot in which nothing is chosen gives an empty tuple.
 
     Args:
-        path: how the mistakes call the place.
+        path: Name of the slot in the mistakes.
     """
     if slot.optional and raw is None:
         return (), []
@@ -82,16 +82,14 @@ def _check_part(raw: Any, path: str, slot: Slot) -> tuple[Part | None, list[Mist
         mistakes += found
     name = raw.get("name")
     wrong_name = check_name(name, f"{path}.name", slot.table)
-    if wrong_name:  # whose options the rest should be, nobody knows
+    if wrong_name:  # the other keys cannot be checked without it
         return None, wrong_name + mistakes
     given = {key: value for key, value in raw.items() if key != "name" and key not in slot.slots}
     chosen = member(slot.table, str(name))
     options, found = check_options(options_of(chosen, slot.adds), given, path, str(name))
     if options and options.model_extra:
         taken = options.model_extra.keys() & set(supplied_to(chosen))
-        found += [
-            Mistake(f"{path}.{key}", f"comes from the data, {name} gets it anyway; leave it away") for key in taken
-        ]
+        found += [Mistake(f"{path}.{key}", "comes from the data; remove it") for key in taken]
     mistakes = found + mistakes
     if options is None or mistakes:
         return None, mistakes

@@ -40,7 +40,7 @@ def put(values: dict[str, Any], path: list[str], value: Any) -> list[Mistake]:
 def rename(table: dict[str, Any], name: Any, slot: Slot | None) -> None:
     """Name another member, and keep those options that it has too; of a member from elsewhere none are known."""
     if slot and table.get("name") != name and isinstance(name, str):
-        with suppress(ReweighError):  # a wrong name, which the check will tell
+        with suppress(ReweighError):  # a wrong name, which the check reports
             known = {"name", *slot.slots, *options_of(member(slot.table, name), slot.adds).model_fields}
             for key in table.keys() - known:
                 del table[key]

@@ -61,7 +61,7 @@ def _translate(error: ValidationError, model: type[Options], path: str, owner: s
     mistakes: dict[str, Mistake] = {}
     for fault in error.errors(include_url=False):
         key, *rest = fault["loc"] or ("",)
-        # Of the inner places only list indices are places in the recipe; the rest names branches of a union.
+        # Of the inner steps only list indices are part of the recipe; the others name branches of a union.
         where = ".".join([path, str(key), *(str(step) for step in rest if isinstance(step, int))])
         if fault["type"] == "extra_forbidden":
             mistake = unknown_key(path, str(key), model.model_fields, f"{owner} has no option {key!r};", fault["input"])

@@ -53,7 +53,7 @@ def options_of(part: Callable[..., Any], base: type[Options] = Options) -> type[
     Args:
         part: a function or class; its positional arguments are supplied by the assembly, the keyword-only ones
             are the options. An option without a default must be given. A part with ``**options`` takes any.
-        base: options that the place in the recipe adds (``data.root``).
+        base: Options that the section of the recipe adds (``data.root``).
     """
     fields: dict[str, Any] = {}
     for parameter in parameters_of(part):

@@ -83,14 +83,14 @@ class TrainOptions(Options):
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in a recipe where a member of a table is chosen by name.
+    """A key of a recipe whose value chooses a member of a table by name.
 
     Attributes:
         table: the table to choose from.
         many: a list of choices instead of one.
         default: what an absent section means; None if it must be there, or is optional.
         optional: may be absent, and then nothing is chosen.
-        adds: options that the place adds to those of the member.
+        adds: Options that the slot adds to those of the member.
         slots: choices within the choice.
     """
 

@@ -1,4 +1,4 @@
-"""Pseudo-labels: what stands in for labels that are doubted."""
+"""Pseudo-labels: what replaces labels that are in doubt."""
 
 from reweigh.pseudo_labels.averaged import AveragedModel
 from reweigh.pseudo_labels.mixup import Mix, draw

@@ -1,4 +1,4 @@
-"""The average of a model along its training, which judges more steadily than the model itself."""
+"""The exponential moving average (EMA) of a model along its training, which predicts more steadily than the model."""
 
 import copy
 from typing import Any
@@ -10,23 +10,23 @@ from torch import nn
 class AveragedModel:
     """Exponential moving average of parameters and BatchNorm statistics. Paper: w_WA.
 
-    With bias correction: after t steps it is exactly the mean of all t models so far, each step back counting
-    ``decay`` times less; so it is of use from the first step on, and the model it started from leaves no trace.
+    With bias correction: after t steps it is exactly the mean of the t models so far, each step back counting by a
+    factor ``decay`` less; so it is useful from the first step on, and the initial model leaves no trace.
 
     Args:
-        model: what is averaged; a copy is kept.
-        decay: 0.997 averages over the last few hundred steps; 1 stays as it is. May be changed along the way.
-            Paper: beta.
+        model: the model to average; a copy is kept.
+        decay: decay of the EMA; 0.997 averages over the last few hundred steps; 1 stays as it is. May be changed during
+            training. Paper: beta.
     """
 
     def __init__(self, model: nn.Module, decay: float = 0.997):
         self.model = copy.deepcopy(model).requires_grad_(False)
         self.decay = decay
-        self._mass = 0.0  # of all models taken in so far; what bias correction divides by
+        self._mass = 0.0  # total weight of all models so far; what bias correction divides by
 
     @torch.no_grad()
     def update(self, model: nn.Module) -> None:
-        """Take the model as it is now into the average; counters and other integers are copied."""
+        """Update the average by the current model; counters and other integers are copied."""
         self._mass = self.decay * self._mass + (1 - self.decay)
         if self.decay == 1:
             return

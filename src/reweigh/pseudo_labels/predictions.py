@@ -14,18 +14,19 @@ class Predictions(Protocol):
     """A soft label for each training sample, keyed by its index.
 
     Attributes:
-        momentum: of the average; 0 keeps the latest prediction alone. May be changed along the way. Paper: alpha.
+        momentum: momentum of the average; 0 keeps only the latest prediction. May be changed during training. Paper:
+            alpha.
     """
 
     momentum: float
 
     def update(self, index: Tensor, probabilities: Tensor) -> Tensor:
-        """Mix new predictions into the averages of some samples, and return these.
+        """Update the averages of some samples by new predictions, and return them.
 
             z = momentum * z + (1 - momentum) * probabilities                (paper: supplement, Alg. 1)
 
         Args:
-            index: shape (n,), places in the training set, each at most once.
+            index: shape (n,), indices into the training set, each at most once.
             probabilities: shape (n, num_classes), rows sum to one.
 
         Returns:
@@ -34,7 +35,7 @@ class Predictions(Protocol):
         ...
 
     def restart(self, index: Tensor, probabilities: Tensor) -> None:
-        """Begin the averages of some samples anew with these predictions; shapes (n,) and (n, num_classes)."""
+        """Restart the averages of some samples from these predictions; shapes (n,) and (n, num_classes)."""
         ...
 
     def __getitem__(self, index: Tensor) -> Tensor:
@@ -54,9 +55,9 @@ class DensePredictions:
     """All probabilities of all samples, started from the given labels.
 
     Args:
-        labels: shape (N,); -1 has none, and is started from all classes alike.
-        num_classes: Paper: C.
-        momentum: of the average; 0 keeps the latest prediction alone. Paper: alpha.
+        labels: shape (N,); samples without a label, -1, start from all classes equally.
+        num_classes: number of classes. Paper: C.
+        momentum: momentum of the average; 0 keeps only the latest prediction. Paper: alpha.
     """
 
     def __init__(self, labels: Tensor, num_classes: int, momentum: float):
@@ -87,15 +88,15 @@ class DensePredictions:
 
 
 class TopPredictions:
-    """The largest probabilities of each sample in half precision; what is left is shared by the other classes.
+    """The largest probabilities of each sample in half precision; the other classes share the rest equally.
 
     A million samples of a thousand classes take 40 MB instead of 4 GB.
 
     Args:
-        labels: shape (N,); -1 has none, and is started from all classes alike.
-        num_classes: at most 32,768.
-        momentum: of the average.
-        keep: how many probabilities of a sample.
+        labels: shape (N,); samples without a label, -1, start from all classes equally.
+        num_classes: number of classes, at most 32,768.
+        momentum: momentum of the average.
+        keep: number of probabilities to keep for each sample.
     """
 
     def __init__(self, labels: Tensor, num_classes: int, momentum: float, keep: int = 10):
@@ -139,20 +140,20 @@ class TopPredictions:
 
 
 def _checked(index: Tensor | None, samples: int, n: int) -> Tensor:
-    """The places of some samples, on the CPU.
+    """The indices of some samples, on the CPU.
 
     Raises:
-        DataError: there are none, or they are not places in the training set.
+        DataError: there are none, or they are not indices into the training set.
     """
     if index is None:
         raise DataError(
-            "temporal ensembling averages what is predicted for each sample, so it needs the place of each sample in "
-            "the training set; let the dataset return it as index, or predict anew in every step"
+            "temporal ensembling averages the predictions for each sample, so it needs the index of each sample in the "
+            "training set; let the dataset return it as index, or predict anew in every step"
         )
     index = index.cpu()
     if index.shape != (n,) or (n and not 0 <= int(index.min()) <= int(index.max()) < samples):
         raise DataError(
-            f"index: {n} places from 0 to {samples - 1} are needed, one for each sample of the batch; "
+            f"index: {n} indices from 0 to {samples - 1} are needed, one for each sample of the batch; "
             f"got shape {tuple(index.shape)} from {int(index.min())} to {int(index.max())}"
         )
     return index

@@ -31,7 +31,7 @@ def for_bias(contents: Contents, name: str, changes: Mapping[str, Any]) -> Conte
 
     Args:
         name: what the biases are called, for messages.
-        changes: what [data] gets for ``bias``, ``candidates`` and ``labeled``; what is not there it has none of.
+        changes: what [data] gets for ``bias``, ``candidates`` and ``labeled``; a missing key means none.
     """
     values = deepcopy(dict(contents.values))
     data = values["data"]

@@ -1,1 +1,1 @@
-"""The report: a run folder becomes one page that a person with messy data can read."""
+"""The report: run folders become one page for people with messy data."""

@@ -1,4 +1,4 @@
-"""What a run folder tells, all in one place."""
+"""Everything that a run folder holds, in one place."""
 
 import math
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ class Classes:
     """The classes of the training data.
 
     Attributes:
-        names: of class 0, 1, ...
-        sizes: training samples of each by given label; empty if unknown.
-        families: the family of each; empty if unknown, or if the method has none.
+        names: Name of each class, cut to a length that fits a page.
+        sizes: Training samples of each class by given label; empty if unknown.
+        families: Family of each class; empty if unknown, or if the method has none.
     """
 
     names: tuple[str, ...]
@@ -30,7 +30,7 @@ class Classes:
     families: tuple[int, ...] = ()
 
     def name(self, label: int) -> str:
-        """What a label is called; a label without a name is told by its number, an unknown one by a dash."""
+        """The name of a label; its number if it has no name, a dash if it is unknown."""
         if label < 0:
             return UNKNOWN
         return self.names[label] if label < len(self.names) else f"class {label}"
@@ -38,18 +38,18 @@ class Classes:
 
 @dataclass(frozen=True)
 class Account:
-    """All that a run folder tells.
+    """Everything that a run folder holds.
 
     Attributes:
-        name: of the run, unique among those that are reported together.
-        recipe_text: the TOML of the recipe.
-        status: finished, running, interrupted, diverged; unknown if the run does not say.
-        epochs: how many there were to be.
-        history: a line of numbers an epoch; NaN for one that was not finite.
-        net: the learned weighting function.
-        origin: where it was learned.
-        dataset: the training set, read again.
-        no_data: why there is none.
+        name: Name of the run, unique among those that are reported together.
+        recipe_text: The recipe as TOML.
+        status: finished, running, interrupted or diverged; unknown if the run does not say.
+        epochs: Planned number of epochs.
+        history: Numbers of each epoch; NaN for one that was not finite.
+        net: The learned weighting function.
+        origin: Where it was learned.
+        dataset: The training set, read again.
+        no_data: Why there is no dataset.
     """
 
     path: Path
@@ -69,7 +69,7 @@ class Account:
 
     @property
     def losses(self) -> np.ndarray:
-        """The losses of the training samples that are known and finite."""
+        """The known and finite losses of the training samples."""
         known = None if self.samples is None else self.samples.loss
         return np.empty(0) if known is None else known[np.isfinite(known)]
 
@@ -79,16 +79,16 @@ class Account:
 
     @property
     def seconds(self) -> float:
-        """Training time in all lives of the run."""
+        """Training time, before and after interruptions."""
         return sum(line.get("seconds", math.nan) for line in self.history)
 
     @property
     def tests(self) -> list[str]:
-        """The names of the test numbers, the one that judges first."""
+        """Names of the test metrics, the main one first."""
         return list(dict.fromkeys(key for line in self.history for key in line if key.startswith("test_")))
 
     @property
     def best(self) -> dict[str, float]:
-        """The epoch with the highest first test number; chosen by the test itself, so it flatters."""
+        """The epoch with the highest main test metric; chosen on the test set, so it is optimistic."""
         judged = [line for line in self.history if self.tests and math.isfinite(line.get(self.tests[0], math.nan))]
         return Result(judged).best if judged else {}

@@ -1,9 +1,10 @@
-"""What a page is made of: sections, in each a panel for each run, in each words, figures, cards or a table."""
+"""What a page is made of: sections with one panel per run, each with text, figures, cards or a table."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reweigh.report.families import Family
+from reweigh.report.inputs import Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -13,8 +14,8 @@ class Plot(NamedTuple):
     """A figure and what it shows.
 
     Attributes:
-        caption: what is drawn, in a few words.
-        alternative: what it shows, in numbers, for those who cannot see it.
+        caption: What is drawn, in a few words.
+        alternative: What it shows, in numbers, for readers who cannot see it.
     """
 
     figure: "Figure | Any"
@@ -23,18 +24,18 @@ class Plot(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of a table; numbers stand at the right and are sorted as numbers."""
+    """A column of a table; numbers are right-aligned and sorted as numbers."""
 
     name: str
     numbers: bool = False
 
 
 class Table(NamedTuple):
-    """A table; the first cell of a row names it.
+    """A table; the first cell of a row is its header.
 
     Attributes:
-        rows: cells as shown.
-        sorted_by: the column that the rows are sorted by, ascending; None if the reader cannot sort it.
+        rows: Cells as shown.
+        sorted_by: Column that the rows are sorted by, ascending; None if the reader cannot sort the table.
     """
 
     caption: str
@@ -47,28 +48,24 @@ class Card(NamedTuple):
     """A sample of the gallery.
 
     Attributes:
-        title: place in the training set, or file name.
-        image: a data URI, or nothing.
-        values: name and value of some columns.
-        more: how many columns are not shown.
-        facts: name and value of what training says.
+        title: Row in the user's data, and file name.
+        facts: Name and value of what training found out.
+        shown: The sample itself.
     """
 
     title: str
     given: str
     suggested: str
-    image: str = ""
-    values: Sequence[tuple[str, str]] = ()
-    more: int = 0
-    facts: Sequence[tuple[str, str]] = ()
+    facts: Sequence[tuple[str, str]]
+    shown: Shown
 
 
 class Panel(NamedTuple):
-    """What a section says of one run.
+    """What a section says about one run.
 
     Attributes:
-        commands: what a command is good for, and the command.
-        code: a text to be shown letter by letter.
+        commands: Purpose of a command, and the command.
+        code: Text to be shown verbatim.
     """
 
     words: Sequence[str] = ()
@@ -84,10 +81,10 @@ class Section(NamedTuple):
     """A section of the page.
 
     Attributes:
-        lead: what the section is about, for all runs.
-        panels: one for each run; none if a table tells of all runs together.
-        together: that table.
-        wide: a panel needs the whole width, so runs stand one below the other.
+        lead: What the section is about, for all runs.
+        panels: One per run; none if one table shows all runs.
+        together: That table.
+        wide: Whether a panel needs the whole width, so that runs are shown one below the other.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""Families of classes in words: how large their classes are, and which."""
+"""Families in words: how large their classes are, and which classes they are."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,9 +16,9 @@ class Family(NamedTuple):
     """Classes that share a weighting curve.
 
     Attributes:
-        name: short, such as "small classes".
-        words: how many classes, of what size, and their names.
-        learned: what its weighting curve does.
+        name: Short name, such as "small classes".
+        words: Number, size and names of the classes.
+        learned: What its weighting curve does.
     """
 
     name: str
@@ -32,25 +32,25 @@ def describe(
     """Every family, the one with the smallest classes first.
 
     Args:
-        of_class: the family of each class.
-        sizes: training samples of each class.
+        of_class: Family of each class.
+        sizes: Training samples of each class.
     """
     families = []
-    for place in range(num_families):
-        members = [number for number, its in enumerate(of_class) if its == place]
+    for family in range(num_families):
+        members = [number for number, its in enumerate(of_class) if its == family]
         if members:
             mean = sum(sizes[number] for number in members) / len(members)
             size = f"of {'about ' if len(members) > 1 else ''}{mean:,.0f} samples"
             names = listed([class_names[number] for number in members])
             words = f"{several(len(members), 'class', 'classes')} {size}: {names}"
         else:
-            words = "no class of this data"
-        families.append(Family(name(place, num_families), words))
+            words = "none of the classes in this data"
+        families.append(Family(name(family, num_families), words))
     return families
 
 
 def name(family: int, num_families: int) -> str:
-    """The name of a family by its place among all."""
+    """The name of a family by its rank."""
     if num_families in NAMES:
         return NAMES[num_families][family]
     ends = {0: " (smallest classes)", num_families - 1: " (largest classes)"}

@@ -11,7 +11,7 @@ from reweigh.report.words import UNKNOWN, duration, in_words, percent, several
 
 
 def headline(account: Account) -> str:
-    """What came of it, in one sentence."""
+    """The result in one sentence."""
     parts = [reached(account)]
     samples = account.samples
     if samples is not None and samples.issue is not None:
@@ -22,54 +22,54 @@ def headline(account: Account) -> str:
 
 
 def reached(account: Account) -> str:
-    """The first test number of the last epoch."""
+    """The main test metric of the last epoch."""
     if not account.history:
         return f"{account.method} has not finished an epoch yet"
     if not account.tests:
-        return f"{account.method} was trained without a test"
+        return f"{account.method} was trained without a test set"
     last, judged_by = account.history[-1], account.tests[0]
     share = last.get(judged_by, math.nan)
     when = "after the last epoch"
     if account.status != "finished":
         when = f"after epoch {last['epoch']:.0f} of {account.epochs}"
     if not math.isfinite(share):
-        return f"{account.method} has no valid test number {when}"
+        return f"{account.method} has no valid test result {when}"
     what = "" if judged_by == "test_accuracy" else f"{in_words(judged_by)} of "
-    return f"{account.method} reached {what}{percent(share)} on the test {when}"
+    return f"{account.method} reached {what}{percent(share)} on the test set {when}"
 
 
 def about(account: Account) -> list[str]:
-    """Data, bias, state and time of a run, a sentence each."""
+    """Data, bias, state and time of a run, one sentence each."""
     classes, samples, data = account.classes, account.samples, account.recipe.source
     path = data.options.get("path")
-    told = [f"Data: {describe(account.recipe)}{f' ({path})' if path else ''}."]
+    words = [f"Data: {describe(account.recipe)}{f' ({path})' if path else ''}."]
     if classes.sizes:
         small, large = min(classes.sizes), max(classes.sizes)
-        spread = f"each of {small:,}" if small == large else f"of {small:,} to {large:,}"
+        spread = f"of {small:,} each" if small == large else f"of {small:,} to {large:,}"
         tested = "" if account.tested is None else f", and {several(len(account.tested.label), 'test sample')}"
         total, count = sum(classes.sizes), several(len(classes.names), "class", "classes")
-        told.append(f"{several(total, 'training sample')} in {count} {spread}{tested}.")
+        words.append(f"{several(total, 'training sample')} in {count} {spread}{tested}.")
     if samples is not None and not samples.labeled.all():
-        told.append(few_labels(samples))
+        words.append(few_labels(samples))
     if samples is not None and samples.wrong is not None:
         wrong = int(samples.wrong.sum())
         share = percent(wrong / samples.labeled.sum())
-        told.append(f"The true labels are known: {wrong:,} training labels ({share}) are wrong.")
+        words.append(f"The true labels are known: {wrong:,} training labels ({share}) are wrong.")
     if account.status != "finished":
-        told.append(
+        words.append(
             f"The run is not finished ({account.status}, {len(account.history)} of {account.epochs} epochs); "
-            "this is what there is so far."
+            "the page shows the results so far."
         )
     if account.history:
-        told.append(f"{several(len(account.history), 'epoch')} took {duration(account.seconds)}.")
-    return told
+        words.append(f"{several(len(account.history), 'epoch')} took {duration(account.seconds)}.")
+    return words
 
 
 def few_labels(samples: Samples) -> str:
-    """How many samples have a label, and how many of the others were recognized, where that is known."""
+    """How many samples have a label, and for how many of the others the suggested class is right, if known."""
     words = (
-        f"Only {int(samples.labeled.sum()):,} of the {len(samples):,} training samples have a label; the others are "
-        "counted by the class that training suggests"
+        f"Only {int(samples.labeled.sum()):,} of the {len(samples):,} training samples have a label; the others count "
+        "as the class that training suggests"
     )
     others = ~samples.labeled
     if samples.true is None or samples.suggested is None:
@@ -79,7 +79,7 @@ def few_labels(samples: Samples) -> str:
 
 
 def comparison(accounts: Sequence[Account]) -> Table:
-    """The runs side by side: test numbers of the last epoch, the best epoch's, labels that look wrong, time."""
+    """The runs side by side: test metrics of the last and the best epoch, labels that look wrong, time."""
     tests = list(dict.fromkeys(name for account in accounts for name in account.tests))
     columns = [
         Column("run"),
@@ -107,12 +107,12 @@ def comparison(accounts: Sequence[Account]) -> Table:
 
 
 def shown(line: dict[str, float], name: str) -> str:
-    """A share of a line, or a dash."""
+    """A share in percent, or a dash if it is unknown."""
     return percent(line[name]) if math.isfinite(line.get(name, math.nan)) else UNKNOWN
 
 
 def key_numbers(account: Account) -> list[tuple[str, str]]:
-    """A few numbers with their names, to be set in large letters."""
+    """A few numbers with their names, shown in large letters."""
     numbers = []
     last = account.history[-1] if account.history else {}
     if account.tests:

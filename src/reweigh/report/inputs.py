@@ -15,19 +15,19 @@ from reweigh.errors import DataError
 from reweigh.fit.source import data_root
 from reweigh.plan.plan import Part
 
-SIDE = 64  # pixels of a picture at most
+SIDE = 64  # pixels of a picture, at most
 COLORS = 96  # of a color picture: a third of the bytes, and no difference at this size
-VALUES = 8  # of a row at most
-LETTERS = 80  # of a value at most
+VALUES = 8  # values of a row, at most
+LETTERS = 80  # characters of a value, at most
 
 
 class Shown(NamedTuple):
-    """What there is to look at.
+    """What a card shows of a sample.
 
     Attributes:
-        image: a PNG as data URI, or nothing.
-        values: name and value of some columns.
-        more: how many columns are not shown.
+        image: PNG as data URI; empty if the sample is not an image.
+        values: Name and value of some columns.
+        more: Number of columns that are not shown.
     """
 
     image: str = ""
@@ -35,14 +35,14 @@ class Shown(NamedTuple):
     more: int = 0
 
 
-def show(dataset: Dataset, data: Part, places: np.ndarray) -> list[Shown]:
-    """The samples at ``places``.
+def show(dataset: Dataset, data: Part, indices: np.ndarray) -> list[Shown]:
+    """Some samples of the training set.
 
     Args:
-        data: the data section of the recipe, to find the table that the features were made from.
-        places: in the training set, shape (n,).
+        data: The data section of the recipe, to find the table that the features were made from.
+        indices: Shape (n,).
     """
-    index = torch.from_numpy(places)
+    index = torch.from_numpy(indices)
     if dataset.is_images:
         return [Shown(picture(image)) for image in dataset.inputs[index].numpy()]
     origin = index if dataset.origin is None else dataset.origin[index]
@@ -56,7 +56,7 @@ def picture(image: np.ndarray) -> str:
     """A small PNG as data URI.
 
     Args:
-        image: shape (C, H, W), bytes or floats of any range; three channels are colors, otherwise the first is shown.
+        image: Shape (C, H, W), bytes or floats of any range; three channels are colors, otherwise the first is shown.
     """
     from PIL import Image  # comes with matplotlib
 
@@ -77,7 +77,7 @@ def picture(image: np.ndarray) -> str:
 
 
 def table_rows(dataset: Dataset, data: Part, origin: Sequence[int]) -> list[list[tuple[str, str]]] | None:
-    """The rows as they stand in the table of the user, label columns left out; None if the data are no table."""
+    """The rows of the user's table, without label columns; None if the data are not a table."""
     path = str(data.options.get("path", ""))
     if dataset.reading.encoding is None or not path.endswith(SUFFIXES):
         return None
@@ -97,7 +97,7 @@ def cell(value: object) -> str:
 
 
 def feature_values(dataset: Dataset, row: Sequence[float]) -> list[tuple[str, str]]:
-    """Features by name, where they have one."""
+    """Features with their names, or with their numbers if they have none."""
     encoding = dataset.reading.encoding
     names = [f"feature {place}" for place in range(len(row))] if encoding is None else encoding.feature_names
     return [(name, f"{value:.4g}") for name, value in zip(names, row, strict=True)]

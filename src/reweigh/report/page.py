@@ -1,4 +1,4 @@
-"""Runs to one page of HTML that needs nothing from elsewhere."""
+"""Render runs as one self-contained HTML page."""
 
 from collections.abc import Sequence
 from itertools import count
@@ -18,20 +18,20 @@ MOST_RUNS = 10  # beyond this nothing can be read side by side, and the page gro
 
 
 def write_report(paths: Sequence[str | Path], out: str | Path) -> list[str]:
-    """Write the report of some runs, and give the headline of each.
+    """Write the report of some runs, and return the headline of each.
 
     Args:
-        paths: run folders; several are told side by side.
-        out: the HTML file, replaced if it exists.
+        paths: Run folders; several are shown side by side.
+        out: The HTML file, replaced if it exists.
 
     Raises:
-        DataError: there is no run at a path, a file of it is broken, or there are too many runs.
-        RecipeError: a recipe cannot be read here, such as that of a newer version.
+        DataError: There is no run at a path, a file of it is broken, or there are too many runs.
+        RecipeError: A recipe cannot be read here, such as that of a newer version.
     """
     if not 1 <= len(paths) <= MOST_RUNS:
         raise DataError(f"{len(paths)} runs; a page holds 1 to {MOST_RUNS}, so write several pages")
     accounts = read_accounts([Path(path) for path in paths])
-    write_whole(out, render(accounts).encode("utf-8", "replace"))  # file names may hold bytes that are no text
+    write_whole(out, render(accounts).encode("utf-8", "replace"))  # file names may hold bytes that are not UTF-8
     return [headline(account) for account in accounts]
 
 

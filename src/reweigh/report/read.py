@@ -1,4 +1,4 @@
-"""Read a run folder, and the data it was trained on as far as they are still there."""
+"""Read a run folder, and the data it was trained on if they still exist."""
 
 import json
 import math
@@ -20,15 +20,15 @@ from reweigh.report.tables import Samples, read_samples, read_tested
 from reweigh.training import Run
 from reweigh.weighting import Origin, load_weighting
 
-LETTERS = 60  # of a class name at most
+LETTERS = 60  # characters of a class name
 
 
 def read_accounts(paths: Sequence[Path]) -> list[Account]:
-    """What each run tells; a run given twice is told once.
+    """Everything that each run holds; a run given twice is read once.
 
     Raises:
-        DataError: there is no run at a path, or a file of it is broken.
-        RecipeError: a recipe cannot be read here, such as that of a newer version.
+        DataError: There is no run at a path, or a file of it is broken.
+        RecipeError: A recipe cannot be read here, such as that of a newer version.
     """
     runs = list({path.resolve(): path for path in paths}.values())
     short = [path.resolve().name for path in runs]
@@ -38,20 +38,20 @@ def read_accounts(paths: Sequence[Path]) -> list[Account]:
 
 
 def read_account(path: Path, name: str, known: list[tuple[Any, Dataset | None, str]] | None = None) -> Account:
-    """What one run tells. Nothing in the folder is changed: it may be in use.
+    """Everything that one run holds. Nothing in the folder is changed: it may be in use.
 
     Args:
-        known: data that were read before, and those read now; runs on the same data share them.
+        known: Data that were read before, to which those read now are added; runs on the same data share them.
 
     Raises:
-        DataError, RecipeError: as for ``read_accounts``.
+        DataError, RecipeError: See ``read_accounts``.
     """
     run, recipe = open_run(path)
     summary = _read_json(run.summary)
-    classes = _classes(_read_json(run.classes), run)
+    classes = read_classes(run)
     samples, tested = read_samples(run.samples, classes.names), read_tested(run.test)
     dataset, no_data = None, ""
-    if samples is not None:  # otherwise nothing asks for the data
+    if samples is not None:  # otherwise nothing needs the data
         dataset, no_data = _read_data_once(recipe, [] if known is None else known)
     if dataset is not None:
         dataset = usable(dataset, recipe.method.name)
@@ -91,7 +91,7 @@ def _read_data_once(recipe: Plan, known: list[tuple[Any, Dataset | None, str]]) 
 
 
 def _same(dataset: Dataset, samples: Samples) -> bool:
-    """Whether these are the samples that the run was trained on, as far as labels tell."""
+    """Whether these are the samples that the run was trained on, judging by their labels."""
     if len(dataset) != len(samples):
         return False
     if dataset.candidates is not None:
@@ -99,12 +99,13 @@ def _same(dataset: Dataset, samples: Samples) -> bool:
     return np.array_equal(dataset.labels.numpy(), samples.given)
 
 
-def _classes(stored: dict[str, Any], run: Run) -> Classes:
+def read_classes(run: Run) -> Classes:
     """The classes as the run stored them; none if it has not ended.
 
     Raises:
         DataError: The file is something else.
     """
+    stored = _read_json(run.classes)
     if not stored:
         return Classes(())
     try:
@@ -114,19 +115,18 @@ def _classes(stored: dict[str, Any], run: Run) -> Classes:
         raise DataError(f"{run.classes}: not the classes of a run ({type(error).__name__}: {error})") from error
 
 
-def _short(names: Sequence[Any]) -> tuple[str, ...]:
-    """Names of classes; a whole text in the place of a name would be repeated in every row of the page."""
-    texts = map(str, names)
-    return tuple(text if len(text) <= LETTERS else text[: LETTERS - 1] + "…" for text in texts)
+def _short(names: Sequence[str]) -> tuple[str, ...]:
+    """Class names, cut because each is repeated in many rows of the page."""
+    return tuple(name if len(name) <= LETTERS else name[: LETTERS - 1] + "…" for name in names)
 
 
 def _read_history(run: Run) -> list[dict[str, float]]:
-    """The numbers of each epoch; null, a number that was not finite, is NaN."""
+    """The numbers of each epoch; null stands for a number that was not finite and becomes NaN."""
     try:
         lines = run.read_metrics()
         return [{key: math.nan if value is None else float(value) for key, value in line.items()} for line in lines]
     except (ValueError, TypeError, AttributeError) as error:
-        raise DataError(f"{run.metrics}: not the numbers of a run, a JSON object a line ({error})") from error
+        raise DataError(f"{run.metrics}: not the metrics of a run, one JSON object per line ({error})") from error
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -138,5 +138,5 @@ def _read_json(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise DataError(f"{path}: not a JSON file ({error})") from error
     if not isinstance(found, dict):
-        raise DataError(f"{path}: holds {type(found).__name__}, should be a JSON object; is it the run's?")
+        raise DataError(f"{path}: holds {type(found).__name__}, should be a JSON object; did the run write it?")
     return found

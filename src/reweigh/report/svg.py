@@ -1,4 +1,4 @@
-"""A matplotlib figure as SVG inside a page: colors by the page's light or dark, ids of its own, text as text."""
+"""A matplotlib figure as SVG inside a page: colors follow the page's light or dark mode, ids are unique."""
 
 import io
 import re
@@ -21,8 +21,8 @@ def to_svg(figure: "Figure", prefix: str, alternative: str) -> str:
     """The figure as an ``<svg>`` element.
 
     Args:
-        prefix: of its ids; unique in the page.
-        alternative: what the figure shows, for those who cannot see it.
+        prefix: Prefix of its ids, unique in the page.
+        alternative: What the figure shows, for readers who cannot see it.
     """
     import matplotlib as mpl
 

@@ -19,23 +19,25 @@ TRUTHS = {"True": True, "False": False}
 
 @dataclass(frozen=True)
 class Samples:
-    """What a run says of each training sample; every array has shape (N,).
+    """What a run stores about each training sample; every array has shape (N,).
 
     Attributes:
         row: Row in the user's data.
-        given: The given label; -1 where there is none.
-        suggested: the label that training believes in.
-        quality: of the given label, from 0 (worst) to 1.
-        issue: bool, the label looks wrong.
-        weight: NaN for a sample never weighed.
-        family: of the given class.
-        loss: with the given label, at the end.
-        true: the true label.
-        candidates: the candidate labels of each, where several were given; ``given`` is then the likeliest.
+        given: Given label; -1 where there is none.
+        name: File name of each sample; None if samples have none.
+        suggested: Label that training suggests.
+        quality: Quality of the given label, from 0 (worst) to 1.
+        issue: Whether the label looks wrong.
+        weight: Mean weight; NaN for a sample never weighed.
+        family: Family of the given class.
+        loss: Loss of the given label at the end of training.
+        true: True label.
+        candidates: Candidate labels of each sample, if there were several; ``given`` is then the likeliest.
     """
 
     row: np.ndarray
     given: np.ndarray
+    name: Sequence[str] | None = None
     suggested: np.ndarray | None = None
     quality: np.ndarray | None = None
     issue: np.ndarray | None = None
@@ -54,8 +56,21 @@ class Samples:
         return self.given >= 0
 
     @cached_property
+    def suspects(self) -> np.ndarray:
+        """Indices of the samples whose label looks wrong, the worst first."""
+        if self.quality is None or self.issue is None:
+            return np.empty(0, int)
+        found = np.flatnonzero(self.issue)
+        return found[np.argsort(np.nan_to_num(self.quality[found], nan=np.inf), kind="stable")]
+
+    def title(self, index: int) -> str:
+        """What a sample is called: its row in the user's data, and its file if it has one."""
+        row = str(self.row[index])
+        return row if self.name is None else f"{row} ({self.name[index]})"
+
+    @cached_property
     def mistaken(self) -> np.ndarray | None:
-        """As ``wrong``, and of samples without a label whether the suggested one is wrong."""
+        """Like ``wrong``, but for a sample without a label, whether the suggested one is wrong."""
         if self.true is None or self.suggested is None or self.labeled.all():
             return self.wrong
         wrong = (np.where(self.labeled, self.given, self.suggested) != self.true) & (self.true >= 0)
@@ -63,7 +78,7 @@ class Samples:
 
     @cached_property
     def wrong(self) -> np.ndarray | None:
-        """Which labels are truly wrong; None if the truth is unknown, or if all are right or all wrong."""
+        """Which labels are wrong; None if the true labels are unknown, or if all are right or all wrong."""
         if self.true is None:
             return None
         wrong = (self.given != self.true) & (self.true >= 0) & self.labeled
@@ -72,10 +87,10 @@ class Samples:
 
 @dataclass(frozen=True)
 class Tested:
-    """What the model says of each test sample; every array has shape (n,).
+    """Predictions for the test samples; every array has shape (n,).
 
     Attributes:
-        score: how sure the model is.
+        score: Confidence of the model.
     """
 
     label: np.ndarray
@@ -94,6 +109,7 @@ def read_samples(path: Path, class_names: Sequence[str]) -> Samples | None:
         return None
     return Samples(
         row=table.integers("row"),
+        name=table.columns.get("name"),
         given=table.labels("given_label"),
         suggested=table.labels_or_none("suggested_label"),
         quality=table.numbers("label_quality"),
@@ -107,10 +123,10 @@ def read_samples(path: Path, class_names: Sequence[str]) -> Samples | None:
 
 
 def read_tested(path: Path) -> Tested | None:
-    """The test samples; None if the run tells nothing of them.
+    """The test samples; None if the run stores none.
 
     Raises:
-        DataError: the file is not such a table.
+        DataError: The file is not such a table.
     """
     table = Cells.read(path, ("label", "predicted", "score"))
     if table is None:
@@ -136,7 +152,7 @@ class Cells:
         if not path.is_file():
             return None
         try:
-            with open(path, encoding="utf-8", newline="") as file:
+            with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:  # as it was written
                 header, *rows = list(csv.reader(file, strict=True)) or [[]]
             columns = dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(header, ())
         except (ValueError, csv.Error, OSError) as error:
@@ -159,7 +175,7 @@ class Cells:
         return np.array([-1 if value is None else value for value in found], np.int64)
 
     def integers_or_none(self, name: str) -> np.ndarray | None:
-        """Likewise; None if there is no such column, or nothing in it."""
+        """The same; None if there is no such column, or nothing in it."""
         return self.integers(name) if any(self.columns.get(name, ())) else None
 
     def labels(self, name: str) -> np.ndarray:
@@ -169,7 +185,7 @@ class Cells:
         return np.array([-1 if value is None else value for value in found], np.int64)
 
     def labels_or_none(self, name: str) -> np.ndarray | None:
-        """Likewise; None if there is no such column, or nothing in it."""
+        """The same; None if there is no such column, or nothing in it."""
         return self.labels(name) if any(self.columns.get(name, ())) else None
 
     def sets(self, name: str) -> list[tuple[int, ...]] | None:

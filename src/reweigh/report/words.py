@@ -1,4 +1,4 @@
-"""Numbers and names as a reader wants them."""
+"""Numbers and names, formatted for a reader."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ def percent(share: float) -> str:
 
 
 def number(value: float) -> str:
-    """A measured number, to three digits."""
+    """A measured number, with three digits."""
     if not math.isfinite(value):
         return "unknown"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
@@ -34,17 +34,17 @@ def duration(seconds: float) -> str:
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names with commas between; the rest is counted."""
+    """Names separated by commas, the first few of them."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def in_words(name: str) -> str:
-    """A measured number's name: test_balanced_accuracy is "balanced accuracy"."""
+    """The name of a metric: test_balanced_accuracy is "balanced accuracy"."""
     return name.removeprefix("test_").removeprefix("train_").replace("_", " ")
 
 
 def sentence(text: str) -> str:
-    """With a capital at the start and a full stop."""
+    """The text with a capital at the start and a period at the end."""
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "?", "!")) else text + "."

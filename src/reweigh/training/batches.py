@@ -8,7 +8,7 @@ log = logging.getLogger(__name__)
 
 
 def batch_bounds(samples: int, batch_size: int) -> list[tuple[int, int]]:
-    """The first and one past the last place, in the order of an epoch, of each batch.
+    """Start and end of each batch in the order of an epoch.
 
     The last batch may be smaller. If it would be a single sample, on which BatchNorm cannot train, it joins
     the batch before, so that every epoch sees every sample. A batch size above the number of samples is that number.

@@ -36,7 +36,7 @@ def save(path: str | Path, state: Any) -> None:
     except OSError as error:
         raise DataError(
             f"{path}: the checkpoint cannot be written ({error.strerror or error}); the previous one, if any, remains. "
-            "Mend the disk, then resume the run"
+            "Make room or fix the disk, then resume the run"
         ) from error
 
 
@@ -48,7 +48,7 @@ def load(path: str | Path) -> Any:
     """
     path = Path(path)
     if not path.is_file():
-        raise DataError(f"{path}: there is no checkpoint; a run that has none is started anew")
+        raise DataError(f"{path}: no checkpoint; a run without one starts from the beginning")
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}

@@ -59,7 +59,7 @@ def evaluate(
 ) -> dict[str, float]:
     """What ``judge`` says of the model on a dataset.
 
-    Of a sample with several candidate labels nobody knows the right one: any of them counts as right.
+    If a sample has several candidate labels, any of them counts as right.
 
     Args:
         judge: (logits, labels, class sizes) -> numbers, such as ``reweigh.fit.metrics.metrics``.

@@ -134,7 +134,7 @@ def _ending(
         kept = f" The last good checkpoint is kept: {run.checkpoint}." if run and run.checkpoint.exists() else ""
         raise DivergedError(
             f"{error} in epoch {place.epoch + 1} of {epochs}, step {place.step} of {steps}, at learning rate {lr:g}; "
-            f"lower optimizer.lr, or look for extreme values in the inputs.{kept}"
+            f"lower the learning rate (lr), or look for extreme values in the inputs.{kept}"
         ) from error
     except KeyboardInterrupt:
         status = "interrupted"
@@ -144,5 +144,5 @@ def _ending(
     finally:
         observer.stop()
         if run is not None:
-            with suppress(OSError):  # a full disk must not hide the error, and checkpoint and metrics tell the same
+            with suppress(OSError):  # a full disk must not hide the error; checkpoint and metrics have the same numbers
                 run.write_summary(Result(place.history).summary(status, epochs))

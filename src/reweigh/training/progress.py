@@ -1,4 +1,4 @@
-"""Watch a run: a bar in a terminal, a line an epoch elsewhere, or nothing."""
+"""Watch a run: a bar in a terminal, one line per epoch elsewhere, or nothing."""
 
 import sys
 import time
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Observer(Protocol):
-    """What the loop tells while it trains. Epochs and steps are counted from 1; ``start`` may name a later place."""
+    """What the loop reports while it trains. Epochs and steps are counted from 1."""
 
     def start(self, epochs: int, steps: int, done: int) -> None:
         """Training begins: so many epochs of so many steps each, of which ``done`` steps were done in earlier lives."""
@@ -48,7 +48,7 @@ class Silent:
 
 
 class Lines(Silent):
-    """Writes a line an epoch."""
+    """Writes one line per epoch."""
 
     def __init__(self, stream: TextIO, label: str = "") -> None:
         self.stream = stream
@@ -113,7 +113,7 @@ class Bar:
 
 
 def progress(stream: TextIO | None = None, label: str = "") -> Observer:
-    """The bar if ``stream`` (standard error unless told) is a terminal that can draw it, else plain lines."""
+    """The bar if ``stream`` (standard error by default) is a terminal that can draw it, else plain lines."""
     stream = sys.stderr if stream is None else stream
     if stream is None:  # a process without standard streams
         return Silent()

@@ -25,9 +25,9 @@ class Recall:
 
     Attributes:
         looks: how many there were so far.
-        predictions: the mean of what was predicted, by index; the given label where nobody has looked.
+        predictions: the mean of what was predicted, by index; the given label before the first look.
         losses: shape (N,), the cross-entropy of the given label, or of the likeliest candidate, as of the last look;
-            NaN where nobody has looked or there is no label.
+            NaN before the first look or without a label.
 
     Args:
         train_set: looked at without augmentation.

@@ -7,7 +7,7 @@ class Result(NamedTuple):
     """The history of a run.
 
     Attributes:
-        history: a line an epoch: ``epoch`` (from 1), ``lr``, ``train_...`` for each number of the method's steps,
+        history: one dict per epoch: ``epoch`` (from 1), ``lr``, ``train_...`` for each number of the method's steps,
             ``test_...`` for each number of the evaluation, ``seconds``.
     """
 

@@ -157,7 +157,7 @@ class Run:
         Args:
             labels: shape (N,).
             logits: shape (N, num_classes).
-            scores: shape (N,), how sure the model is, whatever it judges that by; in full precision, to rank samples.
+            scores: shape (N,), how sure the model is; in full precision, to rank samples.
         """
         write_whole(self.test, _judged(labels, logits, scores))
 

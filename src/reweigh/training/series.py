@@ -1,4 +1,4 @@
-"""Watch a series of runs: a bar over all of them above that of the run, a line a run elsewhere, or nothing."""
+"""Watch a series of runs: a bar over all runs above that of the current one, one line per run elsewhere, or nothing."""
 
 import sys
 import time
@@ -11,7 +11,7 @@ from reweigh.training.progress import Bar, Lines, Observer, Silent, can_draw, cl
 
 
 class Series(Protocol):
-    """What is told of a series of runs."""
+    """What is reported of a series of runs."""
 
     def start(self, runs: int, done: int) -> None:
         """The series begins: so many runs, of which ``done`` were done before."""
@@ -52,7 +52,7 @@ class Quiet:
 
 
 class SeriesLines(Quiet):
-    """Writes a line a run, and between them a line an epoch of the run under way."""
+    """Writes one line per run, and in between one line per epoch of the current run."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -89,7 +89,7 @@ class SeriesLines(Quiet):
 
 
 class SeriesBar(SeriesLines):
-    """Draws a bar over all runs above that of the run under way, and writes a line a run."""
+    """Draws a bar over all runs above that of the run under way, and writes one line per run."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
@@ -130,7 +130,7 @@ class _TimeLeft(TimeRemainingColumn):
 
 
 def series(stream: TextIO | None = None) -> Series:
-    """The bars if ``stream`` (standard error unless told) is a terminal that can draw them, else plain lines."""
+    """The bars if ``stream`` (standard error by default) is a terminal that can draw them, else plain lines."""
     stream = sys.stderr if stream is None else stream
     if stream is None:  # a process without standard streams
         return Quiet()

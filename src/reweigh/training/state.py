@@ -1,4 +1,4 @@
-"""What a resumed run needs: the place it had reached, the method and the random generators."""
+"""What a resumed run needs: how far it had come, the method and the random generators."""
 
 import json
 import logging
@@ -67,7 +67,7 @@ class Keeper:
     """Saves a run and puts it back; without a run folder it does neither.
 
     Args:
-        settings: what the place in an epoch depends on (samples, batch_size, seed); a checkpoint must agree.
+        settings: what the position in an epoch depends on (samples, batch_size, seed); a checkpoint must agree.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ def read_released(path: str | Path) -> ClassAwareNet:
 
     Args:
         path: a PyTorch file with ``feature.layer.0.{weight,bias}`` and ``classfier.layers.{0,1,2}.0.{weight,bias}``
-            (spelled so). It is read without running anything in it, and may have been saved on a GPU.
+            (sic). It is read without running anything in it, and may have been saved on a GPU.
 
     Raises:
         DataError: it cannot be read, or has other contents.

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from reweigh.data.readers.idx import find_idx_pair, read_idx, read_idx_pair
+from reweigh.data.readers.reader import Request
 from reweigh.errors import DataError
 
 
@@ -52,13 +53,14 @@ def test_too_long_foreign_absent_and_cut_zip(tmp_path, idx):
 
 def test_a_pair_in_a_folder(mnist_root):
     for split, size in (("train", 40), ("test", 20)):
-        data = read_idx_pair(*find_idx_pair(mnist_root / "mnist", split))
+        data = read_idx_pair(mnist_root / "mnist", Request(split=split))
         assert (len(data), data.shape, data.num_classes) == (size, (1, 28, 28), 10)
     assert find_idx_pair(mnist_root) is None
 
 
 def test_a_pair_that_does_not_belong_together(mnist_root):
-    images, _ = find_idx_pair(mnist_root / "mnist", "train")
-    _, labels = find_idx_pair(mnist_root / "mnist", "test")
+    _, labels = find_idx_pair(mnist_root / "mnist", "train")
+    _, shorter = find_idx_pair(mnist_root / "mnist", "test")
+    labels.write_bytes(shorter.read_bytes())
     with pytest.raises(DataError, match="inputs: 40 for 20 labels"):
-        read_idx_pair(images, labels)
+        read_idx_pair(mnist_root / "mnist", Request())

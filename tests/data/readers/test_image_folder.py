@@ -6,9 +6,11 @@ import pytest
 import torch
 from PIL import Image
 
+from reweigh.data import read
 from reweigh.data.on_demand import OnDemand
 from reweigh.data.readers.image_files import decode, header
 from reweigh.data.readers.image_folder import read_image_folder
+from reweigh.data.readers.reader import Request
 from reweigh.errors import DataError
 
 
@@ -29,7 +31,7 @@ def pets(tmp_path):
 
 
 def test_classes_names_and_pixels(pets):
-    data = read_image_folder(pets)
+    data = read(pets)
     assert data.class_names == ("cat", "dog")
     assert data.labels.tolist() == [0, 0, 1, 1]
     assert data.reading.names == ("cat/1.png", "cat/2.png", "dog/a.png", os.path.join("dog", "deeper", "b.png"))
@@ -41,7 +43,7 @@ def test_classes_names_and_pixels(pets):
 
 
 def test_on_demand_gives_the_same_as_in_memory(pets):
-    memory, demand = read_image_folder(pets), read_image_folder(pets, memory_gb=0)
+    memory, demand = read(pets), read(pets, memory_gb=0)
     assert isinstance(demand.inputs, OnDemand)
     assert demand.shape == memory.shape
     index = torch.tensor([3, 0, 0, 2])
@@ -53,11 +55,11 @@ def test_on_demand_gives_the_same_as_in_memory(pets):
 def test_gray_images_stay_gray_and_mixed_ones_become_color(tmp_path):
     gray = picture(tmp_path / "a" / "1.png", mode="L")
     picture(tmp_path / "b" / "1.png", mode="L", seed=1)
-    data = read_image_folder(tmp_path)
+    data = read(tmp_path)
     assert data.shape == (1, 5, 4)
     assert np.array_equal(data.inputs[0, 0].numpy(), gray)
     picture(tmp_path / "b" / "2.png", mode="RGBA")
-    data = read_image_folder(tmp_path)
+    data = read(tmp_path)
     assert data.shape == (3, 5, 4)
     assert np.array_equal(data.inputs[0, 2].numpy(), gray)
 
@@ -67,23 +69,23 @@ def test_sixteen_bits_are_scaled_not_clipped(tmp_path):
     for name in "ab":
         (tmp_path / name).mkdir()
         Image.fromarray(pixels).save(tmp_path / name / "1.png")
-    assert read_image_folder(tmp_path).inputs[0, 0].tolist() == [[0, 1, 255], [1, 128, 1]]
+    assert read(tmp_path).inputs[0, 0].tolist() == [[0, 1, 255], [1, 128, 1]]
 
 
 def test_different_sizes_are_refused_with_the_remedy(pets):
     picture(pets / "cat" / "3.png", (9, 7))
     with pytest.raises(DataError) as error:
-        read_image_folder(pets)
+        read(pets)
     text = str(error.value)
     assert "images of 2 different sizes: 4 of 5 x 4, 1 of 9 x 7" in text
-    assert "for example cat/3.png. Give a size to resize them to, such as size=4" in text
+    assert "for example cat/3.png. Give a size to resize them to, such as 4" in text
 
 
 @pytest.mark.parametrize(("size", "shape"), [(6, (3, 6, 6)), ((6, 8), (3, 6, 8))])
 def test_different_sizes_are_resized_to_the_stated_one(pets, size, shape):
     picture(pets / "cat" / "3.png", (9, 7))
     for memory_gb in (1, 0):
-        data = read_image_folder(pets, size=size, memory_gb=memory_gb)
+        data = read(pets, size=size, memory_gb=memory_gb)
         assert data.shape == shape
         with Image.open(pets / "cat" / "3.png") as image:
             expected = np.array(image.resize((shape[2], shape[1]), Image.Resampling.BILINEAR))
@@ -98,7 +100,7 @@ def test_unreadable_files_are_listed_skipped_and_counted(pets, caplog):
     (pets / "dog" / ".hidden").write_text("hello")
     os.symlink(pets / "nowhere.png", pets / "dog" / "dangling.png")
     with caplog.at_level(logging.WARNING):
-        data = read_image_folder(pets)
+        data = read(pets)
     assert data.labels.tolist() == [0, 0, 1, 1]
     assert data.reading.names[0] == "cat/1.png"
     assert sorted(entry.split(": ")[0] for entry in data.reading.skipped) == [
@@ -109,7 +111,7 @@ def test_unreadable_files_are_listed_skipped_and_counted(pets, caplog):
 
 
 def test_a_file_that_breaks_later_stops_the_batch_with_its_name(pets):
-    data = read_image_folder(pets, memory_gb=0)
+    data = read(pets, memory_gb=0)
     (pets / "dog" / "a.png").write_bytes((pets / "dog" / "a.png").read_bytes()[:60])
     with pytest.raises(DataError, match=r"dog/a\.png: not a readable image \(.*\); repair or remove it"):
         data.batch(torch.tensor([0, 1, 2]))
@@ -120,7 +122,7 @@ def test_empty_classes_and_classes_of_broken_files_all_in_one(pets):
     (pets / "fox").mkdir()
     (pets / "fox" / "1.png").write_text("nothing")
     with pytest.raises(DataError) as error:
-        read_image_folder(pets)
+        read(pets)
     text = str(error.value)
     assert "class 'elk': it is empty; add images or remove the folder" in text
     assert "class 'fox': no readable image in its 1 file (1.png: cannot identify image file)" in text
@@ -130,32 +132,32 @@ def test_a_class_whose_files_break_only_when_decoded(pets):
     for path in (pets / "cat").iterdir():
         path.write_bytes(path.read_bytes()[:60])
     with pytest.raises(DataError, match=r"class 'cat': no readable image in its 2 files \(1\.png: .*, 2\.png: "):
-        read_image_folder(pets)
+        read(pets)
 
 
 def test_sizes_and_empty_classes_come_in_one_message(pets):
     picture(pets / "cat" / "3.png", (9, 7))
     (pets / "elk").mkdir()
     with pytest.raises(DataError, match="2 mistakes"):
-        read_image_folder(pets)
+        read(pets)
     with pytest.raises(DataError, match=r"2 mistakes\n.*\n.*size: \(0, 0\); give a height and a width of 1 or more"):
-        read_image_folder(pets, size=0)
+        read(pets, size=0)
 
 
 def test_without_pillow(pets, monkeypatch):
     monkeypatch.setattr("reweigh.data.readers.image_files.find_spec", lambda name: None)
     with pytest.raises(DataError, match=r"pip install 'reweigh\[image\]'"):
-        read_image_folder(pets)
+        read(pets)
 
 
 def test_one_class_no_classes_no_folder(tmp_path):
     picture(tmp_path / "one" / "cat" / "1.png")
     with pytest.raises(DataError, match="only one class, 'cat', in 1 sample"):
-        read_image_folder(tmp_path / "one")
+        read(tmp_path / "one")
     with pytest.raises(DataError, match="no sub-folders; put the images of each class in a sub-folder"):
-        read_image_folder(tmp_path / "one" / "cat")
-    with pytest.raises(DataError, match="there is no such folder"):
-        read_image_folder(tmp_path / "none")
+        read_image_folder(tmp_path / "one" / "cat", Request())
+    with pytest.raises(DataError, match="there is nothing at this path"):
+        read(tmp_path / "none")
 
 
 def test_a_loop_of_links(pets):
@@ -163,26 +165,26 @@ def test_a_loop_of_links(pets):
     with pytest.raises(
         DataError, match=r"dog/deeper/again: a symbolic link that leads back to .*dog, which contains it; remove"
     ):
-        read_image_folder(pets)
+        read(pets)
 
 
 def test_a_link_to_itself(pets):
     os.symlink(pets / "dog" / "self", pets / "dog" / "self")
     with pytest.raises(DataError, match="dog/self: a loop of symbolic links"):
-        read_image_folder(pets)
+        read(pets)
 
 
 def test_a_link_elsewhere_is_followed(pets, tmp_path):
     picture(tmp_path / "more" / "x.png")
     os.symlink(tmp_path / "more", pets / "cat" / "more")
-    assert "cat/more/x.png" in read_image_folder(pets).reading.names
+    assert "cat/more/x.png" in read(pets).reading.names
 
 
 def test_chosen_classes_in_a_chosen_order(pets):
     picture(pets / "elk" / "1.png")
-    assert read_image_folder(pets, class_names=["elk", "cat"]).labels.tolist() == [0, 1, 1]
+    assert read(pets, class_names=["elk", "cat"]).labels.tolist() == [0, 1, 1]
     with pytest.raises(DataError, match="no sub-folder 'cow'"):
-        read_image_folder(pets, class_names=["cow", "cat"])
+        read(pets, class_names=["cow", "cat"])
 
 
 def test_photos_that_lie_on_their_side_are_put_upright(tmp_path):

@@ -72,7 +72,7 @@ def test_what_is_not_known(tmp_path):
     with pytest.raises(DataError, match=r"x\.doc: not a file that reweigh can read; give .*\.csv"):
         read(tmp_path / "x.doc")
     np.save(tmp_path / "x.npy", np.eye(3))
-    with pytest.raises(DataError, match="inputs without labels; give a label file too"):
+    with pytest.raises(DataError, match=r"inputs without labels; store both in one \.npz, or give a label file"):
         read(tmp_path / "x.npy")
     with pytest.raises(DataError, match="split: 'tset'; there are: train, test"):
         read(tmp_path, split="tset")

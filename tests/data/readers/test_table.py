@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reweigh.data import from_frame
+from reweigh.data import from_frame, read
 from reweigh.data.readers import read_unlabeled
-from reweigh.data.readers.table import read_table
 from reweigh.data.tables.encoding import Encoding
 from reweigh.data.tables.frames import read_frame
 from reweigh.errors import DataError
@@ -27,7 +26,7 @@ def write(path, text: str = TABLE):
 def test_csv(tmp_path, caplog):
     path = write(tmp_path / "pets.csv")
     with caplog.at_level(logging.WARNING):
-        data = read_table(path, label="species", true_label="truth")
+        data = read(path, label="species", true_label="truth")
     assert data.class_names == ("cat", "dog")
     assert data.labels.tolist() == [0, 1, 0, 1]
     assert data.true_labels.tolist() == [0, 0, 1, 1]
@@ -38,10 +37,10 @@ def test_csv(tmp_path, caplog):
 
 
 def test_a_later_table_is_encoded_alike(tmp_path):
-    first = read_table(write(tmp_path / "pets.csv"), label="species", true_label="truth")
+    first = read(write(tmp_path / "pets.csv"), label="species", true_label="truth")
     later = write(tmp_path / "later.csv", "city,age,species\nOslo,50,dog\nRome,20,cat\n")
     stored = Encoding.from_json(first.reading.encoding.to_json())
-    found = read_table(later, label="species", encoding=stored, class_names=first.class_names)
+    found = read(later, label="species", encoding=stored, class_names=first.class_names)
     assert found.inputs[1].tolist() == first.inputs[0].tolist()
     assert found.labels.tolist() == [1, 0]
 
@@ -50,19 +49,19 @@ def test_tsv_and_zipped(tmp_path):
     write(tmp_path / "pets.tsv", TABLE.replace(",", "\t"))
     pd.read_csv(write(tmp_path / "pets.csv")).to_csv(tmp_path / "pets.csv.gz", index=False)
     for name in ("pets.tsv", "pets.csv.gz"):
-        assert read_table(tmp_path / name, label="species").labels.tolist() == [0, 1, 0, 1]
+        assert read(tmp_path / name, label="species").labels.tolist() == [0, 1, 0, 1]
 
 
 def test_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     frame = pd.read_csv(write(tmp_path / "pets.csv"))
     frame.to_parquet(tmp_path / "pets.parquet")
-    found = read_table(tmp_path / "pets.parquet", label="species")
-    assert found.inputs.equal(read_table(tmp_path / "pets.csv", label="species").inputs)
+    found = read(tmp_path / "pets.parquet", label="species")
+    assert found.inputs.equal(read(tmp_path / "pets.csv", label="species").inputs)
     assert found.labels.tolist() == [0, 1, 0, 1]
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 nonsense")
     with pytest.raises(DataError, match=r"broken\.parquet: cannot be read as a table"):
-        read_table(tmp_path / "broken.parquet", label="species")
+        read(tmp_path / "broken.parquet", label="species")
 
 
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
@@ -71,18 +70,18 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
 
     monkeypatch.setattr(pd, "read_parquet", absent)
     with pytest.raises(DataError, match=r"pip install 'reweigh\[parquet\]'"):
-        read_table(write(tmp_path / "pets.parquet"), label="species")
+        read(write(tmp_path / "pets.parquet"), label="species")
 
 
 def test_the_usual_label_column_is_found(tmp_path):
-    data = read_table(write(tmp_path / "t.csv", "x,y,target\n1,2,0\n3,4,1\n"))
+    data = read(write(tmp_path / "t.csv", "x,y,target\n1,2,0\n3,4,1\n"))
     assert data.labels.tolist() == [0, 1]
     assert data.reading.encoding.feature_names == ("x", "y")
 
 
 @pytest.mark.parametrize(("text", "label", "message"), [
     (TABLE, "Species", r"no column 'Species' for the label; there are: age, city, .*\. Did you mean 'species'\?"),
-    (TABLE, None, r"which column is the label\? There are: age, city, species, truth\. Give label=\.\.\."),
+    (TABLE, None, r"which column is the label\? There are: age, city, species, truth\. Name one \(label=\.\.\.\)"),
     ("x,label\n1,a\n2,\n3,b\n", "label", r"labels: 1 of 3 is missing: row 1;"),
     ("x,label\n1,a\n2,a\n", "label", r"only one class, 'a', in 2 samples"),
     ("a;b;label\n1;2;3\n", "label", r"one column, 'a;b;label'; save the table with commas"),
@@ -95,20 +94,20 @@ def test_the_usual_label_column_is_found(tmp_path):
 def test_bad_tables(tmp_path, text, label, message):
     path = write(tmp_path / "bad.csv", text)
     with pytest.raises(DataError, match=message) as error:
-        read_table(path, label=label)
+        read(path, label=label)
     assert str(error.value).startswith(str(path))
 
 
 def test_an_absent_file_and_one_that_is_no_text(tmp_path):
-    with pytest.raises(DataError, match="there is no such file"):
-        read_table(tmp_path / "none.csv", label="y")
+    with pytest.raises(DataError, match="there is nothing at this path"):
+        read(tmp_path / "none.csv", label="y")
     (tmp_path / "bytes.csv").write_bytes(bytes(range(128, 256)) * 20)
     with pytest.raises(DataError, match=r"cannot be read as a table, not in UTF-8 .* it may be in Latin-1"):
-        read_table(tmp_path / "bytes.csv", label="y")
+        read(tmp_path / "bytes.csv", label="y")
 
 
 def test_a_class_may_be_called_na_or_none(tmp_path):
-    data = read_table(write(tmp_path / "t.csv", "x,label\n1,NA\n2,None\n3,NA\n"))
+    data = read(write(tmp_path / "t.csv", "x,label\n1,NA\n2,None\n3,NA\n"))
     assert data.class_names == ("NA", "None")
 
 
@@ -138,9 +137,9 @@ def test_a_frame_in_memory_is_not_changed():
 
 def test_texts_that_look_like_numbers_in_another_file(tmp_path):
     first = write(tmp_path / "first.csv", "floor,label\n" + "1,a\n2,b\nB,a\n" * 4)
-    encoding = read_table(first).reading.encoding
+    encoding = read(first).reading.encoding
     other = write(tmp_path / "other.csv", "floor,label\n1,a\n2,b\n,a\n")
-    again = read_table(other, encoding=encoding, class_names=("a", "b"))
+    again = read(other, encoding=encoding, class_names=("a", "b"))
     assert again.inputs[:2].tolist() == [[1, 0, 0], [0, 1, 0]]
     assert read_unlabeled(other, (3,), encoding=encoding, raw_bytes=False).inputs[:2].tolist() == [[1, 0, 0], [0, 1, 0]]
 
@@ -153,7 +152,7 @@ def test_texts_that_look_like_numbers_in_another_file(tmp_path):
     ],
 )
 def test_rows_longer_than_the_header(tmp_path, text):
-    data = read_table(write(tmp_path / "t.csv", text))
+    data = read(write(tmp_path / "t.csv", text))
     assert data.class_names == ("a", "b")
     assert data.reading.encoding.feature_names == ("x", "y")
     assert data.inputs.sign().tolist() == [[-1, -1], [1, 1]]
@@ -162,15 +161,15 @@ def test_rows_longer_than_the_header(tmp_path, text):
 def test_a_second_label_column_is_no_feature(tmp_path):
     text = "x,target,class\n" + "1,0,ben\n2,1,mal\n" * 3
     with pytest.raises(DataError, match="columns 'target' and 'class' hold the same labels; drop one"):
-        read_table(write(tmp_path / "t.csv", text))
+        read(write(tmp_path / "t.csv", text))
 
 
 def test_numbers_with_a_point_are_the_same_classes(tmp_path):
-    train = read_table(write(tmp_path / "t.csv", "x,label\n1,1.0\n2,2.0\n3,3.0\n"))
+    train = read(write(tmp_path / "t.csv", "x,label\n1,1.0\n2,2.0\n3,3.0\n"))
     assert train.class_names == ("1", "2", "3")
     encoding = train.reading.encoding
     test = write(tmp_path / "test.csv", "x,label\n1,1\n2,2\n")
-    assert read_table(test, class_names=train.class_names, encoding=encoding).labels.tolist() == [0, 1]
+    assert read(test, class_names=train.class_names, encoding=encoding).labels.tolist() == [0, 1]
     strange = write(tmp_path / "strange.csv", "x,label\n1,0\n2,1\n")
     with pytest.raises(DataError, match="no class named '0'"):
-        read_table(strange, class_names=train.class_names, encoding=encoding)
+        read(strange, class_names=train.class_names, encoding=encoding)

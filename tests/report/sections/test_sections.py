@@ -8,6 +8,7 @@ import pytest
 
 from reweigh.report.families import Family
 from reweigh.report.figures.matrix import counts
+from reweigh.report.inputs import Shown
 from reweigh.report.sections import SECTIONS
 from reweigh.report.sections.classes import class_accuracy
 from reweigh.report.sections.confusion import most_confused
@@ -120,7 +121,7 @@ def test_the_table_of_issues(account):
     quality = [float(row[4]) for row in panel.table.rows]
     assert quality == sorted(quality)
     hits = account.samples.wrong[account.samples.issue].mean()
-    assert f"{100 * hits:.1f}\u00a0% of these are wrong indeed" in panel.words[1]
+    assert f"{100 * hits:.1f}\u00a0% of these are indeed wrong" in panel.words[1]
     assert panel.commands[0][1] == f"reweigh issues {account.path} --out issues.csv"
 
 
@@ -144,15 +145,13 @@ def test_no_issue_at_all(account):
 def test_the_gallery_with_and_without_its_data(account):
     with_images = SECTIONS["gallery"]([account]).panels[0]
     assert with_images.cards
-    assert all(card.image for card in with_images.cards)
+    assert all(card.shown.image for card in with_images.cards)
     lost = replace(account, dataset=None, no_data="the folder is gone")
     without = SECTIONS["gallery"]([lost]).panels[0]
-    assert without.words == ["Without the samples themselves: the folder is gone."]
-    assert [card._replace(image="", title="") for card in with_images.cards] == [
-        card._replace(title="") for card in without.cards
-    ]
-    origin = account.dataset.origin  # called by the place in the data as long as these are there
-    assert [card.title for card in with_images.cards] == [str(int(origin[int(card.title)])) for card in without.cards]
+    assert without.words == ["The samples themselves cannot be shown: the folder is gone."]
+    assert [card._replace(shown=Shown()) for card in with_images.cards] == without.cards
+    origin = account.dataset.origin  # called by their rows in the data
+    assert [card.title for card in without.cards] == [f"row {int(origin[n])}" for n in account.samples.suspects[:50]]
 
 
 def test_the_cost_beside_plain_training(account, plain):
@@ -162,7 +161,7 @@ def test_the_cost_beside_plain_training(account, plain):
     assert [row[-1] for row in table.rows] == [f"{times:.2f} times", "1.00 times"]
     alone = SECTIONS["cost"]([account]).together
     assert alone is not None
-    assert [column.name for column in alone.columns] == ["run", "method", "epochs", "in all", "an epoch"]
+    assert [column.name for column in alone.columns] == ["run", "method", "epochs", "total", "per epoch"]
 
 
 def test_curves_and_a_number_that_is_not_finite(account):
@@ -178,8 +177,8 @@ def test_the_hardest_and_the_easiest_class(account):
     samples = account.samples
     means = [samples.loss[samples.given == label].mean() for label in range(10)]
     assert SECTIONS["losses"]([account]).panels[0].words == [
-        f"Hardest is “{np.argmax(means)}” with a mean loss of {max(means):.2f}, "
-        f"easiest “{np.argmin(means)}” with {min(means):.2f}."
+        f"The hardest class is “{np.argmax(means)}” with a mean loss of {max(means):.2f}, "
+        f"the easiest “{np.argmin(means)}” with {min(means):.2f}."
     ]
 
 
@@ -187,7 +186,7 @@ def test_losses_of_many_classes_are_those_of_the_hardest(account):
     many = replace(account.classes, names=tuple(f"class {n}" for n in range(40)), sizes=(), families=())
     samples = replace(account.samples, given=np.arange(len(account.samples)) % 40)
     panel = SECTIONS["losses"]([replace(account, classes=many, samples=samples)]).panels[0]
-    assert panel.words[1] == "Drawn are the 12 of 40 classes with the highest mean loss."
+    assert panel.words[1] == "The figure shows the 12 of 40 classes with the highest mean loss."
     assert panel.plots[0].alternative.count(" and ") == 12 + 1
 
 
@@ -197,7 +196,7 @@ def test_the_error_where_it_may_abstain(account):
     order = np.argsort(-tested.score, kind="stable")
     wrong = (tested.label != tested.predicted)[order]
     surest = wrong[: round(0.9 * len(wrong))].mean()
-    assert f"of the surest 90\u00a0% {100 * surest:.1f}\u00a0% are" in panel.words[0]
+    assert f"of the most confident 90\u00a0%, {100 * surest:.1f}\u00a0% are" in panel.words[0]
     assert f"{100 * wrong.mean():.1f}\u00a0% at 100\u00a0%" in panel.plots[0].alternative
     assert not panel.commands
     line = panel.plots[0].figure.axes[0].get_lines()[0].get_ydata()
@@ -210,7 +209,7 @@ def test_a_run_that_can_abstain_says_how(account, tmp_path):
     assert panel.commands[0][1] == f"reweigh predict {tmp_path} DATA --coverage 0.9"
 
 
-def test_scores_of_an_older_run_are_its_probabilities(account):
+def test_without_scores_nothing_is_drawn(account):
     for score in (None, np.full(540, np.nan)):
         unknown = replace(account, tested=replace(account.tested, score=score))
         assert not SECTIONS["abstaining"]([unknown]).panels[0].plots

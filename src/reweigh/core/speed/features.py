@@ -68,7 +68,7 @@ class Features:
             yield
 
     def forget(self) -> None:
-        """Let go of the outputs."""
+        """Free the outputs."""
         self._kept = {}
 
 

@@ -9,7 +9,7 @@ from torch.overrides import TorchFunctionMode
 
 
 class ChannelsLast(TorchFunctionMode):
-    """Inside, images on the CPU are convolved with their channels last in memory: the same numbers, sooner.
+    """Inside, images on the CPU are convolved with their channels last in memory: the same numbers, faster.
 
     What a convolution returns keeps that layout, so the images are copied once. A ``view`` that only the usual layout
     allows becomes a copy.

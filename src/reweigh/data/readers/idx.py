@@ -3,7 +3,6 @@
 import gzip
 import math
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -52,13 +51,17 @@ def content(path: Path) -> bytes:
         raise DataError(f"{path}: cannot be unzipped ({error}); delete it and download it again") from error
 
 
-def read_idx_pair(images: str | Path, labels: str | Path, *, class_names: Sequence[str] | None = None) -> Dataset:
-    """A dataset from a file of images and a file of labels.
+def read_idx_pair(path: Path, request: Request) -> Dataset:
+    """A dataset from a folder with files of images and labels, or from a file of images with its labels next to it.
 
     Raises:
-        DataError: a file is broken, or they do not belong together.
+        DataError: a file is missing or broken, or the two do not belong together.
     """
-    return from_arrays(read_idx(images), read_idx(labels), class_names=class_names, what=str(images))
+    pair = find_idx_pair(path, request.split) if path.is_dir() else (path, companion(path))
+    if pair is None or pair[1] is None:
+        names = " and ".join(idx_names(request.split))
+        raise DataError(f"{path}: no {request.split} part; it needs {names}, plain or .gz")
+    return from_arrays(read_idx(pair[0]), read_idx(pair[1]), class_names=request.class_names, what=str(pair[0]))
 
 
 def find_idx_pair(folder: str | Path, split: str = "train") -> tuple[Path, Path] | None:
@@ -89,17 +92,9 @@ def _recognizes(path: Path) -> bool:
     return companion(path) is not None
 
 
-def _read(path: Path, request: Request) -> Dataset:
-    pair = find_idx_pair(path, request.split) if path.is_dir() else (path, companion(path))
-    if pair is None or pair[1] is None:
-        names = " and ".join(idx_names(request.split))
-        raise DataError(f"{path}: no {request.split} part; it needs {names}, plain or .gz")
-    return read_idx_pair(pair[0], pair[1], class_names=request.class_names)
-
-
 READER = Reader(
     about="IDX files (train-images-idx3-ubyte, ...)",
     recognizes=_recognizes,
-    read=_read,
+    read=read_idx_pair,
     has_test=lambda path: path.is_dir() and find_idx_pair(path, "test") is not None,
 )

@@ -14,56 +14,41 @@ from reweigh.data.normalize import standardize_like
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB, some_of
 from reweigh.data.readers.found_images import Image, Skipped, find_images, read_pixels, warn_of_skipped
 from reweigh.data.readers.image_files import check_pillow, header, suffixes
-from reweigh.data.readers.image_paths import class_folders, has_test_folder, split_folder
+from reweigh.data.readers.image_paths import class_folders, has_test_folder, split_folder, sub_folders
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader, describe
 from reweigh.errors import DataError
 
 log = logging.getLogger(__name__)
 
 
-def read_image_folder(
-    root: str | Path,
-    *,
-    size: int | tuple[int, int] | None = None,
-    class_names: Sequence[str] | None = None,
-    memory_gb: float = DEFAULT_MEMORY_GB,
-) -> Dataset:
-    """Every image below ``root/CLASS/``, as bytes (C, H, W); gray if all are gray.
+def read_image_folder(path: Path, request: Request) -> Dataset:
+    """Every image below ``path/CLASS/``, as bytes (C, H, W); gray if all are gray.
 
     Files that cannot be read are left out, never silently: a warning is logged, and ``dataset.reading.skipped`` lists
-    each with the reason. Images that fit in ``memory_gb`` are decoded at once. Of a larger set only the headers are
-    read now, and a file that turns out to be broken later raises an error with its name.
-
-    Args:
-        size: height and width to resize to, or one number for both; needed if the images differ in size.
-        class_names: the sub-folders that are classes, in this order; all of them, sorted, by default.
-        memory_gb: gigabytes that the images may take in memory.
+    each with the reason. Images that fit in memory are decoded at once. Of a larger set only the headers are read now,
+    and a file that turns out to be broken later raises an error with its name.
 
     Raises:
-        DataError: no classes, an empty class, a loop of symbolic links, images of different sizes without ``size``.
+        DataError: no classes, an empty class, a loop of symbolic links, images of different sizes without a size.
     """
-    root, what = Path(root), str(root)
+    root = split_folder(path, request.split)
+    what = str(root)
     check_pillow()
-    names = class_folders(root, class_names)
+    names = class_folders(root, request.class_names)
     found, skipped = find_images(root, names)
-    wanted = (size, size) if isinstance(size, int) else size
+    wanted = (request.size, request.size) if isinstance(request.size, int) else request.size
     raise_all([*class_mistakes(names, found, skipped), *size_mistakes(found, wanted)], what)
     height, width = wanted or found[0].header[:2]
     shape = (1 if all(image.header.gray for image in found) else 3, height, width)
-    inputs, found = read_pixels(found, shape, memory_gb, skipped)
+    inputs, found = read_pixels(found, shape, request.memory_gb, skipped)
     raise_all(class_mistakes(names, found, skipped), what)
     reading = Reading(
         names=tuple(str(image.path.relative_to(root)) for image in found),
         skipped=warn_of_skipped(root, skipped, len(found)),
     )
-    dataset = Dataset(
-        inputs,
-        torch.tensor([image.label for image in found]),
-        names,
-        normalize=standardize_like(some_of(inputs)),
-        reading=reading,
-    )
-    return (check if class_names is None else check_samples)(dataset, what)
+    labels = torch.tensor([image.label for image in found])
+    dataset = Dataset(inputs, labels, names, normalize=standardize_like(some_of(inputs)), reading=reading)
+    return (check if request.class_names is None else check_samples)(dataset, what)
 
 
 def class_mistakes(names: Sequence[str], found: Sequence[Image], skipped: Skipped) -> list[str]:
@@ -91,7 +76,7 @@ def size_mistakes(found: Sequence[Image], wanted: tuple[int, int] | None) -> lis
     counted = listed(f"{count} of {height} x {width}" for (height, width), count in sizes.most_common())
     return [
         f"images of {len(sizes)} different sizes: {counted}; for example {odd.parent.name}/{odd.name}. "
-        f"Give a size to resize them to, such as size={min(usual)}"
+        f"Give a size to resize them to, such as {min(usual)}"
     ]
 
 
@@ -116,7 +101,7 @@ def read_images(path: Path, form: Form) -> Unlabeled:
 
 
 def _has_sub_folders(path: Path) -> bool:
-    return path.is_dir() and any(entry.is_dir() for entry in path.iterdir())
+    return path.is_dir() and bool(sub_folders(path))
 
 
 def _may_hold_images(path: Path) -> bool:
@@ -125,15 +110,10 @@ def _may_hold_images(path: Path) -> bool:
     return path.suffix.lower() in suffixes()
 
 
-def _read(path: Path, request: Request) -> Dataset:
-    folder = split_folder(path, request.split)
-    return read_image_folder(folder, size=request.size, class_names=request.class_names, memory_gb=request.memory_gb)
-
-
 READER = Reader(
     about="a folder of images with one sub-folder per class",
     recognizes=_has_sub_folders,
-    read=_read,
+    read=read_image_folder,
     has_test=has_test_folder,
     unlabeled=UnlabeledReader("an image or a folder of images", _may_hold_images, read_images),
 )

@@ -12,8 +12,6 @@ SPLIT_FOLDERS = {"train": ("train", "training"), "test": ("test", "val", "valid"
 
 def class_folders(root: Path, class_names: Sequence[str] | None) -> tuple[str, ...]:
     """The names of the sub-folders that are classes."""
-    if not root.is_dir():
-        raise DataError(f"{root}: there is no such folder")
     present = sub_folders(root)
     names = tuple(present if class_names is None else class_names)
     absent = [name for name in names if name not in present]
@@ -31,7 +29,7 @@ def sub_folders(root: Path) -> list[str]:
 def split_folder(folder: Path, split: str) -> Path:
     """The sub-folder of a split if the folder is divided into training and test parts, otherwise the folder itself."""
     present = sub_folders(folder)
-    if not {*present} <= {name for names in SPLIT_FOLDERS.values() for name in names}:
+    if not present or not {*present} <= {name for names in SPLIT_FOLDERS.values() for name in names}:
         return folder
     found = [name for name in SPLIT_FOLDERS[split] if name in present]
     if not found:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,43 +16,26 @@ INPUT_KEYS = ("inputs", "X", "x", "images", "features", "data")
 LABEL_KEYS = ("labels", "y", "Y", "targets", "target", "label")
 
 
-def read_arrays(
-    path: str | Path,
-    labels: Any = None,
-    *,
-    inputs: str | None = None,
-    label: str | None = None,
-    class_names: Sequence[str] | None = None,
-    unlabeled: bool = False,
-) -> Dataset:
+def read_arrays(path: Path, request: Request) -> Dataset:
     """A dataset from a ``.npz`` with inputs and labels, or from a ``.npy`` of inputs with labels from elsewhere.
-
-    Args:
-        labels: N numbers or names; required for a ``.npy``, and replace the labels of a ``.npz``.
-        inputs: name of the inputs in a ``.npz``; by default one of ``INPUT_KEYS``.
-        label: name of the labels in a ``.npz``; by default one of ``LABEL_KEYS``.
-        unlabeled: whether labels may be missing (-1).
 
     Raises:
         DataError: the file is broken, lacks an array, or contains pickled objects.
     """
-    path = Path(path)
-    found = load(path)
+    found, what = load(path), str(path)
+    names, labels, true_labels = request.class_names, request.labels, None
     if isinstance(found, np.ndarray):
+        inputs = found
         if labels is None:
-            raise DataError(
-                f"{path}: inputs without labels; give a label file too (labels=...), or store both in one .npz"
-            )
-        return from_arrays(found, labels, class_names=class_names, unlabeled=unlabeled, what=str(path))
-    if class_names is None and "class_names" in found:
-        class_names = [str(name) for name in found["class_names"]]
+            raise DataError(f"{what}: inputs without labels; store both in one .npz, or give a label file", "labels")
+    else:
+        inputs = pick(found, None, INPUT_KEYS, "inputs", path)
+        labels = pick(found, request.label, LABEL_KEYS, "labels", path) if labels is None else labels
+        true_labels = found.get("true_labels")
+        if names is None and "class_names" in found:
+            names = [str(name) for name in found["class_names"]]
     return from_arrays(
-        pick(found, inputs, INPUT_KEYS, "inputs", path),
-        pick(found, label, LABEL_KEYS, "labels", path) if labels is None else labels,
-        class_names=class_names,
-        true_labels=found.get("true_labels"),
-        unlabeled=unlabeled,
-        what=str(path),
+        inputs, labels, class_names=names, true_labels=true_labels, unlabeled=request.unlabeled, what=what
     )
 
 
@@ -63,7 +45,8 @@ def pick(found: dict[str, np.ndarray], wanted: str | None, usual: Sequence[str],
         if key in found:
             return found[key]
     names = repr(wanted) if wanted else f"one of {', '.join(usual)}"
-    raise DataError(f"{path}: no {what} called {names}; the file has: {listed(found)}. Name the array to use")
+    remedy = "Give label=..." if what == "labels" else "Rename the array of inputs"
+    raise DataError(f"{path}: no {what} called {names}; the file has: {listed(found)}. {remedy}")
 
 
 def read_inputs(path: Path, form: Form) -> Unlabeled:
@@ -86,20 +69,10 @@ def _recognizes(path: Path) -> bool:
     return path.is_file() and path.suffix in (".npz", ".npy")
 
 
-def _read(path: Path, request: Request) -> Dataset:
-    return read_arrays(
-        path,
-        request.labels,
-        label=request.label,
-        class_names=request.class_names,
-        unlabeled=request.unlabeled,
-    )
-
-
 READER = Reader(
     about="arrays (.npz, or .npy with a label file)",
     recognizes=_recognizes,
-    read=_read,
+    read=read_arrays,
     has_labels=lambda path, label: path.suffix == ".npz",
     unlabeled=UnlabeledReader("arrays (.npz, .npy)", _recognizes, read_inputs),
 )

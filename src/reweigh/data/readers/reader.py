@@ -13,18 +13,9 @@ from reweigh.errors import DataError
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller of ``read`` asks for; a reader uses what applies to its format.
+    """The arguments of ``read``, of which a reader uses what applies to its format.
 
-    Attributes:
-        label: name of the column or array that holds the labels.
-        labels: N labels from elsewhere, for data that have none of their own.
-        true_label: name of the column of true labels.
-        split: "train" or "test".
-        size: height and width to resize images to, or one number for both.
-        class_names: class names in the order of the class numbers; None takes them from the data.
-        encoding: encoding fitted to another table.
-        memory_gb: gigabytes that inputs may take in memory; larger inputs are read on demand.
-        unlabeled: whether samples may have no label.
+    Only ``labels`` differs: N labels from elsewhere, for data that have no labels of their own.
     """
 
     label: str | None = None

@@ -21,23 +21,25 @@ log = logging.getLogger(__name__)
 USUAL_LABELS = ("label", "labels", "target", "class", "y")
 
 
-def read_table(
-    path: str | Path,
-    *,
-    label: str | None = None,
-    true_label: str | None = None,
-    labels: Any = None,
-    encoding: Encoding | None = None,
-    **options: Any,
-) -> Dataset:
-    """A dataset from a CSV or Parquet file; other options as for ``from_frame``."""
-    path, what = Path(path), str(path)
+def read_table(path: Path, request: Request) -> Dataset:
+    """A dataset from a CSV or Parquet file; see ``from_frame``."""
+    what, encoding = str(path), request.encoding
     frame = read_frame(path, () if encoding is None else encoding.string_columns)
-    wanted = [] if labels is not None and label is None else [label_column(frame, label, what)]
-    wanted += [] if true_label is None else [label_column(frame, true_label, what)]
+    own = request.labels is None or request.label is not None
+    wanted = [label_column(frame, request.label, what)] if own else []
+    wanted += [] if request.true_label is None else [label_column(frame, request.true_label, what)]
     if path.suffix != ".parquet" and wanted:  # labels as strings: a class may be called NA
         frame[wanted] = read_strings(path)[wanted]
-    return from_frame(frame, label=label, true_label=true_label, labels=labels, encoding=encoding, what=what, **options)
+    return from_frame(
+        frame,
+        label=request.label,
+        true_label=request.true_label,
+        labels=request.labels,
+        class_names=request.class_names,
+        encoding=encoding,
+        unlabeled=request.unlabeled,
+        what=what,
+    )
 
 
 def from_frame(
@@ -103,7 +105,7 @@ def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
     if wanted is None:
         usual = [name for name in USUAL_LABELS if name in columns]
         if not usual:
-            raise DataError(f"{what}: which column is the label? There are: {listed(columns)}. Give label=...")
+            raise DataError(f"{what}: which column is the label? There are: {listed(columns)}. Name one", "label")
         for other in usual[1:]:
             pairs = set(zip(frame[usual[0]].tolist(), frame[other].tolist(), strict=True))
             if len(pairs) < len(frame) and all(len(set(side)) == len(pairs) for side in zip(*pairs, strict=True)):
@@ -139,18 +141,6 @@ def _recognizes(path: Path) -> bool:
     return path.is_file() and path.name.endswith(SUFFIXES)
 
 
-def _read(path: Path, request: Request) -> Dataset:
-    return read_table(
-        path,
-        label=request.label,
-        true_label=request.true_label,
-        labels=request.labels,
-        class_names=request.class_names,
-        encoding=request.encoding,
-        unlabeled=request.unlabeled,
-    )
-
-
 def _has_labels(path: Path, label: str | None) -> bool:
     return label is not None or any(name in read_frame(path).columns for name in USUAL_LABELS)
 
@@ -159,7 +149,7 @@ ABOUT = "a table (.csv, .tsv, .parquet)"
 READER = Reader(
     about=ABOUT,
     recognizes=_recognizes,
-    read=_read,
+    read=read_table,
     has_labels=_has_labels,
     unlabeled=UnlabeledReader(ABOUT, _recognizes, read_inputs),
 )

@@ -1,6 +1,6 @@
-"""Figures of what training believed: each takes arrays and gives a matplotlib figure, to be restyled at will.
+"""Figures of what was learned: each function takes arrays and returns a matplotlib figure that can be restyled.
 
-In a notebook, ``plot_weighting(net, figure=pyplot.figure())`` draws into a figure that is shown at the end of the cell.
+In a notebook, ``plot_weighting(net, figure=pyplot.figure())`` draws into a figure that the cell shows.
 """
 
 from reweigh.report.figures.classes import plot_accuracy_by_size, plot_class_accuracy

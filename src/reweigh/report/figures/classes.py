@@ -1,4 +1,4 @@
-"""Accuracy of each class beside the number of its training samples."""
+"""Accuracy of each class next to the number of its training samples."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -17,23 +17,23 @@ def plot_class_accuracy(
     """Two bars for each class, the largest class on top.
 
     Args:
-        accuracy: shape (num_classes,), from 0 to 1; NaN for a class without test samples.
-        sizes: training samples by given label, shape (num_classes,).
-        figure: draw into this one.
+        accuracy: Shape (num_classes,), from 0 to 1; NaN for a class without test samples.
+        sizes: Training samples by given label, shape (num_classes,).
+        figure: Figure to draw into; a new one by default.
     """
     order = np.argsort(sizes, kind="stable")
-    places = np.arange(len(order))
+    rows = np.arange(len(order))
     drawn, (left, right) = panels(figure, 0.75 + 0.24 * len(order), ncols=2, sharey=True, width_ratios=[3, 2])
     for axes, values, color, texts in (
         (left, 100 * accuracy[order], LIGHT["accent"], [f"{100 * value:.0f}" for value in accuracy[order]]),
         (right, sizes[order], LIGHT["muted"], [f"{value:,.0f}" for value in sizes[order]]),
     ):
-        axes.barh(places, np.nan_to_num(values), color=color, alpha=0.5, height=0.68)
-        for place, value, text in zip(places, values, texts, strict=True):
+        axes.barh(rows, np.nan_to_num(values), color=color, alpha=0.5, height=0.68)
+        for row, value, text in zip(rows, values, texts, strict=True):
             known = np.isfinite(value)
             axes.annotate(
                 text if known else "no test samples",
-                (value if known else 0, place),
+                (value if known else 0, row),
                 (3, 0),
                 textcoords="offset points",
                 va="center",
@@ -44,7 +44,7 @@ def plot_class_accuracy(
     dress(right, "", "training samples", grid="")
     left.set(xlim=(0, 114), ylim=(-0.6, len(order) - 0.4))
     right.set_xlim(0, 1.4 * max(sizes.max(initial=1), 1))
-    left.set_yticks(places, [shorten(class_names[place]) for place in order])
+    left.set_yticks(rows, [shorten(class_names[label]) for label in order])
     for axes in (left, right):
         axes.set_xticks([])
         axes.spines["bottom"].set_visible(False)
@@ -54,12 +54,12 @@ def plot_class_accuracy(
 def plot_accuracy_by_size(
     accuracy: np.ndarray, sizes: np.ndarray, figure: "Figure | SubFigure | None" = None
 ) -> "Figure":
-    """A dot for each class, for more classes than bars have room for.
+    """One dot per class, for too many classes to draw bars.
 
     Args:
-        accuracy: shape (num_classes,), from 0 to 1.
-        sizes: training samples, shape (num_classes,).
-        figure: draw into this one.
+        accuracy: Shape (num_classes,), from 0 to 1.
+        sizes: Training samples, shape (num_classes,).
+        figure: Figure to draw into; a new one by default.
     """
     drawn, axes = panels(figure, 3)
     axes.plot(sizes, 100 * accuracy, "o", color=LIGHT["accent"], alpha=0.6, markersize=4, markeredgewidth=0)

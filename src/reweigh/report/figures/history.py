@@ -1,4 +1,4 @@
-"""Numbers over the epochs, a line each."""
+"""Metrics over the epochs, one line each."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -20,14 +20,14 @@ def plot_history(
     log: bool = False,
     figure: "Figure | SubFigure | None" = None,
 ) -> "Figure":
-    """How numbers moved while training.
+    """How metrics changed during training.
 
     Args:
-        epochs: shape (n,).
-        lines: n numbers each, by name; NaN leaves a gap.
-        what: the vertical axis, with its unit.
-        log: a logarithmic axis, where all numbers that are known are positive.
-        figure: draw into this one.
+        epochs: Shape (n,).
+        lines: n numbers for each name; NaN leaves a gap.
+        what: Title of the vertical axis, with its unit.
+        log: Whether to use a logarithmic axis if all known numbers are positive.
+        figure: Figure to draw into; a new one by default.
     """
     from matplotlib.ticker import MaxNLocator
 

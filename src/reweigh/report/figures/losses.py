@@ -1,4 +1,4 @@
-"""Density of the training losses, class by class."""
+"""Density of the training losses of each class."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 BINS = 64
-HEIGHT = 0.88  # of the highest peak, where 1 is the distance between two classes
+HEIGHT = 0.88  # height of the highest peak; 1 is the distance between two classes
 
 
 def plot_losses(
@@ -23,17 +23,17 @@ def plot_losses(
     max_loss: float | None = None,
     figure: "Figure | SubFigure | None" = None,
 ) -> "Figure":
-    """A small mountain range for each class: where its losses are.
+    """The density of the losses of each class.
 
-    Heights are square roots of densities, so that the few samples of high loss can be seen beside the many of low loss.
+    Heights are square roots of densities, so that the few samples of high loss are visible.
 
     Args:
-        losses: shape (N,).
-        labels: the given labels, shape (N,); samples of classes that have no name are left out.
-        class_names: of class 0, 1, ...; each becomes a row, the first on top.
-        wrong: shape (N,) bool; the part of wrong labels is then drawn in its own color.
-        max_loss: where the axis ends; by default just beyond the losses.
-        figure: draw into this one.
+        losses: Shape (N,).
+        labels: Given labels, shape (N,); samples of classes without a name are left out.
+        class_names: Names of class 0, 1, ...; one row each, the first on top.
+        wrong: Which labels are wrong, shape (N,) bool; they are drawn in their own color.
+        max_loss: End of the axis; by default just beyond the losses.
+        figure: Figure to draw into; a new one by default.
     """
     known = np.isfinite(losses)
     end = max_loss or loss_limit(losses[known])
@@ -62,7 +62,7 @@ def plot_losses(
 
 
 def smooth(losses: np.ndarray, end: float) -> np.ndarray:
-    """A histogram up to ``end``, later losses in the last bin, rounded by a Gaussian of 1.5 bins; it keeps the sum."""
+    """A histogram up to ``end``, larger losses in the last bin, smoothed by a Gaussian that keeps the sum."""
     counts, _ = np.histogram(np.clip(losses, 0, end), bins=BINS, range=(0, end))
     reach = np.arange(-5, 6)
     kernel = np.exp(-0.5 * (reach / 1.5) ** 2)

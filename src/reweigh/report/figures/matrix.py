@@ -1,4 +1,4 @@
-"""A matrix of counts between two labelings: what is taken for what."""
+"""A matrix of counts between two labelings."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,26 +16,26 @@ DEEPEST = 0.62  # how opaque a full cell is: letters stay readable on it, in lig
 
 
 def counts(rows: np.ndarray, columns: np.ndarray, num_classes: int) -> np.ndarray:
-    """How often each pair occurs, shape (num_classes, num_classes); pairs with an unknown side are left out."""
+    """How often each pair occurs, shape (num_classes, num_classes); pairs with an unknown label are left out."""
     known = (rows >= 0) & (rows < num_classes) & (columns >= 0) & (columns < num_classes)
-    places = rows[known].astype(int) * num_classes + columns[known].astype(int)
-    return np.bincount(places, minlength=num_classes**2).reshape(num_classes, num_classes)
+    cells = rows[known].astype(int) * num_classes + columns[known].astype(int)
+    return np.bincount(cells, minlength=num_classes**2).reshape(num_classes, num_classes)
 
 
 def plot_matrix(
     matrix: np.ndarray,
     class_names: Sequence[str],
-    rows: str = "true class",
+    rows: str = "label",
     columns: str = "predicted class",
     figure: "Figure | SubFigure | None" = None,
 ) -> "Figure":
     """Counts, colored by their share of the row.
 
     Args:
-        matrix: shape (num_classes, num_classes).
-        rows: what the rows are.
-        columns: what the columns are.
-        figure: draw into this one.
+        matrix: Shape (num_classes, num_classes).
+        rows: What the rows are.
+        columns: What the columns are.
+        figure: Figure to draw into; a new one by default.
     """
     from matplotlib.colors import to_rgb
 
@@ -47,11 +47,11 @@ def plot_matrix(
     axes.imshow(pixels, interpolation="none")
     dress(axes, columns, rows, grid="")
     axes.spines["bottom"].set_visible(False)
-    places, names = thinned(class_names, NAMED)
+    ticks, names = thinned(class_names, NAMED)
     crowded = len(class_names) > NUMBERED or max(map(len, names)) > 3
     turned = {"rotation": 90, "rotation_mode": "anchor", "ha": "right", "va": "center"} if crowded else {}
-    axes.set_xticks(places, names, **turned)
-    axes.set_yticks(places, names)
+    axes.set_xticks(ticks, names, **turned)
+    axes.set_yticks(ticks, names)
     axes.tick_params(length=0)
     if len(class_names) <= NUMBERED:
         for row, column in np.argwhere(matrix > 0):

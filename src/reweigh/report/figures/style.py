@@ -1,4 +1,4 @@
-"""How figures look: one palette, thin axes without a frame, and names that fit."""
+"""The look of figures: one palette, thin axes without a frame, and names that fit."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 WIDTH = 4.4  # inches; narrow, so that the letters stay readable on a phone
 SMALL = 9.5  # points
 
-# What a color is for. Figures are drawn in the light one; the page puts a variable of that name in its place.
+# Roles of colors. Figures are drawn in the light ones; the page replaces each by a variable of that name.
 LIGHT = {
     "ink": "#1c2127",
     "muted": "#5a646f",
@@ -33,7 +33,7 @@ DARK = {
     "family-2": "#6fa8f0",
     "family-3": "#f0a8dc",
 }
-FAMILIES = [LIGHT[f"family-{place}"] for place in range(4)]
+FAMILIES = [LIGHT[f"family-{family}"] for family in range(4)]
 LINES: list[Any] = ["-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (9, 2))]
 
 
@@ -41,9 +41,9 @@ def panels(figure: "Figure | SubFigure | None", height: float, **grid: Any) -> "
     """A figure and its axes.
 
     Args:
-        figure: draw into this one, such as ``pyplot.figure()``; a new one by default.
-        height: of a new figure, in inches.
-        grid: as for ``Figure.subplots``.
+        figure: Figure to draw into, such as ``pyplot.figure()``; a new one by default.
+        height: Height of a new figure in inches.
+        grid: Arguments of ``Figure.subplots``.
     """
     from matplotlib.figure import Figure
 
@@ -53,10 +53,10 @@ def panels(figure: "Figure | SubFigure | None", height: float, **grid: Any) -> "
 
 
 def dress(axes: "Axes", x: str = "", y: str = "", grid: str = "y") -> None:
-    """Thin gray axes; the name of the vertical axis stands above it, where it can be read without turning the head.
+    """Thin gray axes; the title of the vertical axis is above it, where it reads horizontally.
 
     Args:
-        grid: the direction of the grid lines, "x" or "y"; empty for none.
+        grid: Direction of the grid lines, "x" or "y"; empty for none.
     """
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
@@ -71,7 +71,7 @@ def dress(axes: "Axes", x: str = "", y: str = "", grid: str = "y") -> None:
 
 
 def legend(figure: "Figure | SubFigure", axes: "Axes", columns: int = 1) -> None:
-    """What each line or area is, above the axes, where it hides nothing."""
+    """A legend above the axes, where it hides nothing."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(
         handles,
@@ -96,7 +96,7 @@ def shorten(name: object, length: int = 14) -> str:
 
 
 def thinned(names: Sequence[str], most: int) -> tuple[list[int], list[str]]:
-    """Places and short names of so many classes that their labels do not collide."""
+    """Positions and short names of at most ``most`` classes, so that their labels do not collide."""
     step = -(-len(names) // most)
-    places = list(range(0, len(names), step))
-    return places, [shorten(names[place]) for place in places]
+    positions = list(range(0, len(names), step))
+    return positions, [shorten(names[position]) for position in positions]

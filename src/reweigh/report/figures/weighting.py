@@ -1,13 +1,14 @@
-"""The learned weighting function: weight against loss, one line a family, and where the losses are."""
+"""The learned weighting function: weight against loss, one line per family, and the losses of the samples."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import nn
 
 from reweigh.report.figures.style import FAMILIES, LIGHT, LINES, dress, legend, panels, shorten
+from reweigh.weighting import num_curves
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -15,27 +16,17 @@ if TYPE_CHECKING:
 POINTS = 161
 
 
-class WeightNet(Protocol):
-    """What is drawn: ``net(losses, family)`` gives weights, as ``reweigh.weighting.WeightNet`` does."""
-
-    @property
-    def num_families(self) -> int: ...
-
-    def __call__(self, losses: Tensor, family: Tensor, /) -> Tensor: ...
-
-
-def curves(net: WeightNet, losses: np.ndarray) -> np.ndarray:
+def curves(net: nn.Module, losses: np.ndarray) -> np.ndarray:
     """The weight that each family gives to each loss, shape (num_families, len(losses))."""
-    parameters = getattr(net, "parameters", lambda: iter(()))
-    device = next((parameter.device for parameter in parameters()), torch.device("cpu"))
+    device = next((parameter.device for parameter in net.parameters()), torch.device("cpu"))
     given = torch.as_tensor(losses, dtype=torch.float32, device=device)
+    families = [torch.full_like(given, family, dtype=torch.int64) for family in range(num_curves(net, 1))]
     with torch.no_grad():
-        each = [net(given, torch.full_like(given, place, dtype=torch.int64)) for place in range(net.num_families)]
-    return torch.stack(each).cpu().double().numpy()
+        return torch.stack([net(given, family) for family in families]).cpu().double().numpy()
 
 
 def plot_weighting(
-    net: WeightNet,
+    net: nn.Module,
     losses: np.ndarray | None = None,
     labels: Sequence[str] | None = None,
     max_loss: float | None = None,
@@ -44,24 +35,24 @@ def plot_weighting(
     """How much a sample counts, given its loss.
 
     Args:
-        net: the weight net.
-        losses: of the training samples, shape (N,); their histogram stands under the lines.
-        labels: of the families, the rarest first.
-        max_loss: where the axis ends; by default just beyond the losses.
-        figure: draw into this one.
+        net: The weight net, called as ``net(losses, family)``.
+        losses: Losses of the training samples, shape (N,); their histogram is drawn below the lines.
+        labels: Names of the families, the rarest first.
+        max_loss: End of the axis; by default just beyond the losses.
+        figure: Figure to draw into; a new one by default.
     """
     known = np.empty(0) if losses is None else losses[np.isfinite(losses)]
     end = max_loss or loss_limit(known)
-    names = labels or [f"family {place}" for place in range(net.num_families)]
+    names = labels or [f"family {family}" for family in range(num_curves(net, 1))]
     rows = 2 if len(known) else 1
     drawn, found = panels(
         figure, 3.6 if rows == 2 else 2.7, nrows=rows, sharex=True, squeeze=False, height_ratios=[3, 1][:rows]
     )
     axes = found[:, 0]
     grid = np.linspace(0, end, POINTS)
-    for place, curve in enumerate(curves(net, grid)):
-        color, dashes = FAMILIES[place % len(FAMILIES)], LINES[place % len(LINES)]
-        axes[0].plot(grid, curve, color=color, linestyle=dashes, linewidth=2, label=shorten(names[place], 44))
+    for family, curve in enumerate(curves(net, grid)):
+        color, dashes = FAMILIES[family % len(FAMILIES)], LINES[family % len(LINES)]
+        axes[0].plot(grid, curve, color=color, linestyle=dashes, linewidth=2, label=shorten(names[family], 44))
     dress(axes[0], "" if rows == 2 else "loss of a sample", "weight")
     axes[0].set(xlim=(0, end), ylim=(0, None))
     if rows == 2:
@@ -76,6 +67,6 @@ def plot_weighting(
 
 
 def loss_limit(losses: np.ndarray) -> float:
-    """Where an axis of losses ends: beyond all but one in a thousand; at 7, surely wrong, if none is known."""
+    """Where a loss axis ends: beyond all but one loss in a thousand; at 7 if none is known."""
     known = losses[np.isfinite(losses)]
     return float(max(np.quantile(known, 0.999), 1e-3)) if len(known) else 7.0

@@ -18,15 +18,15 @@ def plot_weights(
     max_weight: float | None = None,
     figure: "Figure | SubFigure | None" = None,
 ) -> "Figure":
-    """How the weights are spread; right and wrong labels apart where it is known which are wrong.
+    """Distribution of the weights; right and wrong labels separately if it is known which are wrong.
 
-    Each group is drawn as shares of itself, because wrong labels are usually the fewer.
+    Each group is drawn in percent of itself, because there are usually fewer wrong labels.
 
     Args:
-        weights: shape (N,); NaN, a sample never weighed, is left out.
-        wrong: shape (N,) bool.
-        max_weight: where the axis ends; by default at the largest.
-        figure: draw into this one.
+        weights: Shape (N,); NaN stands for a sample that was never weighted and is left out.
+        wrong: Which labels are wrong, shape (N,) bool.
+        max_weight: End of the axis; by default the largest weight.
+        figure: Figure to draw into; a new one by default.
     """
     known = np.isfinite(weights)
     weights = weights[known]

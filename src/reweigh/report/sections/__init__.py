@@ -1,4 +1,4 @@
-"""The sections of the report in the order of the page; each makes itself from what the runs tell."""
+"""The sections of the report in the order of the page; each is made from the accounts of the runs."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,7 +17,7 @@ from reweigh.report.sections.recipe import recipe
 from reweigh.report.sections.weighting import weighting
 from reweigh.report.sections.weights import weights
 
-# a section that has nothing to do with any of the runs is None
+# a section that does not apply to any of the runs is None
 SECTIONS: dict[str, Callable[[Sequence[Account]], Section | None]] = {
     "candidates": candidates,
     "weighting": weighting,

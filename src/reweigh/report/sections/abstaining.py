@@ -1,4 +1,4 @@
-"""Section: how much better the model is where it may leave samples undecided."""
+"""Section: how much better the model is if it may abstain."""
 
 from collections.abc import Sequence
 
@@ -13,35 +13,40 @@ from reweigh.selective import LEVELS, area, error_at, risk_coverage
 from reweigh.training import Run
 
 LEAD = (
-    "The test samples ranked by how sure the model is of them, and how often it errs on the surest part. The steeper "
-    "the curve falls to the left, the better the model knows what it does not know, and the more it helps to hand "
-    "the doubtful samples to somebody else."
+    "Test samples are ranked by the confidence of the model; the curve shows the error rate among the most confident "
+    "ones. The more steeply it falls to the left, the better the model knows what it does not know, and the more it "
+    "helps to hand doubtful samples to a person."
 )
 
 
 def abstaining(accounts: Sequence[Account]) -> Section:
     """Risk-coverage curves."""
-    return Section("If it may abstain", LEAD, [panel(account) for account in accounts])
+    return Section("If the model may abstain", LEAD, [panel(account) for account in accounts])
 
 
 def panel(account: Account) -> Panel:
-    """Of one run."""
+    """One run."""
     tested = account.tested
     if tested is None or tested.score is None or not np.isfinite(tested.score).all():
-        return Panel(["The run does not tell how sure the model is of single test samples."])
+        return Panel(["The run stores no confidence of the model for single test samples."])
     curve = risk_coverage(torch.from_numpy(tested.score), torch.from_numpy(tested.label != tested.predicted))
     errors = {level: error_at(curve, level / 100) for level in LEVELS}
     words = [
-        f"{percent(errors[100])} of {several(len(curve), 'prediction')} are wrong; of the surest 90\N{NO-BREAK SPACE}% "
-        f"{percent(errors[90])} are, of the surest 70\N{NO-BREAK SPACE}% {percent(errors[70])}. The mean over all "
-        f"coverages, the area under the curve, is {percent(area(curve))}."
+        f"{percent(errors[100])} of {several(len(curve), 'prediction')} are wrong; of the most confident "
+        f"90\N{NO-BREAK SPACE}%, {percent(errors[90])} are, and of the most confident 70\N{NO-BREAK SPACE}%, "
+        f"{percent(errors[70])}. The mean over all coverages, the area under the curve, is {percent(area(curve))}."
     ]
-    told = ", ".join(f"{percent(error)} at {level}\N{NO-BREAK SPACE}%" for level, error in errors.items())
-    alternative = f"Share of wrong predictions by coverage: {told}; area under the curve {percent(area(curve))}."
-    plot = Plot(plot_risk_coverage(curve.numpy()), "Error of the predictions that are kept, by coverage", alternative)
+    listed = ", ".join(f"{percent(error)} at {level}\N{NO-BREAK SPACE}%" for level, error in errors.items())
+    alternative = f"Share of wrong predictions by coverage: {listed}; area under the curve {percent(area(curve))}."
+    plot = Plot(
+        plot_risk_coverage(curve.numpy()), "Error rate of the predictions that are kept, by coverage", alternative
+    )
     commands = []
     if Run(account.path).calibration.is_file():
         commands.append(
-            ("Predict, and abstain where it is not sure", f"reweigh predict {account.path} DATA --coverage 0.9")
+            (
+                "Predict, and abstain where the model is not confident",
+                f"reweigh predict {account.path} DATA --coverage 0.9",
+            )
         )
     return Panel(words, [plot], commands=commands)

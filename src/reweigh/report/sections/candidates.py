@@ -10,8 +10,8 @@ from reweigh.report.tables import Samples
 from reweigh.report.words import percent, several
 
 LEAD = (
-    "Each training sample came with several candidate labels, one of which is right. The likeliest by the mean of what "
-    "was predicted along training counts as its label; the more candidates, the harder it is to find."
+    "Each training sample came with several candidate labels, one of which is right. The candidate that the model "
+    "predicted most during training counts as its label; the more candidates, the harder it is to find the right one."
 )
 
 
@@ -23,18 +23,18 @@ def candidates(accounts: Sequence[Account]) -> Section | None:
 
 
 def panel(account: Account) -> Panel:
-    """Of one run."""
+    """One run."""
     samples = account.samples
     if samples is None or samples.candidates is None:
         return Panel(["The samples of this run have one label each."])
     counts, classes = np.array([len(each) for each in samples.candidates]), len(account.classes.names)
     words = [f"{several(len(samples), 'training sample')} with {counts.mean():.2f} candidates on average."]
     if empty := int((counts == classes).sum()):
-        words.append(f"{several(empty, 'sample')} can be of any class: such a set says nothing.")
+        words.append(f"{several(empty, 'sample')} can be of any class, so these sets say nothing.")
     if samples.true is not None:
         words.append(f"The likeliest candidate is the right one for {percent(found(samples))} of the samples.")
     if samples.issue is not None and (strange := int(samples.issue.sum())):
-        words.append(f"For {several(strange, 'sample')} a class is likelier that is no candidate; look at these first.")
+        words.append(f"For {several(strange, 'sample')} the likeliest class is not a candidate; look at these first.")
     return Panel(words, table=table(samples, counts))
 
 

@@ -11,35 +11,35 @@ from reweigh.report.words import listed, percent
 
 MOST = 30  # classes that get a bar each
 LEAD = (
-    "How often the model is right in each class of the test, beside the number of training samples that carry the "
-    "label of the class. Rare classes are usually the weak ones."
+    "Accuracy of the model on the test samples of each class, next to the number of training samples with that label. "
+    "Rare classes are usually the weak ones."
 )
 
 
 def classes(accounts: Sequence[Account]) -> Section:
-    """Accuracy by class with class size."""
+    """Accuracy and size of each class."""
     return Section("Accuracy of each class", LEAD, [panel(account) for account in accounts])
 
 
 def panel(account: Account) -> Panel:
-    """Of one run."""
+    """One run."""
     names, sizes = account.classes.names, np.array(account.classes.sizes)
     if account.tested is None:
         return Panel(["The run stores no predictions for single test samples."])
     accuracy = class_accuracy(account.tested.label, account.tested.predicted, len(names))
     known = np.flatnonzero(np.isfinite(accuracy))
     if not len(known):
-        return Panel(["None of the classes occurs in the test."])
+        return Panel(["None of the classes occurs in the test set."])
     sizes = sizes if len(sizes) == len(names) else np.zeros(len(names), int)
     order = known[np.argsort(accuracy[known], kind="stable")]
     worst, best = int(order[0]), int(order[-1])
     rates = accuracy.tolist()
     words = (
-        f"Weakest is “{names[worst]}” with {percent(rates[worst])} ({sizes[worst]:,} training samples), strongest "
-        f"“{names[best]}” with {percent(rates[best])} ({sizes[best]:,})."
+        f"The weakest class is “{names[worst]}” with {percent(rates[worst])} ({sizes[worst]:,} training samples), "
+        f"the strongest “{names[best]}” with {percent(rates[best])} ({sizes[best]:,})."
     )
-    told = [f"{names[label]} {percent(rates[label])} of {sizes[label]:,}" for label in order.tolist()]
-    alternative = f"Test accuracy and training samples by class, the weakest first: {listed(told, MOST)}."
+    each = [f"{names[label]} {percent(rates[label])} of {sizes[label]:,}" for label in order.tolist()]
+    alternative = f"Test accuracy and training samples by class, the weakest first: {listed(each, MOST)}."
     if len(names) <= MOST:
         figure = plot_class_accuracy(accuracy, sizes, names)
     else:

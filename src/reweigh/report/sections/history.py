@@ -9,11 +9,10 @@ from reweigh.report.figures import plot_history
 from reweigh.report.words import in_words, number, sentence
 
 LEAD = (
-    "Each number after each epoch, a pass over the training data. If test accuracy rises and then sinks while the "
-    "training loss still falls, the model is learning wrong labels by heart. The gradient norms say how far from rest "
-    "the model and the weighting function still are."
+    "Metrics after each epoch, which is one pass over the training data. If test accuracy rises and then falls while "
+    "the training loss keeps falling, the model is memorizing wrong labels. Gradient norms near zero mean that the "
+    "model and the weighting function have converged."
 )
-
 
 PSEUDO = {"right_weight": "right ones", "wrong_weight": "wrong ones"}
 
@@ -24,7 +23,7 @@ def history(accounts: Sequence[Account]) -> Section:
 
 
 def panel(account: Account) -> Panel:
-    """Of one run."""
+    """One run."""
     if not account.history:
         return Panel(["No epoch has finished yet."])
     accuracies = {name: in_words(name) for name in account.tests if "accuracy" in name}
@@ -44,18 +43,16 @@ def panel(account: Account) -> Panel:
     words = []
     broken = next((line for line in account.history if not all(map(math.isfinite, line.values()))), None)
     if broken is not None:
-        words.append(
-            f"Some numbers are not finite, first in epoch {broken['epoch']:.0f}; their lines have a gap there."
-        )
+        words.append(f"Some numbers are not finite, first in epoch {broken['epoch']:.0f}; their lines have gaps there.")
     return Panel(words, [each for each in drawn if each is not None])
 
 
 def plot(account: Account, names: dict[str, str], what: str, scale: float = 1, log: bool = False) -> Plot | None:
-    """Those of the numbers that the run has; None if it has none of them.
+    """One line per metric that the run has; None if it has none of them.
 
     Args:
-        names: key of the metrics -> name of the line.
-        scale: each number is multiplied by it.
+        names: Name of the line by the key of its metric.
+        scale: Factor of all numbers.
     """
     epochs = [int(line["epoch"]) for line in account.history]
     each = [{**line, **pseudo_weights(line)} for line in account.history]
@@ -66,7 +63,7 @@ def plot(account: Account, names: dict[str, str], what: str, scale: float = 1, l
     }
     if not lines:
         return None
-    alternative = f"{what} by epoch. " + " ".join(told(name, epochs, values) for name, values in lines.items())
+    alternative = f"{what} by epoch. " + " ".join(extremes(name, epochs, values) for name, values in lines.items())
     return Plot(plot_history(epochs, lines, what, log), sentence(what).rstrip("."), sentence(alternative))
 
 
@@ -81,7 +78,7 @@ def pseudo_weights(line: dict[str, float]) -> dict[str, float]:
     }
 
 
-def told(name: str, epochs: Sequence[int], values: Sequence[float]) -> str:
+def extremes(name: str, epochs: Sequence[int], values: Sequence[float]) -> str:
     """First, lowest, highest and last value of a line."""
     known = [(value, epoch) for epoch, value in zip(epochs, values, strict=True) if math.isfinite(value)]
     first, low, high, last = known[0], min(known), max(known), known[-1]

@@ -10,13 +10,13 @@ import numpy as np
 from reweigh.report.account import Account
 from reweigh.report.content import Column, Panel, Section, Table
 from reweigh.report.families import name as family_name
-from reweigh.report.suspects import suspects, title
 from reweigh.report.words import UNKNOWN, percent, several
+from reweigh.weighting import num_curves
 
 MOST = 500  # rows for one run
 ALTOGETHER = 2000  # rows of all runs: the page stays small
 LEAD = (
-    "Quality says how well the given label fits, from 0 (not at all) to 1. Sort by any column; start at the top and "
+    "Quality says how well the given label fits, from 0 (not at all) to 1. Sort by any column. Start at the top, and "
     "stop where most labels turn out to be right."
 )
 
@@ -28,37 +28,37 @@ def issues(accounts: Sequence[Account]) -> Section:
 
 
 def panel(account: Account, most: int) -> Panel:
-    """Of one run.
+    """One run.
 
     Args:
-        most: rows of the table.
+        most: Number of rows in the table.
     """
     samples = account.samples
     if samples is None or samples.issue is None:
         return Panel(["The run does not say which labels look wrong."])
-    rows, labels = suspects(samples), int(samples.labeled.sum())
+    rows, labels = samples.suspects, int(samples.labeled.sum())
     if not len(rows):
         return Panel([f"None of the {several(labels, 'training label')} looks wrong."])
     words = [f"{len(rows):,} of {labels:,} training labels look wrong ({percent(len(rows) / labels)})."]
     if samples.wrong is not None:
         hits = int(samples.wrong[rows].sum())
         words.append(
-            f"Against the true labels: {percent(hits / len(rows))} of these are wrong indeed, and they are "
+            f"Compared with the true labels, {percent(hits / len(rows))} of these are indeed wrong, and they are "
             f"{percent(hits / samples.wrong.sum())} of all wrong labels."
         )
     if len(rows) > most:
-        words.append(f"Shown are the {most:,} worst; {len(rows) - most:,} more are in samples.csv.")
+        words.append(f"The table shows the {most:,} worst; {len(rows) - most:,} more are in samples.csv.")
     command = shlex.join(["reweigh", "issues", str(account.path), "--out", "issues.csv"])
     return Panel(words, table=table(account, rows[:most]), commands=[("To write them all to a file", command)])
 
 
 def table(account: Account, rows: np.ndarray) -> Table:
-    """Those rows, with the columns that the run knows."""
+    """The table of some samples, with the columns that the run has."""
     samples, label = account.samples, account.classes.name
     assert samples is not None
     count = 0 if samples.family is None else int(samples.family.max()) + 1
-    count = count if account.net is None else account.net.num_families
-    columns = {"sample": (Column("sample", True), [title(account, row) for row in rows])}
+    count = num_curves(account.net, count)
+    columns = {"sample": (Column("sample", True), [samples.title(row) for row in rows.tolist()])}
 
     def score(value: float) -> str:
         return f"{value:.3f}" if math.isfinite(value) else UNKNOWN
@@ -77,5 +77,5 @@ def table(account: Account, rows: np.ndarray) -> Table:
     add("weight", samples.weight, score, numbers=True)
     add("family", samples.family, lambda value: family_name(value, count) if value >= 0 else UNKNOWN)
     sorted_by = list(columns).index("quality") if "quality" in columns else -1
-    cells = zip(*(texts for _, texts in columns.values()), strict=True)
+    cells = zip(*(values for _, values in columns.values()), strict=True)
     return Table("Labels that look wrong", [column for column, _ in columns.values()], list(cells), sorted_by)

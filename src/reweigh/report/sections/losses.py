@@ -12,27 +12,27 @@ from reweigh.report.words import several
 
 MOST = 12  # classes in one figure
 LEAD = (
-    "Where the losses of each class are at the end of training, by given label. A second hill at high losses is a "
-    "group of samples that the model does not believe: often the wrong labels of that class. Heights are square roots, "
-    "so that small groups can be seen."
+    "Distribution of the losses at the end of training, by given label. A second peak at high losses is a group of "
+    "samples whose labels the model does not believe: often the wrong labels of that class. Heights are square roots, "
+    "so that small groups are visible."
 )
 
 
 def losses(accounts: Sequence[Account]) -> Section:
     """Loss density by class."""
     end = loss_limit(np.concatenate([account.losses for account in accounts]))
-    return Section("Where each class is hard", LEAD, [panel(account, end) for account in accounts])
+    return Section("Losses of each class", LEAD, [panel(account, end) for account in accounts])
 
 
 def panel(account: Account, end: float) -> Panel:
-    """Of one run.
+    """One run.
 
     Args:
-        end: of the axis of losses, the same for all runs.
+        end: End of the loss axis, the same for all runs.
     """
     samples, classes = account.samples, account.classes
     if samples is None or samples.loss is None:
-        return Panel(["The run stores no loss of its samples."])
+        return Panel(["The run does not store the losses of its samples."])
     known = np.isfinite(samples.loss)
     means = {
         label: (float(np.median(own)), float(own.mean()))
@@ -40,14 +40,16 @@ def panel(account: Account, end: float) -> Panel:
         if len(own := samples.loss[known & (samples.given == label)])
     }
     if not means:
-        return Panel(["No loss of a training sample is a number."])
+        return Panel(["None of the training losses is a finite number."])
     hardest = sorted(means, key=lambda label: -means[label][1])
     shown = sorted(hardest[:MOST])
     top = hardest[0]
-    words = [f"Hardest is “{classes.names[top]}” with a mean loss of {means[top][1]:.2f}, "
-             f"easiest “{classes.names[hardest[-1]]}” with {means[hardest[-1]][1]:.2f}."]  # fmt: skip
+    words = [f"The hardest class is “{classes.names[top]}” with a mean loss of {means[top][1]:.2f}, "
+             f"the easiest “{classes.names[hardest[-1]]}” with {means[hardest[-1]][1]:.2f}."]  # fmt: skip
     if len(shown) < len(means):
-        words.append(f"Drawn are the {MOST} of {several(len(means), 'class', 'classes')} with the highest mean loss.")
+        words.append(
+            f"The figure shows the {MOST} of {several(len(means), 'class', 'classes')} with the highest mean loss."
+        )
     row = np.full(len(classes.names) + 1, -1)
     row[shown] = np.arange(len(shown))
     rows = row[np.where((samples.given >= 0) & (samples.given < len(classes.names)), samples.given, -1)]

@@ -1,4 +1,4 @@
-"""Section: the recipe, from which each run can be repeated."""
+"""Section: the recipe that reproduces each run."""
 
 import shlex
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from reweigh.report.account import Account
 from reweigh.report.content import Panel, Section
 
-LEAD = "Everything that determines a run, with every default spelled out. The same recipe gives the same run again."
+LEAD = "Everything that determines a run, with every default written out. The same recipe reproduces the run."
 
 
 def recipe(accounts: Sequence[Account]) -> Section:
@@ -19,5 +19,5 @@ def recipe(accounts: Sequence[Account]) -> Section:
 
 
 def again(account: Account) -> str:
-    """The command that repeats a run beside it."""
+    """The command that repeats a run in another folder."""
     return shlex.join(["reweigh", "train", str(account.path), "--out", f"{account.path}-again"])

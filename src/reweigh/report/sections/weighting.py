@@ -11,31 +11,34 @@ from reweigh.report.families import Family, describe
 from reweigh.report.figures import curves, plot_weighting
 from reweigh.report.figures.weighting import loss_limit
 from reweigh.report.words import sentence, several
+from reweigh.weighting import num_curves
 
 LEAD = (
-    "While the model was trained, a small function learned how much each sample should count. It looks at the sample's "
-    "loss, which is large where the model does not believe the given label, and at the size of its class. A falling "
-    "line means that hard samples are trusted less, as is right where labels are wrong; a rising line means that they "
-    "get more attention, as is right where labels are sound and samples few."
+    "While the model was trained, a small function learned how much each sample should count. It sees the loss of the "
+    "sample, which is large if the model does not believe the given label, and the size of its class. A falling line "
+    "means that hard samples are trusted less, which helps if labels are wrong; a rising line means that they get more "
+    "attention, which helps if labels are right and samples are few."
 )
-CLEAR = 0.1  # share by which a weight must change along the losses to be called falling or rising
+CLEAR = 0.1  # relative change of the weight that counts as falling or rising
 
 
 def weighting(accounts: Sequence[Account]) -> Section:
     """How much a sample counts, given its loss and its class."""
-    guess = max(math.log(max(len(account.classes.names), 2)) for account in accounts)  # beyond it labels are doubtful
+    guess = max(
+        math.log(max(len(account.classes.names), 2)) for account in accounts
+    )  # beyond the loss of a guess, labels are doubtful
     end = max(loss_limit(np.concatenate([account.losses for account in accounts])), guess)
     return Section("How much a sample counts", LEAD, [panel(account, end) for account in accounts])
 
 
 def panel(account: Account, end: float) -> Panel:
-    """Of one run.
+    """One run.
 
     Args:
-        end: of the axis of losses, the same for all runs.
+        end: End of the loss axis, the same for all runs.
     """
     if account.net is None:
-        return Panel([f"The method {account.method} has no weighting function that could be drawn."])
+        return Panel([f"The method {account.method} has no weighting function to draw."])
     known = account.losses
     families = described(account)
     at = np.array([0, end / 2, end])
@@ -57,14 +60,14 @@ def panel(account: Account, end: float) -> Panel:
         )
     names = [family.name for family in families]
     figure = plot_weighting(account.net, known, names, end)
-    plot = Plot(figure, "Weight of a sample by its loss, a line for each family of classes", alternative)
+    plot = Plot(figure, "Weight of a sample by its loss, one line per family of classes", alternative)
     return Panel(plots=[plot], families=families)
 
 
 def described(account: Account) -> list[Family]:
-    """The families of a run in words: by the classes of its data, or by those of where the function was learned."""
+    """The families of a run in words: the classes of its data, or of the data where the function was learned."""
     assert account.net is not None
-    count, classes = account.net.num_families, account.classes
+    count, classes = num_curves(account.net, 1), account.classes
     of_class = classes.families or ((0,) * len(classes.names) if count == 1 else ())
     if of_class and classes.sizes:
         return describe(count, of_class, classes.names, classes.sizes)
@@ -80,5 +83,5 @@ def tendency(line: np.ndarray) -> str:
     """What a curve does from its first point to its last."""
     change = (line[-1] - line[0]) / max(line[0], line[-1], 1e-9)
     if abs(change) < CLEAR:
-        return "the weight is nearly the same whatever the loss"
+        return "the weight is nearly the same for all losses"
     return "the weight falls with the loss" if change < 0 else "the weight rises with the loss"

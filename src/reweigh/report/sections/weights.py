@@ -10,8 +10,8 @@ from reweigh.report.figures import plot_weights
 from reweigh.report.words import percent, several
 
 LEAD = (
-    "The weight of each training sample, the mean along training. Training hardly listened to a sample of weight near "
-    "zero. Where the true labels are known, two hills far apart mean that wrong labels were told from right ones."
+    "Mean weight of each training sample during training. A sample with a weight near zero was almost ignored. If the "
+    "true labels are known, two peaks far apart mean that wrong labels were recognized."
 )
 
 
@@ -23,14 +23,14 @@ def weights(accounts: Sequence[Account]) -> Section:
 
 
 def panel(account: Account, top: float) -> Panel:
-    """Of one run.
+    """One run.
 
     Args:
-        top: the largest weight of all runs.
+        top: Largest weight of all runs.
     """
     samples = account.samples
     if samples is None or samples.weight is None:
-        return Panel([f"The run stores no weights: {account.method} gives none, or the run has not come that far."])
+        return Panel([f"The run has no weights: {account.method} does not use any, or the run has not finished."])
     known = np.isfinite(samples.weight)
     found = samples.weight[known]
     label = "label" if samples.labeled.all() else "pseudo-label"
@@ -39,11 +39,11 @@ def panel(account: Account, top: float) -> Panel:
     else:
         right, wrong = samples.weight[known & ~samples.mistaken], samples.weight[known & samples.mistaken]
         if not len(right) or not len(wrong):
-            return Panel(["Only right or only wrong labels were ever weighed; there is nothing to set side by side."])
+            return Panel(["Only right or only wrong labels were ever weighted, so there is nothing to compare."])
         words = (
             f"{several(len(wrong), f'wrong {label}')} with a mean weight of {wrong.mean():.2f}, "
             f"{several(len(right), f'right {label}')} with {right.mean():.2f}. A wrong one has a lower weight than a "
-            f"right one in {percent(lower_share(wrong, right))} of all pairs (50 % would be chance)."
+            f"right one in {percent(lower_share(wrong, right))} of all pairs (50\N{NO-BREAK SPACE}% is chance)."
         )
     figure = plot_weights(samples.weight, samples.mistaken, top)
     alternative = f"Histogram of {several(len(found), 'weight')} between 0 and {found.max():.2f}. {words}"
@@ -51,9 +51,9 @@ def panel(account: Account, top: float) -> Panel:
 
 
 def spread(found: np.ndarray) -> str:
-    """Where the middle eight tenths are."""
+    """The range of the middle 80 percent."""
     low, high = np.quantile(found, [0.1, 0.9])
-    return f"eight in ten are between {low:.2f} and {high:.2f}"
+    return f"80\N{NO-BREAK SPACE}% are between {low:.2f} and {high:.2f}"
 
 
 def lower_share(wrong: np.ndarray, right: np.ndarray) -> float:

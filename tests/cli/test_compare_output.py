@@ -1,6 +1,5 @@
 """The tables of a comparison show mean and spread of what came out, and fit the terminal."""
 
-import json
 import re
 import statistics
 from pathlib import Path
@@ -9,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from reweigh.cli.comparison import failures, fitting, show_comparison, spread, table
+from reweigh.cli.compare import failures, fitting, show_comparison, spread, table
 from reweigh.cli.outcome import learned_curves, trust
 from reweigh.compare.rows import Row
 from reweigh.training import Run
@@ -35,7 +34,7 @@ def test_the_spread_is_the_sample_standard_deviation():
     assert spread([]) == "-"
 
 
-def test_a_table_has_a_method_a_row():
+def test_a_table_has_one_row_per_method():
     rows = [
         row("erm", 0, 80.0, 2.0, balanced_accuracy=0.7, tail_accuracy=0.0),
         row("erm", 1, 82.0, 4.0, balanced_accuracy=0.8, tail_accuracy=0.1),
@@ -58,7 +57,7 @@ def test_without_plain_training_the_cost_is_in_seconds():
     assert (columns[-1], cells[0][-1]) == ("seconds", "6.5")
 
 
-def test_a_table_that_is_too_wide_gets_two_lines_a_row():
+def test_a_table_that_is_too_wide_gets_two_lines_per_row():
     columns, cells = ["method", "last epoch"], [["class-balanced-focal", "81.00 ± 1.41"]]
     assert fitting(columns, cells, 80) == (columns, cells)
     assert fitting(columns, cells, 30) == (["method", "last\nepoch"], [["class-\nbalanced-focal", "81.00\n±1.41"]])
@@ -82,7 +81,7 @@ def test_a_long_tail_is_shown_whole(capsys, monkeypatch, width):
     assert output.startswith("long-tail-100: test accuracy in percent, mean ± spread over 2 seeds")
 
 
-def test_runs_that_failed_for_the_same_reason_are_told_together():
+def test_runs_that_failed_for_the_same_reason_are_listed_together():
     rows = [row("erm", 0, 80.0), *(row("gce", seed, error="DataError: x\ny") for seed in range(2))]
     rows.append(row("elr", 0, error="DivergedError: z"))
     assert failures(rows).splitlines() == [
@@ -104,6 +103,7 @@ def learned(tmp_path):
         for seed in range(2):
             run = Run.create(tmp_path / bias / f"cmw-net-seed{seed}", "[method]\nname = 'cmw-net'\n")
             save_weighting(run.weighting, ClassAwareNet(2), Origin((11.0, 100.0)))
+            run.write_classes(["cat", "dog", "owl"], [100, 10, 12], [1, 0, 0])
             rows.append(row("cmw-net", seed, 90.0, bias=bias, folder=tmp_path))
         rows.append(row("erm", 0, 80.0, bias=bias, folder=tmp_path))
     return rows
@@ -120,25 +120,19 @@ def test_curves_are_drawn_for_the_first_seed_of_few_biases(learned, capsys):
 def test_curves_are_labeled_from_the_folder(learned):
     run = Run(Path(learned[0].run))
     drawn = str(learned_curves(run))
-    assert "a  classes of about 11 samples\n" in drawn
-    assert "b  classes of about 100 samples\n" in drawn
-    run.classes.write_text(json.dumps({"names": ["cat", "dog", "owl"], "sizes": [100, 10, 12], "families": [1, 0, 0]}))
-    drawn = str(learned_curves(run))
     assert "a  2 classes of about 11 samples: dog, owl\n" in drawn
     assert "b  1 class of 100 samples: cat\n" in drawn
     run.recipe.write_text("[method]\nweighting = 'there'\n")
-    assert "a  family 0 of where it was learned\n" in str(learned_curves(run))
+    assert "a  family 0 of the data where it was learned\n" in str(learned_curves(run))
     save_weighting(run.weighting, ClassAwareNet(2), Origin((11.0, 100.0), learned_on="digits"))
     assert "a  classes of about 11 samples in digits\n" in str(learned_curves(run))
     assert learned_curves(Run(Path(learned[2].run))) is None
 
 
-def outcome_with(weights, labels, true_labels):
+def outcome_with(weights, labels, true_labels, suggested=None):
     return SimpleNamespace(
-        assembly=SimpleNamespace(
-            method=SimpleNamespace(sample_weights=lambda: weights),
-            splits=SimpleNamespace(train=SimpleNamespace(labels=labels, true_labels=true_labels, candidates=None)),
-        )
+        fit=SimpleNamespace(samples=SimpleNamespace(given=labels, weights=weights, suggested=suggested)),
+        train_set=SimpleNamespace(true_labels=true_labels, candidates=None),
     )
 
 
@@ -150,19 +144,18 @@ def test_trust_sets_right_labels_against_wrong_ones():
         assert trust(outcome_with(*other)) is None  # pyright: ignore
 
 
-def test_of_sets_of_candidates_nothing_is_told():
+def test_candidates_are_not_right_or_wrong():
     labels, true = torch.tensor([0, 1, 1, 0]), torch.tensor([0, 1, 0, 0])
     outcome = outcome_with(torch.ones(4), labels, true)
-    outcome.assembly.splits.train.candidates = torch.ones(4, 2, dtype=torch.bool)
+    outcome.train_set.candidates = torch.ones(4, 2, dtype=torch.bool)
     assert trust(outcome) is None  # pyright: ignore
 
 
 def test_trust_sets_right_pseudo_labels_against_wrong_ones():
     labels, true = torch.tensor([0, -1, -1, -1]), torch.tensor([0, 1, 0, 0])
-    outcome = outcome_with(torch.tensor([float("nan"), 0.6, 0.1, 0.5]), labels, true)
-    outcome.assembly.method.guesses = lambda: torch.tensor([0, 1, 1, -1])
+    outcome = outcome_with(torch.tensor([float("nan"), 0.6, 0.1, 0.5]), labels, true, torch.tensor([0, 1, 1, 0]))
     words = trust(outcome)  # pyright: ignore
     assert words is not None
     first, second = words.split("; ")
-    assert first == "50% of the training pseudo-labels are wrong"
-    assert second == "mean weight of right pseudo-labels 0.60, of wrong ones 0.10"
+    assert first == "33% of the training pseudo-labels are wrong"
+    assert second == "mean weight of right pseudo-labels 0.55, of wrong ones 0.10"

@@ -1,0 +1,42 @@
+"""Arguments that several verbs share, and the names that a shell completes; nothing heavy is imported."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reweigh.plan.tables import TABLES
+
+
+def recipe_names(incomplete: str) -> list[str]:
+    """Shipped recipes that begin with these letters."""
+    from reweigh.recipes.shipped import shipped
+
+    return [name for name in shipped() if name.startswith(incomplete)]
+
+
+def table_names(incomplete: str) -> list[str]:
+    """What ``reweigh list`` can list."""
+    return [name for name in (*TABLES, "recipes") if name.startswith(incomplete)]
+
+
+Recipe = Annotated[
+    str, typer.Argument(metavar="RECIPE", help="A file, a run, or a shipped recipe.", autocompletion=recipe_names)
+]
+Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Changes, such as optimizer.lr=0.05.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
+AnyData = Annotated[str, typer.Argument(metavar="DATA", help="A path, or the name of a dataset.")]
+Data = Annotated[str | None, typer.Option(metavar="DATA", help="Your images, table or arrays, or a dataset's name.")]
+Label = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column or array of DATA that holds the labels.")]
+Labels = Annotated[Path | None, typer.Option(metavar="FILE", help="Label file to use instead of the labels in DATA.")]
+Root = Annotated[Path | None, typer.Option(help="Folder of the datasets. Default: $REWEIGH_DATA, or data.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
+TrustCode = Annotated[
+    bool, typer.Option("--trust-code", help="Allow a model from outside reweigh in the recipe; this runs its code.")
+]
+
+# how a user of the command line gives an argument that an error asks for
+OPTIONS = {
+    "label": "--label COLUMN, or data.label in a recipe",
+    "labels": "--labels FILE, or data.labels in a recipe",
+}
