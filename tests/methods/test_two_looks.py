@@ -2,6 +2,7 @@
 
 import copy
 import logging
+from itertools import pairwise
 
 import pytest
 import torch
@@ -109,7 +110,7 @@ def test_it_ends_early_and_what_it_left_is_whole(tmp_path):
     assert torch.equal(again.model.eval()(inputs), method.model.eval()(inputs))
     rates = [line["lr"] for line in result.history]
     assert rates[0] == 5e-3  # two falls along a cosine, not one
-    assert sum(later > earlier for earlier, later in zip(rates, rates[1:], strict=False)) >= 1
+    assert sum(later > earlier for earlier, later in pairwise(rates)) >= 1
 
 
 def stage(method):

@@ -12,11 +12,11 @@ from reweigh.core.batch import Batch
 from reweigh.core.judgment import Judgment
 from reweigh.core.method import Method
 from reweigh.data import Dataset
-from reweigh.methods.parts.first_look import FirstLook
+from reweigh.methods.parts.first_look import FirstLook, FirstPredictions
 from reweigh.methods.parts.folds import stratified_folds
 from reweigh.methods.parts.prior import Prior
 from reweigh.methods.parts.second_look import SecondLook
-from reweigh.methods.parts.stock import TINY, Stock, take_stock, wrong_by_class
+from reweigh.methods.parts.stock import TINY, Stock, take_stock, wrong_by_class, wrong_in_joint
 from reweigh.methods.parts.student import Student
 from reweigh.methods.setup import Setup
 from reweigh.models.ensemble import Ensemble
@@ -25,10 +25,11 @@ from reweigh.pseudo_labels import AveragedModel
 log = logging.getLogger(__name__)
 
 FOLDS = 4
-FIRST = 1.1  # work of the first look, all folds together, in trainings of full length
-SECOND = 0.8  # length of the second look, in trainings of full length
+FIRST = 1.3  # work of the first look, all folds together, in trainings of full length
+SECOND = 0.6  # length of the second look, in trainings of full length
 SHORTEST = 4  # epochs; a shorter training cannot be judged
 EARLY = 0.5  # of the full length: a first look that is best before then has begun to memorize
+OWN = 1.5  # wrong labels in all, for each that predictions find which have seen the labels
 JUDGING = (2, 5)  # two of five samples of the judging fold are held out of the second look too
 
 
@@ -56,8 +57,8 @@ class TwoLooks(Method):
     Second look: a fresh network learns the posteriors, corrected by their mean, with mixup. (If the first look was best
     late, it did not memorize; the second then goes on from it, without mixup.) Four times the targets move toward the
     EMA of the network. The judge compares both looks on samples that neither has seen; then these join. The model is
-    the mean of both looks' probabilities; the first alone if the second is clearly worse; the second alone if it is
-    better than a single network. Then the stock is taken once more, from both looks.
+    the mean of both looks' probabilities; the second alone if the first is a single network; the first if the second
+    is clearly worse. Then the stock is taken once more, from both looks.
 
     ``train.epochs`` counts the epochs of both looks together; give it 1.9 times those of one training. It often ends
     sooner. In each look the learning rate falls along half a cosine, whatever the schedule, and there is no warm-up. A
@@ -155,14 +156,14 @@ class TwoLooks(Method):
             return
         self._second.end_epoch()
         if self._second.joined:
-            self._share(self._second)
+            self._share()
         if self._second.over:
             self._take_last_stock(self._second)
 
-    def _share(self, second: SecondLook) -> None:
-        """Both looks count the same; a single network of the first does not if the second is better."""
-        members, (gain, error) = self._first.members, second.gain
-        half = 0.5 if members > 1 or gain <= error else 0.0
+    def _share(self) -> None:
+        """The second look counts, and if the first has several networks, these together count as much."""
+        members = self._first.members
+        half = 0.5 if members > 1 else 0.0
         self._ensemble.share([half / members] * members + [0.0] * (FOLDS - members) + [1 - half])
 
     def _take_first_stock(self) -> None:
@@ -189,23 +190,39 @@ class TwoLooks(Method):
         return SecondLook(self._setup, self._prior, average, targets, self._held_out, first, mixup=mixup, length=length)
 
     def _take_last_stock(self, second: SecondLook) -> None:
-        """Judge the labels by both looks, and count those that are wrong.
-
-        Only predictions by networks that did not see a label say whether it is wrong.
-        """
+        """Judge the labels by both looks, and count those that are wrong."""
         assert self._stock is not None
-        best, unseen, known = self._first.predictions()
-        logs = best.clamp_min(TINY).log() / self._stock.temperature
+        found, latest = self._first.predictions(), second.predictions()
+        logs = found.best.clamp_min(TINY).log() / self._stock.temperature
         if self._first.members > 1:  # (a single network, trained for long, has learned its labels by heart)
             logs = (logs + self._first.consensus()) / 2
         if not second.dropped:
-            logs = (logs + second.predictions()) / 2
+            logs = (logs + latest) / 2
         self._stock = take_stock(logs.softmax(1), self._given)
-        self._wrong = wrong_by_class(take_stock(unseen, self._given, known), self._given, known)
+        self._wrong = self._count_wrong(found, latest)
         gain, error = (100 * number for number in second.gain)
         wrong, dropped = 100 * self._wrong_share(), ", so it was dropped" if second.dropped else ""
         log.info("two looks: about %.1f%% of the labels are wrong", wrong)
         log.info("two looks: the second gained %.1f +- %.1f points of balanced accuracy%s", gain, error, dropped)
+
+    def _count_wrong(self, found: FirstPredictions, latest: Tensor) -> Tensor:
+        """The estimated share of wrong labels in each class, the least of three estimates.
+
+        One comes from predictions that were made without the label; one counts the labels that the second look
+        contradicts; one is OWN times what predictions find that were made with the label. The first two take errors of
+        a weak network for wrong labels, as with rare classes; the last misses what was learned by heart.
+        """
+        assert self._stock is not None
+        given, known = self._given, found.known
+        predicted = F.one_hot(latest.argmax(1), given.shape[1])
+        estimates = [
+            wrong_by_class(take_stock(found.unseen, given, known), given, known),
+            1 - (given * predicted).sum(0) / given.sum(0).clamp_min(TINY),
+            OWN * wrong_in_joint(self._stock.joint),
+        ]
+        return (
+            min(estimates, key=lambda shares: float(given.mean(0) @ shares)).where(given.sum(0) > 0, 0.0).clamp_max(1)
+        )
 
     def _wrong_share(self) -> float:
         assert self._wrong is not None

@@ -96,5 +96,10 @@ def wrong_by_class(stock: Stock, given: Tensor, known: Tensor) -> Tensor:
         believed = (given[some] * stock.posterior[some]).sum(0) / sizes.clamp_min(TINY)
         return torch.where(sizes > 0, 1 - believed, 0.0)
 
-    by_joint = 1 - stock.joint.diag() / stock.joint.sum(1).clamp_min(TINY)
-    return torch.where(given[known].sum(0) > 0, (by_joint + doubted(known)) / 2, doubted(slice(None)))
+    by_both = (wrong_in_joint(stock.joint) + doubted(known)) / 2
+    return torch.where(given[known].sum(0) > 0, by_both, doubted(slice(None)))
+
+
+def wrong_in_joint(joint: Tensor) -> Tensor:
+    """Share of wrong labels in each class by given label, shape (C,), as the joint counts them."""
+    return torch.where(joint.sum(1) > 0, 1 - joint.diag() / joint.sum(1).clamp_min(TINY), 0.0)
