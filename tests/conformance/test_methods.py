@@ -20,6 +20,8 @@ from reweigh.methods.setup import Setup
 from reweigh.training import SCHEDULES, Run, train
 from reweigh.training.checkpoint import load, save
 
+EPOCHS = 20
+
 
 def loss(outputs: Tensor, labels: Tensor) -> Tensor:
     return F.cross_entropy(outputs, labels, reduction="none")
@@ -72,29 +74,32 @@ def _method_on(name: str, data: Dataset, layers: Callable[[], tuple[nn.Module, .
     if METHODS[name].candidates:
         data = with_candidates(data, CANDIDATES["independent"](data.labels, 3, 0, q=0.3))
     torch.manual_seed(0)
-    model = nn.Sequential(*layers())
-    generator = torch.Generator().manual_seed(0)
-    optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+
+    def fresh() -> tuple[nn.Module, torch.optim.Optimizer]:
+        model = nn.Sequential(*layers())
+        return model, torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+
+    trusted, generator = META_SETS["lowest-loss"](per_class=5), torch.Generator().manual_seed(0)
     setup = Setup(
-        model, optimizer, data, META_SETS["lowest-loss"](per_class=5), loss, None, generator, torch.device("cpu")
-    )
+        *fresh(), data, trusted, loss, None, generator, torch.device("cpu"), epochs=EPOCHS, fresh=fresh
+    )  # fmt: skip
     return build(name, setup), setup
 
 
-def _train(name: str, epochs: int, run: Run | None = None) -> tuple[Method, Dataset]:
+def _train(name: str, run: Run | None = None) -> tuple[Method, Dataset]:
     method, setup = _method(name)
-    schedule = SCHEDULES["constant"](setup.optimizer, epochs)
+    schedule = SCHEDULES["constant"](setup.optimizer, EPOCHS)
     train(
         method, setup.train_set, schedule, run=run, generator=setup.generator,
-        epochs=epochs, warmup_epochs=1, batch_size=32,
+        epochs=EPOCHS, warmup_epochs=1, batch_size=32,
     )  # fmt: skip
     return method, setup.train_set
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_learns_and_is_deterministic(name: str) -> None:
-    method, data = _train(name, 20)
-    again, _ = _train(name, 20)
+    method, data = _train(name)
+    again, _ = _train(name)
     method.model.eval()
     right = (method.model(data.batch(torch.arange(120)).inputs).argmax(1) == _truth(data)).float().mean()
     assert float(right) > 0.9
@@ -115,6 +120,8 @@ def test_resumes_bit_for_bit_from_the_middle_of_an_epoch(name: str, tmp_path: Pa
         method.start_epoch(epoch, warm_up=epoch == 0)
         for batch in batches[:3]:
             method.step(batch)
+        if epoch == 0:
+            method.end_epoch()
     save(tmp_path / "middle", copy.deepcopy(method.state_dict()))
     generators = torch.get_rng_state(), setup.generator.get_state()
     other, elsewhere = _method(name)
@@ -124,6 +131,7 @@ def test_resumes_bit_for_bit_from_the_middle_of_an_epoch(name: str, tmp_path: Pa
         torch.set_rng_state(generators[0])
         its.generator.set_state(generators[1])
         current.step(batches[3])
+        current.end_epoch()
         current.start_epoch(2, warm_up=False)
         for batch in batches:
             current.step(batch)

@@ -233,4 +233,5 @@ def test_a_clean_set_is_what_is_trusted():
     setup = Trainer(plan, linear, torch.device("cpu"), clean).assemble(SAMPLES).setup
     assert setup.clean_set is clean
     assert len(setup.meta_set.choose(clean.labels, None, torch.Generator())) == 4
-    assert Trainer(planned(), linear, torch.device("cpu")).assemble(SAMPLES).setup.meta_set.judge == "training"
+    weighing = planned(method={"name": "cmw-net"})
+    assert Trainer(weighing, linear, torch.device("cpu")).assemble(SAMPLES).setup.meta_set.judge == "training"

@@ -28,8 +28,7 @@ class Tiny:
         inputs = torch.randn(20, 4, generator=generator) + 2 * torch.eye(4)[labels]
         self.data = Dataset(inputs, labels, ("a", "b", "c"), normalize=Tensor.double)
         torch.manual_seed(0)
-        self.model = nn.Linear(4, 3).double()
-        optimizer = torch.optim.SGD(self.model.parameters(), LR, weight_decay=DECAY)
+        self.model, optimizer = self.fresh()
         self.setup = Setup(
             self.model,
             optimizer,
@@ -39,14 +38,22 @@ class Tiny:
             None,
             torch.Generator().manual_seed(0),
             torch.device("cpu"),
+            epochs=8,
+            fresh=self.fresh,
         )
         self.method: Method = build(name, self.setup, **options)
         self.batches: list[Batch] = [self.data.batch(torch.arange(12)), self.data.batch(torch.arange(12, 20))]
+
+    @staticmethod
+    def fresh() -> tuple[nn.Linear, torch.optim.Optimizer]:
+        model = nn.Linear(4, 3).double()
+        return model, torch.optim.SGD(model.parameters(), LR, weight_decay=DECAY)
 
     def epoch(self, epoch: int, warm_up: bool = False) -> None:
         self.method.start_epoch(epoch, warm_up)
         for batch in self.batches:
             self.method.step(batch)
+        self.method.end_epoch()
 
 
 class ByHand:

@@ -15,6 +15,8 @@ DATA = Dataset(torch.randn(7, 4, generator=torch.Generator().manual_seed(0)), to
 class Scripted:
     """A method whose model and weights are other ones in each epoch."""
 
+    finished = False
+
     def __init__(self) -> None:
         torch.manual_seed(0)
         self.models = [nn.Sequential(nn.BatchNorm1d(4), nn.Dropout(0.5), nn.Linear(4, 3)) for _ in range(6)]

@@ -130,4 +130,7 @@ def test_what_the_model_said_of_the_test(run):
 
 def test_classes(run):
     run.write_classes(["a", "b"], [3, 1], [1, 0])
-    assert json.loads(run.classes.read_text()) == {"names": ["a", "b"], "sizes": [3, 1], "families": [1, 0]}
+    classes = {"names": ["a", "b"], "sizes": [3, 1], "families": [1, 0], "wrong": None}
+    assert json.loads(run.classes.read_text()) == classes
+    run.write_classes(["a", "b"], [3, 1], None, [0.25, 0.0])
+    assert json.loads(run.classes.read_text()) == {**classes, "families": None, "wrong": [0.25, 0.0]}

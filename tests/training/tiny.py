@@ -28,6 +28,13 @@ class Tiny:
         self.calls.append((epoch, warm_up))
         self.power = 0.0 if warm_up else float(torch.rand(1, generator=self.generator))
 
+    def end_epoch(self) -> None:
+        pass
+
+    @property
+    def finished(self) -> bool:
+        return False
+
     def step(self, batch: Batch) -> dict[str, float]:
         self.calls.append(batch)
         weights = torch.rand(len(batch.index), generator=self.generator) ** self.power

@@ -51,7 +51,7 @@ def recipe_for(
     choices = [] if found is None else resized(found)
     if recipe is None:  # also for data that are named wrongly, so that the check finds no other mistakes
         facts = Facts(2, (1,), (1, 1)) if found is None else found.facts
-        choices += choose(facts, given["train"] if isinstance(given.get("train"), dict) else {})
+        choices += choose(facts, given)
     for choice in choices:
         for key, value in choice.values.items():
             put(values, key.split("."), value)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
+from reweigh.core.judgment import Judgment
 
 if TYPE_CHECKING:
     from reweigh.families import Families
@@ -67,6 +68,15 @@ class Method(Protocol):
         """Train on a batch and return numbers to log; always ``loss``, and ``weight`` (the mean) if it weighs."""
         ...
 
+    def end_epoch(self) -> None:
+        """Called after the last step of an epoch, before the model is evaluated and saved."""
+        return
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to train, though epochs are left; asked after each epoch."""
+        return False
+
     def sample_weights(self) -> Tensor | None:
         """The latest weight of each training sample, shape (N,), NaN if it was never weighed; None without weights."""
         return None
@@ -81,6 +91,14 @@ class Method(Protocol):
 
     def pseudo_labels(self) -> Tensor | None:
         """The class that the method has come to suggest for each training sample, shape (N,); None if it has none."""
+        return None
+
+    def judgment(self) -> Judgment | None:
+        """The method's own verdict on the given label of each training sample; None if it has none."""
+        return None
+
+    def noise(self) -> Tensor | None:
+        """The estimated share of wrong labels in each class, by given label, shape (num_classes,); None if unknown."""
         return None
 
     @abstractmethod

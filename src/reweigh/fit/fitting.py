@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.bias.mixture import stream
+from reweigh.core.judgment import Judgment
 from reweigh.data import Dataset, with_label
 from reweigh.data.subsets import stratified
 from reweigh.errors import DataError
@@ -45,6 +46,7 @@ class Fit:
         origin: Shape (N,), the row of each training sample in the data that it was read from.
         tested: Predictions for the test set with its labels; None without a test set.
         held_out: Predictions for the samples held out for calibration; None if there are none.
+        wrong_by_class: Estimated share of wrong labels in each class by given label; None if it was not estimated.
     """
 
     plan: Plan
@@ -58,6 +60,7 @@ class Fit:
     origin: Tensor
     tested: Scored | None = None
     held_out: Scored | None = None
+    wrong_by_class: tuple[float, ...] | None = None
 
 
 def fit(
@@ -102,6 +105,7 @@ def fit(
     evaluate = None if test_set is None else judged_by(test_set, sizes, device, method_named(plan.method.name).abstains)
     trained = trainer.train(used, evaluate, run, observer)
     model, look = trained.method.model, partial(judged, trained.method.model, device=device)
+    noise = trained.method.noise()
     net, families = trained.method.weighting(), trained.method.families()
     weighting = None if net is None or families is None else Weighting(net.cpu(), families)
     samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
@@ -118,6 +122,7 @@ def fit(
         origin=torch.arange(len(train_set)) if train_set.origin is None else train_set.origin,
         tested=None if test_set is None else look(test_set),
         held_out=look(train_set.subset(apart)) if len(apart) else None,
+        wrong_by_class=None if noise is None else tuple(noise.tolist()),
     )
 
 
@@ -168,7 +173,8 @@ def judge_samples(
 ) -> Samples:
     """What training made of each sample, and how far its label can be believed.
 
-    Samples that were held out are judged by the model at the end, which has not seen them.
+    If the method has a verdict of its own, that counts. Samples that were held out are judged by the model at the end,
+    which has not seen them.
 
     Args:
         kept: Indices of the samples that were trained on.
@@ -188,7 +194,11 @@ def judge_samples(
         losses[apart[train_set.labels[apart] < 0]] = torch.nan
     given = given_labels(train_set, store)
     learned = weights if weighting is not None else None  # other weights, as of self-paced learning, mean other things
-    if plan.train["scoring"] == "out-of-fold" and train_set.candidates is None:
+    own = trained.method.judgment()
+    if own is not None and train_set.candidates is None:
+        judgment = judge(given, store)
+        judgment = Judgment(*(all_.index_copy(0, kept, its) for all_, its in zip(judgment, own, strict=True)))
+    elif plan.train["scoring"] == "out-of-fold" and train_set.candidates is None:
         held = out_of_fold(trainer, train_set.subset(kept) if len(apart) else train_set)
         store.restart(kept[held.index], held.rows)
         suggested = store.labels().index_copy(0, kept[held.index], held.suggested)
@@ -196,7 +206,7 @@ def judge_samples(
         judgment = judgment._replace(suggested=suggested, wrong=(given >= 0) & (suggested != given))
     else:
         judgment = judge(given, store, learned)
-    if recall.looks == 0 and plan.train["scoring"] == "in-training":
+    if own is None and recall.looks == 0 and plan.train["scoring"] == "in-training":
         judgment = judgment._replace(
             suggested=given, quality=torch.full_like(losses, torch.nan), wrong=torch.zeros_like(judgment.wrong)
         )

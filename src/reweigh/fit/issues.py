@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor
+
+from reweigh.core.judgment import Judgment
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,20 +19,6 @@ class Rows(Protocol):
     """Predictions by index: a tensor is one, a store that keeps the largest probabilities another."""
 
     def __getitem__(self, index: Tensor, /) -> Tensor: ...
-
-
-class Judgment(NamedTuple):
-    """What is thought of the given labels.
-
-    Attributes:
-        suggested: Shape (N,), the class that was predicted most.
-        quality: Shape (N,), from 0, surely wrong, to 1, surely right; NaN for a sample without a label.
-        wrong: Shape (N,) bool, whether the label looks wrong: the suggested class is not the given one.
-    """
-
-    suggested: Tensor
-    quality: Tensor
-    wrong: Tensor
 
 
 def judge(given: Tensor, predictions: Rows, weights: Tensor | None = None) -> Judgment:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from reweigh.data import Dataset
 from reweigh.fit.confusion import posterior, transition, undone
 from reweigh.fit.trainer import Trainer, at_once
+from reweigh.methods.parts.folds import stratified_folds
 from reweigh.plan import Part
 from reweigh.training.evaluation import logits
 from reweigh.training.randomness import seeded
@@ -116,13 +117,7 @@ def folds(labels: Tensor, seed: int) -> Tensor:
 
     It is -1, never held out, for the only sample of a class and for a sample without a label (-1 as well).
     """
-    shuffled = torch.randperm(len(labels), generator=seeded(seed, FOLDS))
-    grouped = shuffled[labels[shuffled].argsort(stable=True)]
-    fold = torch.empty_like(labels)
-    fold[grouped] = torch.arange(len(labels)) % FOLDS
-    sizes = torch.bincount(labels[labels >= 0], minlength=1)
-    fold[(labels < 0) | (sizes[labels] == 1)] = -1
-    return fold
+    return stratified_folds(labels, FOLDS, least=2, generator=seeded(seed, FOLDS))
 
 
 def probabilities(model: nn.Module, samples: Dataset, device: torch.device) -> Tensor:

@@ -27,7 +27,7 @@ from reweigh.training.checkpoint import plain_tensor
 from reweigh.weighting import construction, rebuilt
 
 KIND = "reweigh classifier"
-VERSION = 2
+VERSION = 3
 
 
 def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
@@ -47,6 +47,7 @@ def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
         "class_names": found.class_names,
         "class_sizes": found.class_sizes,
         "history": found.history,
+        "wrong_by_class": found.wrong_by_class,
         "weighting": None if weighting is None else construction(weighting.net),
         "more": more,
     }
@@ -103,6 +104,7 @@ def load(path: str | Path, build: Build | None = None, trust_code: bool = False)
         history=content["history"],
         origin=tensors["origin"],
         held_out=Scored(**held_out) if held_out else None,
+        wrong_by_class=None if content["wrong_by_class"] is None else tuple(content["wrong_by_class"]),
     )
     return found, content["more"]
 

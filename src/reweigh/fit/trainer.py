@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Generator, nn
+from torch.optim import Optimizer
 
 from reweigh import methods, models
 from reweigh.core.method import Method
@@ -70,10 +71,8 @@ class Trainer:
             ModelError: The network does not fit the samples, or the weights that it should start from.
         """
         plan, train = self.plan, self.plan.train
-        model = self.build(train_set.shape, train_set.num_classes).to(self.device)
-        if plan.model is not None and plan.model.added["start"] is not None:
-            start_from(model, plan.model.added["start"])
-        optimizer = plan.optimizer.bind()(model.parameters())
+        fresh = partial(self._network, train_set.shape, train_set.num_classes)
+        model, optimizer = fresh()
         schedule = plan.optimizer.parts["schedule"][0].bind()(optimizer, train["epochs"])
         transforms = [part.bind()() for part in plan.augment]
         setup = Setup(
@@ -86,8 +85,18 @@ class Trainer:
             augment=Compose(transforms) if transforms else None,
             generator=Generator().manual_seed(train["seed"]),
             device=self.device,
+            epochs=train["epochs"],
+            fresh=fresh,
         )
         return Assembly(methods.build(plan.method.name, setup, **plan.method.options), schedule, setup)
+
+    def _network(self, shape: tuple[int, ...], num_classes: int) -> tuple[nn.Module, Optimizer]:
+        """A network as the plan starts it, with its optimizer."""
+        plan = self.plan
+        model = self.build(shape, num_classes).to(self.device)
+        if plan.model is not None and plan.model.added["start"] is not None:
+            start_from(model, plan.model.added["start"])
+        return model, plan.optimizer.bind()(model.parameters())
 
     def train(
         self,

@@ -32,11 +32,13 @@ from reweigh.methods.noisy.self_paced import SelfPaced
 from reweigh.methods.options import keyword_only, options_of_method
 from reweigh.methods.setup import Setup
 from reweigh.methods.simclr import SimCLR
+from reweigh.methods.two_looks import TwoLooks
 
 __all__ = ["METHODS", "build", "options_of_method"]
 
 METHODS: dict[str, type[Method]] = {
     "erm": ERM,
+    "two-looks": TwoLooks,
     "mw-net": MWNet,
     "cmw-net": CMWNet,
     "cmw-net-sl": CMWNetSL,

@@ -29,6 +29,8 @@ class Setup:
         augment: float batch and generator -> float batch; None leaves inputs as they are.
         generator: source of everything that a method draws on the CPU; the loop saves and restores it.
         clean_set: trusted samples apart from the training set, if the meta set names some.
+        epochs: how many the loop will train, for a method that plans ahead.
+        fresh: makes another network, as ``model`` was at the start, with its optimizer.
         reweighter: makes the reweighter of a method that learns weights: ``Reweighter`` with its options bound.
     """
 
@@ -41,6 +43,8 @@ class Setup:
     generator: Generator
     device: torch.device
     clean_set: Dataset | None = None
+    epochs: int = 1
+    fresh: Callable[[], tuple[nn.Module, Optimizer]] | None = None
     reweighter: Callable[..., Reweighter] = Reweighter
 
     def with_loss(self, name: str, **options: Any) -> "Setup":
@@ -63,6 +67,15 @@ class Setup:
         """The loss of each training sample with its given label under ``model``: shape (N,), on the CPU."""
         return self.per_sample(model, self.loss)
 
+    def logits(self, model: nn.Module, index: Tensor | None = None) -> Tensor:
+        """The logits of training samples under ``model``, shape (n, num_classes): in eval mode, on the CPU.
+
+        Args:
+            index: shape (n,), which samples; all of them by default.
+        """
+        found = [logits.float().cpu() for _, logits in self.predicted(model, index)]
+        return torch.cat(found) if found else torch.empty(0, self.train_set.num_classes)
+
     @torch.no_grad()
     def per_sample(self, model: nn.Module, compute: Loss) -> Tensor:
         """``compute`` of the logits and given labels of all training samples; in eval mode, on the CPU.
@@ -79,11 +92,17 @@ class Setup:
         return found
 
     @torch.no_grad()
-    def predicted(self, model: nn.Module, chunk: int = 500) -> Iterator[tuple[Batch, Tensor]]:
-        """The training samples, ``chunk`` at a time, with their logits; in eval mode, without augmentation."""
+    def predicted(
+        self, model: nn.Module, index: Tensor | None = None, chunk: int = 500
+    ) -> Iterator[tuple[Batch, Tensor]]:
+        """Training samples, ``chunk`` at a time, with their logits; in eval mode, without augmentation.
+
+        Args:
+            index: shape (n,), which samples; all of them by default.
+        """
         training = model.training
         model.eval()
-        for index in torch.arange(len(self.train_set)).split(chunk):
-            batch = self.train_set.batch(index, device=self.device)
+        for some in (torch.arange(len(self.train_set)) if index is None else index).split(chunk):
+            batch = self.train_set.batch(some, device=self.device)
             yield batch, model(batch.inputs)
         model.train(training)

@@ -12,6 +12,7 @@ from reweigh.plan.edit import merge, put
 LR = 1e-3  # of AdamW, falling along a cosine
 STEPS = 1000  # of training on small data, as far as EPOCHS allow
 EPOCHS = (20, 50)  # at least, at most
+LOOKS = 1.9  # trainings that two looks are
 BATCH = (16, 256)
 WIDTHS = ((2_000, 64), (20_000, 128))  # samples below this number: width of the hidden layers; otherwise 256
 DROPOUT = 0.2
@@ -62,62 +63,75 @@ def chosen(facts: Facts, given: Mapping[str, Any]) -> dict[str, Any]:
         given: Sections as far as the user has written them.
     """
     values: dict[str, Any] = {}
-    for choice in choose(facts, given.get("train", {})):
+    for choice in choose(facts, given):
         for key, value in choice.values.items():
             put(values, key.split("."), value)
     merge(values, given)
     return values
 
 
-def choose(facts: Facts, train: Mapping[str, Any]) -> list[Choice]:
+def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     """Everything that a plan needs besides the data.
 
     Args:
-        train: The section [train] as far as the user has written it; other choices follow from it.
+        given: Sections as far as the user has written them; other choices follow from the method and from [train].
     """
+    train = _section(given, "train")
+    name = _section(given, "method").get("name")
+    how = method(facts, weigh=name not in (None, "two-looks") or "meta_set" in given)
+    two_looks = (name or how.values["method.name"]) == "two-looks"
     batch_size = _whole(train.get("batch_size")) or default_batch_size(facts.samples)
-    epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size)
+    epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size, LOOKS if two_looks else 1.0)
     model, options = default_model(facts)
     return [
         Choice(
             {"model.name": model, **{f"model.{key}": value for key, value in options.items()}},
             "a small network for images" if model == "cnn" else "a small network for tables",
         ),
-        method(facts),
-        Choice(
-            {
-                "meta_set.name": "lowest-loss",
-                "meta_set.per_class": trusted_per_class(facts.class_sizes),
-                "meta_set.judge": "training",
-            },
-            "the weights are learned on the easiest samples of each class",
-        ),
+        how,
+        *([] if two_looks else [meta_set(facts)]),
         Choice(
             {
                 "train.epochs": epochs,
                 "train.batch_size": batch_size,
-                "train.warmup_epochs": warmup_epochs(epochs),
+                "train.warmup_epochs": 0 if two_looks else warmup_epochs(epochs),
                 "train.seed": 0,
+                **({"train.looks": 1} if two_looks else {}),
             },
-            f"{epochs * ceil(facts.samples / batch_size):,} steps, plain ones in the first tenth of the epochs",
+            f"{epochs * ceil(facts.samples / batch_size):,} steps"
+            + (" at most" if two_looks else ", plain ones in the first tenth of the epochs"),
         ),
         Choice(
             {"optimizer.name": "adamw", "optimizer.lr": LR, "optimizer.schedule.name": "cosine"},
             "usual for small networks",
         ),
-        *scoring(facts),
+        *([] if two_looks else scoring(facts)),
         *augment(facts),
     ]
 
 
-def method(facts: Facts) -> Choice:
-    """How to train."""
+def method(facts: Facts, weigh: bool = False) -> Choice:
+    """How to train.
+
+    Args:
+        weigh: Whether to learn weights from trusted samples, because the user names some, or another method whose
+            options these may be.
+    """
     if facts.candidates:
         return Choice({"method.name": "proden"}, "finds the right one of the candidates")
+    if not weigh:
+        return Choice({"method.name": "two-looks"}, "finds wrong labels in a first look, learns again without them")
     cheap = {"method.lookahead": "real", "method.engine": "difference"}
     if facts.images:
         return Choice({"method.name": "cmw-net-sl", **cheap}, "learns which labels to trust, corrects doubtful ones")
     return Choice({"method.name": "cmw-net", **cheap}, "learns how much to trust each row")
+
+
+def meta_set(facts: Facts) -> Choice:
+    """Which samples to trust, for methods that learn from such."""
+    values = {"name": "lowest-loss", "per_class": trusted_per_class(facts.class_sizes), "judge": "training"}
+    why = "the weights are learned on the easiest samples of each class"
+    return Choice({f"meta_set.{key}": value for key, value in values.items()}, why)
 
 
 def scoring(facts: Facts) -> list[Choice]:
@@ -149,10 +163,14 @@ def default_batch_size(samples: int) -> int:
     return min(max(low, min(wanted, high)), samples)
 
 
-def default_epochs(samples: int, batch_size: int) -> int:
-    """As many as make 1,000 steps, but from 20 to 50: longer training memorizes more wrong labels."""
+def default_epochs(samples: int, batch_size: int, looks: float = 1.0) -> int:
+    """As many as make 1,000 steps, but from 20 to 50: longer training memorizes more wrong labels.
+
+    Args:
+        looks: Times that the method trains.
+    """
     low, high = EPOCHS
-    return max(low, min(round(STEPS / ceil(samples / batch_size)), high))
+    return round(looks * max(low, min(round(STEPS / ceil(samples / batch_size)), high)))
 
 
 def warmup_epochs(epochs: int) -> int:
@@ -176,6 +194,11 @@ def default_model(facts: Facts) -> tuple[str, dict[str, Any]]:
     wide = next((width for below, width in WIDTHS if facts.samples < below), 256)
     width = max(16, min(wide, FIRST_LAYER // prod(facts.shape)))
     return "mlp", {"hidden": [width, width], "dropout": DROPOUT}
+
+
+def _section(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = given.get(name, {})
+    return section if isinstance(section, Mapping) else {}  # the check reports anything else
 
 
 def _whole(value: Any) -> int | None:

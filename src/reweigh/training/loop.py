@@ -45,7 +45,7 @@ def train(
     seed: Annotated[int, Ge(0)] = 0,
     checkpoint_steps: Annotated[int, Ge(1)] | None = None,
 ) -> Result:
-    """Train a method for some epochs.
+    """Train a method for some epochs, or until it says that it is finished.
 
     With a run folder it writes metrics, a summary and checkpoints there, and continues from the checkpoint if there is
     one: the weights it ends with are, bit for bit, those of a run that was never interrupted (on the CPU, with the same
@@ -83,8 +83,8 @@ def train(
     place = keeper.load()
     observer.start(epochs, steps, place.epoch * steps + place.step)
     with _ending(place, run, observer, epochs, steps, schedule), listen() as stop:
-        while place.epoch < epochs:
-            lr = schedule.start_epoch(place.epoch)
+        while place.epoch < epochs and not method.finished:
+            schedule.start_epoch(place.epoch)
             order = randomness.epoch_order(samples, seed, place.epoch)
             begun = time.perf_counter() - place.seconds
             if place.step == 0:
@@ -101,11 +101,13 @@ def train(
                     keeper.save(place)
                     if stop.requested:
                         raise KeyboardInterrupt
+            method.end_epoch()
             check_finite(method.model)
             tested = evaluate(method.model) if evaluate else {}
             seconds = time.perf_counter() - begun
             if recall is not None:
                 recall.end_epoch(place.epoch, method)
+            lr = schedule.optimizer.param_groups[0]["lr"]  # a method may have a schedule of its own
             line = place.end_epoch(lr, tested, seconds)
             observer.epoch(line)
             if run is not None:

@@ -50,12 +50,13 @@ class Recall:
         self._weighed = torch.zeros(len(train_set))
 
     def end_epoch(self, epoch: int, method: Method) -> None:
-        """Look, if it is time.
+        """Look, if it is time or the method is finished.
 
         Args:
             epoch: the one that ended, from 0.
         """
-        if epoch not in self._epochs:
+        last = method.finished and bool(self._epochs)
+        if epoch not in self._epochs and not last:
             return
         self.predictions.momentum = self.looks / (self.looks + 1)
         self.looks += 1

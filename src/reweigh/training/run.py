@@ -165,9 +165,22 @@ class Run:
         """Store the same of training samples that were not trained on; their scores set thresholds."""
         write_whole(self.calibration, _judged(labels, logits, scores))
 
-    def write_classes(self, names: Sequence[str], sizes: Sequence[int], families: Sequence[int] | None) -> None:
-        """Store the classes of the training set: what they are called, how large they are, which family they are in."""
-        content = {"names": list(names), "sizes": list(sizes), "families": None if families is None else list(families)}
+    def write_classes(
+        self,
+        names: Sequence[str],
+        sizes: Sequence[int],
+        families: Sequence[int] | None,
+        wrong: Sequence[float] | None = None,
+    ) -> None:
+        """Store the classes of the training set.
+
+        Args:
+            sizes: number of samples of each class by given label.
+            families: family of each class, if there are families.
+            wrong: estimated share of wrong labels in each class, if it was estimated.
+        """
+        content: dict[str, Any] = {"names": list(names), "sizes": list(sizes)}
+        content |= {key: values and list(values) for key, values in (("families", families), ("wrong", wrong))}
         write_whole(self.classes, _json(content, indent=2) + "\n")
 
     def _repr_html_(self) -> str:

@@ -1,0 +1,30 @@
+"""Prior correction: a network learns what tells classes apart, not how frequent they are."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+TINY = 1e-6
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Logit adjustment (Menon et al., ICLR 2021), switched on or off.
+
+    With correction, training minimizes the loss of f(x) + log share; f alone then predicts as if all classes were
+    equally frequent, which is best for balanced accuracy. Without, f itself contains the shares.
+    """
+
+    corrects: bool
+
+    def log_shares(self, rows: Tensor) -> Tensor:
+        """The logarithm of the class shares, shape (C,), of labels that are rows that sum to one, shape (n, C)."""
+        return (rows.mean(0) + TINY).log()
+
+    def trained(self, logits: Tensor, log_shares: Tensor) -> Tensor:
+        """What the loss sees: logits with the shares."""
+        return logits + log_shares.to(logits) if self.corrects else logits
+
+    def bare(self, logits: Tensor, log_shares: Tensor) -> Tensor:
+        """Logits without the shares."""
+        return logits if self.corrects else logits - log_shares.to(logits)

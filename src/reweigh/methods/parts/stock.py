@@ -1,0 +1,105 @@
+"""What predictions say about given labels: which class is given for which, and the true class of each sample."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+TEMPERATURES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5)
+TINY = 1e-6
+
+
+class Stock(NamedTuple):
+    """What is known about the labels.
+
+    Attributes:
+        posterior: shape (N, C), probability of each true class, given what was predicted and the label.
+        joint: shape (C, C), number of samples by given (row) and true (column) class.
+        transition: shape (C, C), T(y | k): probability of the given class y (row) if k is the true one (column).
+        prior: shape (C,), share of each true class.
+        temperature: what predictions were sharpened by.
+    """
+
+    posterior: Tensor
+    joint: Tensor
+    transition: Tensor
+    prior: Tensor
+    temperature: float
+
+
+def take_stock(predictions: Tensor, given: Tensor, known: Tensor | None = None) -> Stock:
+    """The posterior of the true class of each sample, by Bayes' rule.
+
+        posterior_i(k)  ~  q_i(k)^(1 / temperature)  prior(k)  T(y_i | k)
+
+    The confusion T and the prior come from the confident joint. Predictions that were learned from wrong labels are
+    too modest about the true class, so they are sharpened: the temperature is the one with which the predictions, sent
+    through the confusion, explain the given labels best.
+
+    Args:
+        predictions: shape (N, C), probabilities as if all classes were equally frequent. Formula: q.
+        given: shape (N, C), the given labels as rows that sum to one.
+        known: indices of the samples that confusion and temperature are estimated from; all of them by default.
+    """
+    chosen = slice(None) if known is None else known
+    joint = confident_joint(predictions[chosen], given[chosen])
+    transition = joint / joint.sum(0).clamp_min(TINY)
+    prior = joint.sum(0) / joint.sum().clamp_min(TINY)
+    logs, evidence = predictions.clamp_min(TINY).log(), given @ transition
+
+    def fit(temperature: float) -> float:
+        true = (logs[chosen] / temperature).softmax(1) * prior
+        explained = (true * evidence[chosen]).sum(1) / true.sum(1).clamp_min(TINY)
+        return float(explained.clamp_min(1e-9).log().mean())
+
+    temperature = max(TEMPERATURES, key=fit)
+    posterior = (logs / temperature).softmax(1) * prior * evidence
+    total = posterior.sum(1, keepdim=True)
+    return Stock(torch.where(total > 0, posterior / total, given), joint, transition, prior, temperature)
+
+
+def confident_joint(predictions: Tensor, given: Tensor) -> Tensor:
+    """How many samples have each given (row) and each true (column) class: shape (C, C) (Northcutt et al., 2021).
+
+    A sample counts for the likeliest class whose probability is at least what samples with that label have on average:
+    the bar is relative to the class, so that rare classes and those that receive wrong labels are not taken for noise.
+    A sample below every bar is not counted; rows are scaled to the size of their class. One sample that is right is
+    added to each class, so that no row is empty.
+
+    Args:
+        predictions: shape (n, C).
+        given: shape (n, C), rows that sum to one.
+    """
+    sizes = given.sum(0)
+    bar = (given * predictions).sum(0) / sizes.clamp_min(TINY)
+    above = predictions >= bar
+    counted = above.any(1)
+    likeliest = predictions.where(above, -1.0).argmax(1)[counted]
+    by_true = torch.eye(len(sizes), dtype=predictions.dtype).index_add_(0, likeliest, given[counted])
+    joint = by_true.T
+    return joint / joint.sum(1, keepdim=True) * sizes[:, None]
+
+
+def wrong_by_class(stock: Stock, given: Tensor, known: Tensor) -> Tensor:
+    """Estimated share of wrong labels in each class by given label, shape (C,).
+
+    The mean of what the joint says and of what the posteriors of the known samples say; of a class without a known
+    sample only its posteriors can tell. 0 for a class without samples.
+
+    Args:
+        given: shape (N, C), rows that sum to one.
+        known: indices of samples whose predictions were made without their label.
+    """
+
+    def doubted(some: Tensor | slice) -> Tensor:
+        sizes = given[some].sum(0)
+        believed = (given[some] * stock.posterior[some]).sum(0) / sizes.clamp_min(TINY)
+        return torch.where(sizes > 0, 1 - believed, 0.0)
+
+    by_both = (wrong_in_joint(stock.joint) + doubted(known)) / 2
+    return torch.where(given[known].sum(0) > 0, by_both, doubted(slice(None)))
+
+
+def wrong_in_joint(joint: Tensor) -> Tensor:
+    """Share of wrong labels in each class by given label, shape (C,), as the joint counts them."""
+    return torch.where(joint.sum(1) > 0, 1 - joint.diag() / joint.sum(1).clamp_min(TINY), 0.0)

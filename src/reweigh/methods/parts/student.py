@@ -1,0 +1,53 @@
+"""A network in training with its optimizer, and the average of it along the way."""
+
+from math import cos, pi
+from typing import Any
+
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from reweigh.pseudo_labels import AveragedModel
+
+
+class Student:
+    """Trains a network at a rate that falls along half a cosine, and averages it over about one epoch.
+
+    Args:
+        optimizer: trains the network; its rates now are those at the start.
+        average: follows the network. Its state belongs to whoever made it.
+    """
+
+    def __init__(self, model: nn.Module, optimizer: Optimizer, average: AveragedModel):
+        self.model = model
+        self._average = average
+        self._optimizer = optimizer
+        self._rates = [float(group["lr"]) for group in optimizer.param_groups]
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the latest step."""
+        return self._optimizer.param_groups[0]["lr"]
+
+    def step(self, loss: Tensor, progress: float, share: float) -> None:
+        """Descend a loss, a scalar.
+
+        Args:
+            progress: how far the training is: the rate is full at 0, and zero at 1.
+            share: share of an epoch that the step is.
+        """
+        for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
+            group["lr"] = rate * (1 + cos(pi * progress)) / 2
+        self._optimizer.zero_grad()
+        loss.backward()
+        self._optimizer.step()
+        self._average.decay = 1 - min(share, 1.0)
+        self._average.update(self.model)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"model": self.model.state_dict(), "optimizer": self._optimizer.state_dict(), "rates": self._rates}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.model.load_state_dict(state["model"])
+        self._optimizer.load_state_dict(state["optimizer"])
+        self._rates = state["rates"]
+        self.model.train()

@@ -1,0 +1,284 @@
+"""Two looks: learn early, take stock of the labels, learn again."""
+
+import logging
+from typing import Annotated, Any
+
+import torch
+import torch.nn.functional as F
+from annotated_types import Ge
+from torch import Tensor, nn
+
+from reweigh.core.batch import Batch
+from reweigh.core.judgment import Judgment
+from reweigh.core.method import Method
+from reweigh.data import Dataset
+from reweigh.methods.parts.first_look import FirstLook, FirstPredictions
+from reweigh.methods.parts.folds import stratified_folds
+from reweigh.methods.parts.prior import Prior
+from reweigh.methods.parts.second_look import SecondLook
+from reweigh.methods.parts.stock import TINY, Stock, take_stock, wrong_by_class, wrong_in_joint
+from reweigh.methods.parts.student import Student
+from reweigh.methods.setup import Setup
+from reweigh.models.ensemble import Ensemble
+from reweigh.pseudo_labels import AveragedModel
+
+log = logging.getLogger(__name__)
+
+FOLDS = 4
+FIRST = 1.3  # work of the first look, all folds together, in trainings of full length
+SECOND = 0.6  # length of the second look, in trainings of full length
+SHORTEST = 4  # epochs; a shorter training cannot be judged
+EARLY = 0.5  # of the full length: a first look that is best before then has begun to memorize
+OWN = 1.5  # wrong labels in all, for each that predictions find which have seen the labels
+JUDGING = (2, 5)  # two of five samples of the judging fold are held out of the second look too
+
+
+class TwoLooks(Method):
+    """Learn until wrong labels would be memorized, find out which are wrong, and learn again from what is likely right.
+
+    One setting for wrong labels, rare classes, or both. f are the logits of a network, y the given labels.
+
+    First look: plain training with prior correction,
+
+        minimize  L(f(x_i) + log share, y_i)            share: shares of the given classes
+
+    without one fold of the samples. The judge, class-balanced accuracy on the given labels of that fold, says when the
+    EMA of the network is at its best; training stops once it has clearly fallen since. If that was early, three more
+    networks are trained for as many epochs, each without another fold. Each sample keeps the mean of its predictions
+    along the way: its memory.
+
+    Stock: q_i is the geometric mean of the memory of a sample and of what a network trained without it predicts. From
+    q and the labels come the confusion T, the true class shares and the posterior of the true class of each sample,
+
+        posterior_i(k)  ~  q_i(k)^(1 / temperature)  prior(k)  T(y_i | k)
+
+    The posterior of the given label is the weight of the sample: the objective of the second look is linear in it.
+
+    Second look: a fresh network learns the posteriors, corrected by their mean, with mixup. (If the first look was best
+    late, it did not memorize; the second then goes on from it, without mixup.) Four times the targets move toward the
+    EMA of the network. The judge compares both looks on samples that neither has seen; then these join. The model is
+    the mean of both looks' probabilities; the second alone if the first is a single network; the first if the second
+    is clearly worse. Then the stock is taken once more, from both looks.
+
+    ``train.epochs`` counts the epochs of both looks together; give it 1.9 times those of one training. It often ends
+    sooner. In each look the learning rate falls along half a cosine, whatever the schedule, and there is no warm-up. A
+    training of fewer than 4 epochs, or without 4 samples of any class, has one look and no judge.
+
+    The confident joint is from Northcutt, Jiang, Chuang: Confident Learning (JAIR 2021); prior correction from Menon et
+    al.: Long-tail learning via logit adjustment (ICLR 2021); memory from Laine, Aila: Temporal Ensembling (ICLR 2017);
+    mixup from Zhang et al. (ICLR 2018). That networks learn right labels first: Liu et al., Early-Learning
+    Regularization (NeurIPS 2020).
+
+    Args:
+        prior: correct for class shares, which aims at balanced accuracy: rare classes count as much as frequent ones.
+        mixup: strength of mixing samples in pairs in the second look; 0 mixes none.
+    """
+
+    def __init__(self, setup: Setup, *, prior: bool = True, mixup: Annotated[float, Ge(0)] = 1.0):
+        self._setup, self._prior, self._mixup = setup, Prior(prior), mixup
+        self._given = label_rows(setup.train_set)
+        self._averages = [AveragedModel(setup.model) for _ in range(FOLDS + 1)]  # the last is the second look's
+        self._ensemble = Ensemble([average.model for average in self._averages])
+        self._length = max(1, round(setup.epochs / (FIRST + SECOND)))
+        self._second_length = min(round(SECOND * self._length), setup.epochs - self._length)
+        self._fold, self._held_out = self._hold_out()
+        if not bool((self._fold >= 0).any()):
+            log.info("two looks: too few epochs or samples to hold any out; one look, without a judge")
+            self._length, self._second_length = setup.epochs, 0
+        self._first = self._new_first()
+        self._second: SecondLook | None = None
+        self._stock: Stock | None = None
+        self._wrong: Tensor | None = None
+
+    def _hold_out(self) -> tuple[Tensor, Tensor]:
+        """The fold of each sample, and which samples of fold 0 also judge the second look; shape (N,)."""
+        labels, generator = self._setup.train_set.labels, self._setup.generator
+        fold = stratified_folds(labels, FOLDS, FOLDS, generator)
+        if self._setup.epochs < SHORTEST:
+            fold = torch.full_like(fold, -1)
+        judging, (some, of) = (fold == 0).nonzero().flatten(), JUDGING
+        held_out = torch.zeros(len(labels), dtype=torch.bool)
+        held_out[judging[stratified_folds(labels[judging], of, 1, generator) < some]] = True
+        return fold, held_out
+
+    def _new_first(self) -> FirstLook:
+        most = self._setup.epochs - self._second_length
+        return FirstLook(
+            self._setup,
+            self._prior,
+            self._given,
+            self._fold,
+            self._averages[:FOLDS],
+            length=self._length,
+            epochs=most,
+            budget=FIRST,
+        )
+
+    @staticmethod
+    def wraps(model: nn.Module) -> nn.Module:
+        return Ensemble.of(model, FOLDS + 1)
+
+    @property
+    def model(self) -> nn.Module:
+        return self._ensemble
+
+    @property
+    def finished(self) -> bool:
+        return self._wrong is not None
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        for student in self._students:
+            student.model.train()
+
+    @property
+    def _students(self) -> list[Student]:
+        return [self._second.student] if self._second else list(self._first.students.values())
+
+    def step(self, batch: Batch) -> dict[str, float]:
+        look = self._second or self._first
+        losses = [] if self.finished else look.step(batch)
+        if not losses:  # nothing to train on here
+            return {"loss": self._loss(batch)}
+        self._setup.optimizer.param_groups[0]["lr"] = self._students[0].rate  # what the loop writes down
+        weights = self.sample_weights()[batch.index.cpu()]
+        return {"loss": sum(losses) / len(losses), "weight": float(weights.nan_to_num(1.0).mean())}
+
+    @torch.no_grad()
+    def _loss(self, batch: Batch) -> float:
+        return float(batch.weighted(self._setup.loss(self._ensemble.eval()(batch.inputs), batch.labels)).mean())
+
+    def end_epoch(self) -> None:
+        if self.finished:
+            return
+        if self._second is None:
+            if self._first.end_epoch():
+                self._take_first_stock()
+            return
+        self._second.end_epoch()
+        if self._second.joined:
+            self._share()
+        if self._second.over:
+            self._take_last_stock(self._second)
+
+    def _share(self) -> None:
+        """The second look counts, and if the first has several networks, these together count as much."""
+        members = self._first.members
+        half = 0.5 if members > 1 else 0.0
+        self._ensemble.share([half / members] * members + [0.0] * (FOLDS - members) + [1 - half])
+
+    def _take_first_stock(self) -> None:
+        """Judge the labels by the first look, and begin the second."""
+        found = self._first.predictions()
+        self._stock = take_stock(found.best, self._given)
+        self._ensemble.share([1 / self._first.members] * self._first.members)
+        if self._second_length == 0:
+            self._wrong = wrong_by_class(self._stock, self._given, torch.arange(len(self._given)))
+            return
+        self._second = self._new_second(self._stock.posterior)
+        if not self._early:
+            self._second.student.model.load_state_dict(self._averages[0].model.state_dict())
+
+    @property
+    def _early(self) -> bool:
+        """Whether the first look was best early, because it began to memorize."""
+        return self._first.best < EARLY * self._length
+
+    def _new_second(self, targets: Tensor) -> SecondLook:
+        first = self._first.judge.around(self._first.best)[self._held_out[self._fold == 0]]
+        mixup = self._mixup if self._early else 0.0
+        average, length = self._averages[-1], self._second_length
+        return SecondLook(self._setup, self._prior, average, targets, self._held_out, first, mixup=mixup, length=length)
+
+    def _take_last_stock(self, second: SecondLook) -> None:
+        """Judge the labels by both looks, and count those that are wrong."""
+        assert self._stock is not None
+        found, latest = self._first.predictions(), second.predictions()
+        logs = found.best.clamp_min(TINY).log() / self._stock.temperature
+        if self._first.members > 1:  # (a single network, trained for long, has learned its labels by heart)
+            logs = (logs + self._first.consensus()) / 2
+        if not second.dropped:
+            logs = (logs + latest) / 2
+        self._stock = take_stock(logs.softmax(1), self._given)
+        self._wrong = self._count_wrong(found, latest)
+        gain, error = (100 * number for number in second.gain)
+        wrong, dropped = 100 * self._wrong_share(), ", so it was dropped" if second.dropped else ""
+        log.info("two looks: about %.1f%% of the labels are wrong", wrong)
+        log.info("two looks: the second gained %.1f +- %.1f points of balanced accuracy%s", gain, error, dropped)
+
+    def _count_wrong(self, found: FirstPredictions, latest: Tensor) -> Tensor:
+        """The estimated share of wrong labels in each class, the least of three estimates.
+
+        One comes from predictions that were made without the label; one counts the labels that the second look
+        contradicts; one is OWN times what predictions find that were made with the label. The first two take errors of
+        a weak network for wrong labels, as with rare classes; the last misses what was learned by heart.
+        """
+        assert self._stock is not None
+        given, known = self._given, found.known
+        predicted = F.one_hot(latest.argmax(1), given.shape[1])
+        estimates = [
+            wrong_by_class(take_stock(found.unseen, given, known), given, known),
+            1 - (given * predicted).sum(0) / given.sum(0).clamp_min(TINY),
+            OWN * wrong_in_joint(self._stock.joint),
+        ]
+        return (
+            min(estimates, key=lambda shares: float(given.mean(0) @ shares)).where(given.sum(0) > 0, 0.0).clamp_max(1)
+        )
+
+    def _wrong_share(self) -> float:
+        assert self._wrong is not None
+        return float(self._given.mean(0) @ self._wrong)
+
+    def sample_weights(self) -> Tensor:
+        if self._stock is None:
+            return torch.full((len(self._given),), torch.nan)
+        return (self._given * self._stock.posterior).sum(1)
+
+    def pseudo_labels(self) -> Tensor | None:
+        return None if self._stock is None else self._stock.posterior.argmax(1)
+
+    def judgment(self) -> Judgment | None:
+        """As many labels as are estimated to be wrong look wrong, those of least quality."""
+        if self._stock is None or self._wrong is None:
+            return None
+        given, quality = self._setup.train_set.labels, self.sample_weights()
+        wrong = torch.zeros(len(given), dtype=torch.bool)
+        wrong[quality.argsort(stable=True)[: round(self._wrong_share() * len(given))]] = True
+        other = self._stock.posterior.scatter(1, given[:, None], -1.0).argmax(1)
+        return Judgment(torch.where(wrong, other, given), quality, wrong)
+
+    def noise(self) -> Tensor | None:
+        return self._wrong
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "fold": self._fold,
+            "held_out": self._held_out,
+            "averages": [average.state_dict() for average in self._averages],
+            "shares": self._ensemble.shares.tolist(),
+            "first": self._first.state_dict(),
+            "second": self._second.state_dict() if self._second else None,
+            "stock": self._stock,
+            "wrong": self._wrong,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._fold, self._held_out = state["fold"], state["held_out"]
+        for average, its in zip(self._averages, state["averages"], strict=True):
+            average.load_state_dict(its)
+        self._ensemble.share(state["shares"])
+        self._first = self._new_first()
+        self._first.load_state_dict(state["first"])
+        self._stock = Stock(*state["stock"]) if state["stock"] else None
+        self._wrong, self._second = state["wrong"], None
+        if state["second"] is not None:
+            self._second = self._new_second(self._given)
+            self._second.load_state_dict(state["second"])
+
+
+def label_rows(dataset: Dataset) -> Tensor:
+    """The given labels as rows that sum to one, shape (N, num_classes); candidates count the same."""
+    if dataset.candidates is not None:
+        return dataset.candidates / dataset.candidates.sum(1, keepdim=True)
+    if dataset.soft_labels is not None:
+        return dataset.soft_labels.float()
+    return F.one_hot(dataset.labels, dataset.num_classes).float()

@@ -1,0 +1,58 @@
+"""Several networks that predict as one."""
+
+import copy
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class Ensemble(nn.Module):
+    """The mean of the probabilities of its members, each with its share; a member without a share is not asked.
+
+        logits = log of the sum of share_m softmax(member_m(inputs))
+
+    The number of members is fixed, so that the weights of an ensemble fit another one whose shares are different.
+
+    Attributes:
+        shares: shape (members,), a buffer; sums to one.
+
+    Args:
+        members: networks of the same form; at first only the first of them counts.
+    """
+
+    shares: Tensor
+
+    def __init__(self, members: Sequence[nn.Module]):
+        super().__init__()
+        self.members = nn.ModuleList(members)
+        self.register_buffer("shares", torch.zeros(len(members)))
+        self.register_load_state_dict_post_hook(_after_loading)
+        self.share([1.0])
+
+    @classmethod
+    def of(cls, model: nn.Module, members: int) -> "Ensemble":
+        """So many copies of a model."""
+        return cls([copy.deepcopy(model) for _ in range(members)])
+
+    def share(self, shares: Sequence[float]) -> None:
+        """Give the first members these shares, the others none."""
+        padded = [*shares, *[0.0] * (len(self.members) - len(shares))]
+        self.shares.copy_(torch.tensor(padded))
+        self._read_shares()
+
+    def _read_shares(self) -> None:
+        # as Python numbers: which members are asked must not depend on a tensor when the model is exported
+        self._used = [(number, share) for number, share in enumerate(self.shares.tolist()) if share > 0]
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Logits, shape (n, num_classes): those of the member if only one counts, else log-probabilities."""
+        if len(self._used) == 1:
+            return self.members[self._used[0][0]](inputs)
+        logs = [self.members[number](inputs).log_softmax(1) for number, _ in self._used]
+        shares = torch.tensor([share for _, share in self._used], dtype=logs[0].dtype, device=logs[0].device)
+        return (torch.stack(logs) + shares.log().view(-1, 1, 1)).logsumexp(0)
+
+
+def _after_loading(ensemble: Ensemble, _: object) -> None:
+    ensemble._read_shares()

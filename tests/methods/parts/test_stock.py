@@ -1,0 +1,99 @@
+"""The stock against slow loops, and a case in which the confusion is known."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from reweigh.methods.parts.stock import confident_joint, take_stock, wrong_by_class
+
+
+def drawn(n=300, classes=3, seed=0):
+    """Predictions and given labels as rows."""
+    generator = torch.Generator().manual_seed(seed)
+    predictions = (2 * torch.randn(n, classes, generator=generator)).softmax(1)
+    labels = torch.multinomial(predictions, 1, generator=generator).squeeze(1)
+    return predictions, labels
+
+
+def slow_joint(predictions, labels, classes):
+    means = [predictions[labels == c][:, c].mean().item() for c in range(classes)]
+    joint = [[float(a == b) for a in range(classes)] for b in range(classes)]
+    for row, label in zip(predictions.tolist(), labels.tolist(), strict=True):
+        sure = [c for c in range(classes) if row[c] >= means[c]]
+        if sure:
+            joint[label][max(sure, key=lambda c: row[c])] += 1
+    sizes = torch.bincount(labels, minlength=classes).tolist()
+    return [[value / sum(row) * size for value in row] for row, size in zip(joint, sizes, strict=True)]
+
+
+def test_the_confident_joint_by_a_loop():
+    predictions, labels = drawn()
+    joint = confident_joint(predictions, F.one_hot(labels, 3).float())
+    torch.testing.assert_close(joint, torch.tensor(slow_joint(predictions, labels, 3)))
+    torch.testing.assert_close(joint.sum(1), torch.bincount(labels).float())
+
+
+def test_the_posterior_by_a_loop():
+    predictions, labels = drawn()
+    stock = take_stock(predictions, F.one_hot(labels, 3).float())
+    for i in (0, 17, 99):
+        row = [
+            predictions[i, k] ** (1 / stock.temperature) * stock.prior[k] * stock.transition[labels[i], k]
+            for k in range(3)
+        ]
+        torch.testing.assert_close(stock.posterior[i], torch.stack(row) / sum(row), rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(stock.transition.sum(0), torch.ones(3))
+
+
+def known_case(sharp=6.0, n=6000):
+    """Samples whose true class is nearly certain, and labels that were changed by a known confusion."""
+    transition = torch.tensor([[0.9, 0.3, 0.0], [0.0, 0.6, 0.1], [0.1, 0.1, 0.9]])
+    generator = torch.Generator().manual_seed(0)
+    true = torch.multinomial(torch.tensor([0.5, 0.3, 0.2]), n, True, generator=generator)
+    labels = torch.multinomial(transition.T[true], 1, generator=generator).squeeze(1)
+    logits = sharp * F.one_hot(true, 3) + torch.randn(n, 3, generator=generator)
+    return logits, true, labels, transition
+
+
+def test_a_known_confusion_is_recovered():
+    logits, true, labels, transition = known_case()
+    given = F.one_hot(labels, 3).float()
+    stock = take_stock(logits.softmax(1), given)
+    torch.testing.assert_close(stock.transition, transition, atol=0.03, rtol=0)
+    torch.testing.assert_close(stock.prior, torch.tensor([0.5, 0.3, 0.2]), atol=0.02, rtol=0)
+    assert float((stock.posterior.argmax(1) == true).float().mean()) > 0.97
+    wrong = wrong_by_class(stock, given, torch.arange(len(labels)))
+    truth = [float((true[labels == c] != c).float().mean()) for c in range(3)]
+    assert wrong.tolist() == pytest.approx(truth, abs=0.03)
+
+
+def test_modest_predictions_are_sharpened():
+    logits, true, labels, _ = known_case()
+    modest = (logits / 5).softmax(1)
+    stock = take_stock(modest, F.one_hot(labels, 3).float())
+    assert stock.temperature <= 0.4
+    assert float((stock.posterior.argmax(1) == true).float().mean()) > 0.95
+
+
+def test_soft_labels_count_for_each_of_their_classes():
+    predictions, labels = drawn()
+    given = F.one_hot(labels, 3).float()
+    twice = torch.cat([given, given.roll(1, 0)])  # a label of two halves is as good as two half samples
+    soft = confident_joint(predictions, (given + given.roll(1, 0)) / 2)
+    whole = confident_joint(torch.cat([predictions, predictions]), twice)
+    sizes = given.sum(0)
+    assert soft.sum(1).tolist() == pytest.approx(sizes.tolist(), rel=1e-4)
+    assert (2 * soft - whole).abs().max() < 5  # the added right sample weighs twice as much
+
+
+def test_classes_that_nobody_knows():
+    predictions, labels = drawn()
+    given = F.one_hot(labels, 3).float()
+    known = (labels != 2).nonzero().flatten()
+    stock = take_stock(predictions, given, known)
+    assert stock.posterior.isfinite().all()
+    wrong = wrong_by_class(stock, given, known)
+    doubted = 1 - stock.posterior[labels == 2][:, 2].mean()
+    assert float(wrong[2]) == pytest.approx(float(doubted), abs=1e-5)
+    empty = wrong_by_class(stock, F.pad(given, (0, 0)).index_fill(1, torch.tensor([2]), 0.0), known)
+    assert float(empty[2]) == 0

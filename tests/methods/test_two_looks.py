@@ -1,0 +1,256 @@
+"""Two looks find wrong labels and learn without them, end when they are done, and resume in every stage."""
+
+import copy
+import logging
+from itertools import pairwise
+
+import pytest
+import torch
+import torch.nn.functional as F
+from sklearn.metrics import f1_score
+from torch import nn
+
+from reweigh.data import Dataset
+from reweigh.losses import LOSSES
+from reweigh.meta_sets import META_SETS
+from reweigh.methods import METHODS, build
+from reweigh.methods.setup import Setup
+from reweigh.training import SCHEDULES, Run, train
+from reweigh.training.checkpoint import load, save
+
+CLASSES = 4
+
+
+def points(n=600, seed=0, spread=2.2):
+    """Overlapping clusters in ten dimensions."""
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.randint(CLASSES, (n,), generator=generator)
+    return torch.randn(n, 10, generator=generator) + spread * F.one_hot(labels, 10), labels
+
+
+def symmetric(labels, rate=0.4, seed=1):
+    generator = torch.Generator().manual_seed(seed)
+    changed = torch.rand(len(labels), generator=generator) < rate
+    return torch.where(changed, (labels + torch.randint(1, CLASSES, labels.shape, generator=generator)) % 4, labels)
+
+
+def one_way(labels, rate=0.45, seed=1):
+    changed = (torch.rand(len(labels), generator=torch.Generator().manual_seed(seed)) < rate) & (labels % 2 == 0)
+    return labels + changed.long()
+
+
+def setup(labels, inputs=None, epochs=30, **more):
+    """A small network on points with these labels."""
+    torch.manual_seed(0)
+
+    def fresh():
+        model = nn.Sequential(nn.Linear(10, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Dropout(0.1), nn.Linear(64, CLASSES))
+        return model, torch.optim.AdamW(model.parameters(), 5e-3)
+
+    inputs = points()[0] if inputs is None else inputs
+    data = Dataset(inputs, labels, tuple("abcd"), **more)
+    parts = META_SETS["lowest-loss"](), LOSSES["cross-entropy"], None, torch.Generator().manual_seed(0)
+    return Setup(*fresh(), data, *parts, torch.device("cpu"), epochs=epochs, fresh=fresh)
+
+
+def learned(name, labels, epochs=30, inputs=None, run=None, options=None, **more):
+    """A method after its training."""
+    its = setup(labels, inputs, epochs, **more)
+    method = build(name, its, **options or {})
+    schedule = SCHEDULES["cosine"](its.optimizer, epochs)
+    result = train(method, its.train_set, schedule, run=run, generator=its.generator, epochs=epochs, batch_size=64)
+    return method, result
+
+
+def accuracy(method):
+    inputs, labels = points(4000, seed=9)
+    with torch.no_grad():
+        return float((method.model.eval()(inputs).argmax(1) == labels).float().mean())
+
+
+@pytest.mark.parametrize(("corrupted", "margin"), [(symmetric, 0.04), (one_way, 0.04), (lambda labels: labels, -0.01)])
+def test_better_than_plain_training(corrupted, margin):
+    labels = points()[1]
+    plain, _ = learned("erm", corrupted(labels), epochs=20)
+    ours, _ = learned("two-looks", corrupted(labels))
+    assert accuracy(ours) > accuracy(plain) + margin
+
+
+def test_its_verdict_on_the_labels():
+    labels = points(spread=3.0)[1]
+    given = symmetric(labels)
+    method, _ = learned("two-looks", given, inputs=points(spread=3.0)[0])
+    wrong = given != labels
+    judgment = method.judgment()
+    assert f1_score(wrong, judgment.wrong) > 0.85
+    assert float((judgment.suggested == labels).float().mean()) > 0.85
+    assert torch.equal(judgment.wrong, judgment.suggested != given)
+    assert torch.equal(judgment.quality, method.sample_weights())
+    sizes = torch.bincount(given)
+    estimated = float((method.noise() * sizes).sum() / sizes.sum())
+    assert estimated == pytest.approx(float(wrong.float().mean()), rel=0.2)
+    assert float((method.pseudo_labels() == labels).float().mean()) > 0.85
+
+
+def test_where_all_is_right_little_is_doubted():
+    inputs, labels = points(spread=4.0)
+    method, _ = learned("two-looks", labels, inputs=inputs)
+    assert float(method.judgment().wrong.float().mean()) < 0.05
+
+
+def test_it_ends_early_and_what_it_left_is_whole(tmp_path):
+    run = Run.create(tmp_path / "run", "")
+    method, result = learned("two-looks", symmetric(points()[1]), epochs=60, run=run)
+    assert method.finished
+    assert len(result.history) == len(run.read_metrics()) < 60
+    again, same = learned("two-looks", symmetric(points()[1]), epochs=60, run=Run.open(run.path))
+    assert again.finished
+    assert len(same.history) == len(result.history)
+    inputs = points()[0]
+    assert torch.equal(again.model.eval()(inputs), method.model.eval()(inputs))
+    rates = [line["lr"] for line in result.history]
+    assert rates[0] == 5e-3  # two falls along a cosine, not one
+    assert sum(later > earlier for earlier, later in pairwise(rates)) >= 1
+
+
+def stage(method):
+    if method.finished:
+        return "done"
+    if method._second is not None:
+        return "joined" if method._second.joined else "second"
+    return "first" if 0 in method._first.students else "folds"
+
+
+@pytest.mark.parametrize("wanted", ["first", "folds", "second", "joined", "done"])
+def test_resumes_in_the_middle_of_every_stage(wanted, tmp_path):
+    its, elsewhere = (setup(symmetric(points()[1])) for _ in range(2))
+    method, other = build("two-looks", its), build("two-looks", elsewhere)
+    batches = [its.train_set.batch(index) for index in torch.arange(600).split(40)]
+    epoch, reached = 0, 0
+    while reached < 2 and not method.finished:  # its second epoch
+        method.start_epoch(epoch, warm_up=False)
+        for batch in batches:
+            method.step(batch)
+        method.end_epoch()
+        epoch, reached = epoch + 1, reached + (stage(method) == wanted)
+    assert stage(method) == wanted
+    method.start_epoch(epoch, warm_up=False)
+    for batch in batches[:2]:
+        method.step(batch)
+    save(tmp_path / "middle", copy.deepcopy(method.state_dict()))
+    generators = torch.get_rng_state(), its.generator.get_state()
+    other.load_state_dict(load(tmp_path / "middle"))
+    assert stage(other) == wanted
+    ends = []
+    for current, parts in ((method, its), (other, elsewhere)):
+        torch.set_rng_state(generators[0])
+        parts.generator.set_state(generators[1])
+        for batch in batches[2:]:
+            current.step(batch)
+        for later in range(epoch + 1, 30):
+            current.end_epoch()
+            if current.finished:
+                break
+            current.start_epoch(later, warm_up=False)
+            for batch in batches:
+                current.step(batch)
+        assert current.finished
+        ends.append(current)
+    for ours, theirs in zip(*(end.model.state_dict().values() for end in ends), strict=True):
+        assert torch.equal(ours, theirs)
+    assert torch.equal(ends[0].judgment().quality, ends[1].judgment().quality)
+    assert torch.equal(ends[0].noise(), ends[1].noise())
+
+
+def test_the_model_can_be_built_again():
+    method, _ = learned("two-looks", symmetric(points()[1]), epochs=8)
+    bare = setup(points()[1]).model
+    again = METHODS["two-looks"].wraps(bare)
+    again.load_state_dict(method.model.state_dict())
+    inputs = points()[0]
+    assert torch.equal(again.eval()(inputs), method.model.eval()(inputs))
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 3, 4, 5, 6, 7, 9, 11])
+def test_short_trainings(epochs):
+    method, result = learned("two-looks", points()[1], epochs=epochs)
+    assert method.finished
+    assert len(result.history) <= epochs
+    assert method.judgment().quality.isfinite().all()
+    assert method.noise().isfinite().all()
+    assert accuracy(method) > 0.6
+
+
+def test_too_short_to_judge_is_said(caplog):
+    with caplog.at_level(logging.INFO):
+        method, _ = learned("two-looks", points()[1], epochs=3)
+    assert "one look, without a judge" in caplog.text
+    assert bool((method._fold == -1).all())
+
+
+def test_tiny_classes_are_never_held_out():
+    inputs, labels = points(204)
+    labels = labels.clamp_max(2)
+    labels[-3:] = 3
+    method, _ = learned("two-looks", labels, inputs=inputs, epochs=12)
+    assert bool((method._fold[-3:] == -1).all())
+    assert method.judgment().quality.isfinite().all()
+    assert method.noise().isfinite().all()
+
+
+def test_nothing_can_be_held_out():
+    inputs, labels = points(12)
+    labels = torch.arange(12) % 4
+    method, _ = learned("two-looks", labels, inputs=inputs, epochs=6)
+    assert method.finished
+    assert method.judgment().quality.isfinite().all()
+
+
+def test_an_empty_class_and_noise_beyond_one_half():
+    inputs, labels = points()
+    two = labels % 2
+    flipped = torch.where(torch.rand(600, generator=torch.Generator().manual_seed(0)) < 0.6, 1 - two, two)
+    method, _ = learned("two-looks", flipped, inputs=inputs, epochs=12)
+    assert method.judgment().quality.isfinite().all()
+    assert method.noise()[2:].tolist() == [0, 0]
+
+
+def test_weights_of_the_user_count():
+    inputs, labels = points(spread=3.0)
+    wrong = torch.arange(600) % 2 == 0
+    given = torch.where(wrong, (labels + 1) % 4, labels)  # half is wrong the same way, and known to be
+    weights = torch.where(wrong, 0.0, 1.0)
+    method, _ = learned("two-looks", given, inputs=inputs, epochs=12, sample_weight=weights)
+    with torch.no_grad():
+        right = (method.model.eval()(inputs).argmax(1) == labels).float().mean()
+    assert float(right) > 0.8
+
+
+def test_soft_labels():
+    labels = points()[1]
+    soft = 0.9 * F.one_hot(labels, 4) + 0.025
+    hard, _ = learned("two-looks", labels, epochs=12)
+    method, _ = learned("two-looks", labels, epochs=12, soft_labels=soft)
+    assert accuracy(method) > accuracy(hard) - 0.03
+
+
+@pytest.mark.parametrize("options", [{"prior": False}, {"mixup": 0.0}])
+def test_options(options):
+    labels = symmetric(points()[1])
+    method, _ = learned("two-looks", labels, options=options)
+    other, _ = learned("two-looks", labels)
+    assert accuracy(method) > 0.7
+    assert not torch.equal(method.model.eval()(points()[0]), other.model.eval()(points()[0]))
+
+
+def test_rare_classes_count_as_much_as_others():
+    inputs, labels = points(2000)
+    kept = torch.cat([(labels == c).nonzero().flatten()[: (400, 400, 400, 20)[c]] for c in range(4)])
+    found = {}
+    for prior in (True, False):
+        method, _ = learned("two-looks", labels[kept], inputs=inputs[kept], options={"prior": prior})
+        rare = points(4000, seed=9)
+        with torch.no_grad():
+            predicted = method.model.eval()(rare[0][rare[1] == 3]).argmax(1)
+        found[prior] = float((predicted == 3).float().mean())
+    assert found[True] > found[False] + 0.1
