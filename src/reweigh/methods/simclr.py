@@ -43,7 +43,7 @@ class SimCLR(ERM):
         color: Annotated[float, Ge(0), Le(1)] = 0.5,
     ):
         shape = setup.train_set.shape
-        if len(shape) != 3:
+        if not setup.train_set.is_images:
             raise DataError(
                 f"method 'simclr' needs images of shape (channels, height, width), but one sample has shape {shape}: "
                 "other data have no views to compare; train 'cmw-net-sl' or another method from scratch"

@@ -37,7 +37,7 @@ class StrongView:
         instead: str = "use method 'pseudo-label' or 'mean-teacher', which distort nothing",
     ):
         shape = setup.train_set.shape
-        if len(shape) != 3:
+        if not setup.train_set.is_images:
             raise DataError(
                 f"method {method!r} distorts images of shape (channels, height, width), but one sample has shape "
                 f"{shape}; {instead}"
