@@ -140,8 +140,8 @@ class TwoLooks(Method):
         if not losses:  # nothing to train on here
             return {"loss": self._loss(batch)}
         self._setup.optimizer.param_groups[0]["lr"] = self._students[0].rate  # what the loop writes down
-        weights = self.sample_weights()[batch.index.cpu()]
-        return {"loss": sum(losses) / len(losses), "weight": float(weights.nan_to_num(1.0).mean())}
+        weight = 1.0 if self._stock is None else float(self._believed(self._stock, batch.index.cpu()).mean())
+        return {"loss": sum(losses) / len(losses), "weight": weight}
 
     @torch.no_grad()
     def _loss(self, batch: Batch) -> float:
@@ -231,7 +231,11 @@ class TwoLooks(Method):
     def sample_weights(self) -> Tensor:
         if self._stock is None:
             return torch.full((len(self._given),), torch.nan)
-        return (self._given * self._stock.posterior).sum(1)
+        return self._believed(self._stock, slice(None))
+
+    def _believed(self, stock: Stock, some: Tensor | slice) -> Tensor:
+        """The posterior of the given label of some samples, shape (n,)."""
+        return (self._given[some] * stock.posterior[some]).sum(1)
 
     def pseudo_labels(self) -> Tensor | None:
         return None if self._stock is None else self._stock.posterior.argmax(1)
