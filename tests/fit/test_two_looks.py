@@ -78,6 +78,16 @@ def test_what_it_says_of_labels_and_classes(outcome):
     assert estimated == pytest.approx(float(wrong.float().mean()), rel=0.3)
 
 
+def test_another_network_can_start_from_it(outcome):
+    from reweigh.fit.start import start_from
+    from reweigh.models import build
+
+    model = build("mlp", (1, 8, 8), 10, hidden=(32,))
+    start_from(model, outcome.run.path)
+    kept = outcome.fit.model.members[int(outcome.fit.model.shares.argmax())]
+    assert all(torch.equal(model.state_dict()[name], value) for name, value in kept.state_dict().items())
+
+
 def test_one_file(outcome, tmp_path):
     save(tmp_path / "fit", outcome.fit, {})
     again, _ = load(tmp_path / "fit")
