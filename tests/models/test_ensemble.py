@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from reweigh.models.ensemble import Ensemble
+from reweigh.models.ensemble import Ensemble, strongest
 
 
 @pytest.fixture
@@ -42,3 +42,11 @@ def test_a_member_without_a_share_is_not_asked(ensemble):
     with torch.no_grad():
         ensemble.members[2].weight.fill_(torch.nan)
     assert ensemble(INPUTS).isfinite().all()
+
+
+def test_the_strongest_member(ensemble):
+    ensemble.share([0.2, 0.2, 0.6])
+    found = strongest(ensemble.state_dict())
+    assert found.keys() == {"weight", "bias"}
+    assert torch.equal(found["weight"], ensemble.members[2].weight)
+    assert strongest(found) is found

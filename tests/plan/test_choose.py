@@ -14,6 +14,7 @@ from reweigh.plan.choose import (
     default_batch_size,
     default_epochs,
     default_model,
+    method,
     scoring,
     trusted_per_class,
     warmup_epochs,
@@ -91,6 +92,24 @@ def test_what_the_user_gives_wins_and_the_rest_follows():
     assert (plan.train["epochs"], plan.train["warmup_epochs"], plan.train["seed"]) == (7, 1, 3)
     assert (plan.method.name, dict(plan.method.options)) == ("erm", {})  # no options of the method that was chosen
     assert plan.model.name == "resnet32"
+
+
+def test_two_looks_unless_something_else_is_asked_for():
+    found = facts((4,), 10_000)
+    plan, _ = examine(chosen(found, {}), passed=["data"])
+    assert (plan.method.name, plan.train["epochs"], plan.train["warmup_epochs"]) == ("two-looks", 48, 0)
+    assert plan.train["scoring"] == "in-training"
+    for given, name in (
+        ({"method": {"name": "cmw-net"}}, "cmw-net"),
+        ({"meta_set": {"name": "clean", "path": "here"}}, "cmw-net"),
+    ):
+        plan, _ = examine(chosen(found, given), passed=["data"])
+        assert (plan.method.name, plan.train["epochs"], plan.train["warmup_epochs"]) == (name, 25, 2)
+        assert plan.method.options["engine"] == "difference"
+    wide = examine(chosen(facts((5000,), 100), {}), passed=["data"])[0]
+    assert wide.train["scoring"] == "in-training"  # it judges labels by networks that did not see them anyway
+    assert method(facts((4,), 300, candidates=True)).values == {"method.name": "proden"}
+    assert choose(found, {"train": 3, "method": "x"})  # mistakes that the check reports
 
 
 def test_facts_of_a_dataset():

@@ -84,3 +84,14 @@ def test_goes_on_where_it_was() -> None:
         second.end_epoch(method.epoch, method)  # pyright: ignore[reportArgumentType]
     torch.testing.assert_close(second.predictions[torch.arange(7)], whole.predictions[torch.arange(7)])
     torch.testing.assert_close(second.weights, whole.weights, equal_nan=True)
+
+
+def test_the_last_look_is_at_the_end_even_if_that_comes_early():
+    method, recall = Scripted(), Recall(DATA, 6, looks=1)
+    for method.epoch in range(3):
+        method.finished = method.epoch == 2
+        recall.end_epoch(method.epoch, method)  # pyright: ignore[reportArgumentType]
+    assert recall.looks == 1
+    never = Recall(DATA, 6, looks=0)
+    never.end_epoch(2, method)  # pyright: ignore[reportArgumentType]
+    assert never.looks == 0

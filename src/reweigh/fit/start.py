@@ -1,7 +1,7 @@
 """Start a model from the weights of another run."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from reweigh.core.scope import last_layer
 from reweigh.errors import ModelError
+from reweigh.models.ensemble import strongest
 from reweigh.training import Run
 
 logger = logging.getLogger(__name__)
@@ -17,7 +18,8 @@ logger = logging.getLogger(__name__)
 def start_from(model: nn.Module, path: str | Path) -> None:
     """Give a model the weights of another that is the same below its last layer; nothing is drawn at random.
 
-    A last layer that does not fit, because the classes were others, stays as it is, and the log says so.
+    Of an ensemble the member that counts most is taken. A last layer that does not fit, because the classes were
+    others, stays as it is, and the log says so.
 
     Args:
         path: a run folder, or a safetensors file with the names of ``model.state_dict()``.
@@ -27,7 +29,7 @@ def start_from(model: nn.Module, path: str | Path) -> None:
             model below its last layer is missing in it or has another shape.
     """
     file = _file(Path(path))
-    found = _read(file)
+    found = strongest(_read(file))
     wanted = {name: tensor for name, tensor in model.state_dict().items() if isinstance(tensor, Tensor)}
     wrong = [name for name, tensor in wanted.items() if name not in found or found[name].shape != tensor.shape]
     last = last_layer(model, dict(model.named_parameters()))
@@ -75,10 +77,10 @@ def _read(file: Path) -> dict[str, Tensor]:
         ) from error
 
 
-def _differences(names: Sequence[str], wanted: dict[str, Tensor], found: dict[str, Tensor]) -> str:
+def _differences(names: Sequence[str], wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> str:
     """Which tensors differ and how, the first few of them."""
 
-    def shape(tensors: dict[str, Tensor], name: str) -> str:
+    def shape(tensors: Mapping[str, Tensor], name: str) -> str:
         return str(tuple(tensors[name].shape)) if name in tensors else "none"
 
     return _first([f"{name} is {shape(wanted, name)} here, {shape(found, name)} there" for name in names])

@@ -28,7 +28,6 @@ FOLDS = 4
 FIRST = 1.3  # work of the first look, all folds together, in trainings of full length
 SECOND = 0.6  # length of the second look, in trainings of full length
 SHORTEST = 4  # epochs; a shorter training cannot be judged
-EARLY = 0.5  # of the full length: a first look that is best before then has begun to memorize
 OWN = 1.5  # wrong labels in all, for each that predictions find which have seen the labels
 JUDGING = (2, 5)  # two of five samples of the judging fold are held out of the second look too
 
@@ -140,8 +139,8 @@ class TwoLooks(Method):
         if not losses:  # nothing to train on here
             return {"loss": self._loss(batch)}
         self._setup.optimizer.param_groups[0]["lr"] = self._students[0].rate  # what the loop writes down
-        weights = self.sample_weights()[batch.index.cpu()]
-        return {"loss": sum(losses) / len(losses), "weight": float(weights.nan_to_num(1.0).mean())}
+        weight = 1.0 if self._stock is None else float(self._believed(self._stock, batch.index.cpu()).mean())
+        return {"loss": sum(losses) / len(losses), "weight": weight}
 
     @torch.no_grad()
     def _loss(self, batch: Batch) -> float:
@@ -175,17 +174,12 @@ class TwoLooks(Method):
             self._wrong = wrong_by_class(self._stock, self._given, torch.arange(len(self._given)))
             return
         self._second = self._new_second(self._stock.posterior)
-        if not self._early:
+        if not self._first.early:
             self._second.student.model.load_state_dict(self._averages[0].model.state_dict())
-
-    @property
-    def _early(self) -> bool:
-        """Whether the first look was best early, because it began to memorize."""
-        return self._first.best < EARLY * self._length
 
     def _new_second(self, targets: Tensor) -> SecondLook:
         first = self._first.judge.around(self._first.best)[self._held_out[self._fold == 0]]
-        mixup = self._mixup if self._early else 0.0
+        mixup = self._mixup if self._first.early else 0.0
         average, length = self._averages[-1], self._second_length
         return SecondLook(self._setup, self._prior, average, targets, self._held_out, first, mixup=mixup, length=length)
 
@@ -231,7 +225,11 @@ class TwoLooks(Method):
     def sample_weights(self) -> Tensor:
         if self._stock is None:
             return torch.full((len(self._given),), torch.nan)
-        return (self._given * self._stock.posterior).sum(1)
+        return self._believed(self._stock, slice(None))
+
+    def _believed(self, stock: Stock, some: Tensor | slice) -> Tensor:
+        """The posterior of the given label of some samples, shape (n,)."""
+        return (self._given[some] * stock.posterior[some]).sum(1)
 
     def pseudo_labels(self) -> Tensor | None:
         return None if self._stock is None else self._stock.posterior.argmax(1)

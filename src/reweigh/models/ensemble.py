@@ -1,7 +1,7 @@
 """Several networks that predict as one."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -52,6 +52,14 @@ class Ensemble(nn.Module):
         logs = [self.members[number](inputs).log_softmax(1) for number, _ in self._used]
         shares = torch.tensor([share for _, share in self._used], dtype=logs[0].dtype, device=logs[0].device)
         return (torch.stack(logs) + shares.log().view(-1, 1, 1)).logsumexp(0)
+
+
+def strongest(state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """The weights of the member with the largest share, if these are the weights of an ensemble; else all of them."""
+    if "shares" not in state or not any(name.startswith("members.") for name in state):
+        return state
+    prefix = f"members.{int(state['shares'].argmax())}."
+    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
 
 
 def _after_loading(ensemble: Ensemble, _: object) -> None:

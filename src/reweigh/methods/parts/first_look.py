@@ -16,6 +16,7 @@ from reweigh.pseudo_labels import AveragedModel
 CERTAIN = 1.0  # standard errors by which the judge must see a fall to stop, or to keep an earlier epoch
 SLACK = 0.5  # standard errors: of the epochs that are this close to the best, the latest is kept,
 LEAST = 0.1  # and none before this share of a full training
+EARLY = 0.5  # of a full training: a look that is best before then has begun to memorize
 PATIENCE = 0.1  # of a full training (at least 2 epochs): so long ago must the best epoch be
 
 
@@ -111,7 +112,8 @@ class FirstLook:
         best = judge.latest_of_the_best(epoch + 1, first, SLACK)
         fall, error = judge.compare(judge.around(best), judge.around(epoch))
         clear = fall > CERTAIN * error
-        if not last and not (clear and epoch - best >= max(2, round(PATIENCE * self._length))):
+        early = best < EARLY * self._length  # a late peak is trained to its end
+        if not last and not (clear and early and epoch - best >= max(2, round(PATIENCE * self._length))):
             # the score of the latest epoch is not yet a mean of three; the others change no more
             settled = {judge.best(epoch, first), judge.latest_of_the_best(epoch, first, SLACK)} if epoch else set()
             self._kept = {number: state for number, state in self._kept.items() if number in settled | {epoch}}
@@ -121,6 +123,11 @@ class FirstLook:
         self._averages[0].load_state_dict(kept["average"])
         self._memory = kept["memory"]
         return True
+
+    @property
+    def early(self) -> bool:
+        """Whether the look was best early, because it began to memorize."""
+        return self.best < EARLY * self._length
 
     def _begin_other_folds(self) -> bool:
         """Train the others for as many epochs as were best for the first, if there is time."""
