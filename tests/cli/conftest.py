@@ -74,7 +74,7 @@ def own(tmp_path_factory):
         assert result.exit_code == 0, result.output
         return result.output
 
-    told = {"table.csv": train("table.csv", "--label", "kind", "train.epochs=12"),
-            "photos": train("photos", "train.epochs=6")}  # fmt: skip
+    told = {"table.csv": train("table.csv", "--label", "kind", "method.name=cmw-net", "train.epochs=12"),
+            "photos": train("photos", "method.name=cmw-net-sl", "train.epochs=6")}  # fmt: skip
     (folder / "told.json").write_text(json.dumps(told))
     return folder

@@ -17,7 +17,7 @@ def recipe_of(folder):
     return tomllib.loads((folder / "recipe.toml").read_text())
 
 
-def test_a_table_gets_a_perceptron_and_cmw_net(own):
+def test_a_table_gets_a_perceptron_and_the_method_what_it_needs(own):
     recipe = recipe_of(own / "table-run")
     assert recipe["data"]["name"] == "files"
     assert recipe["data"]["path"] == str(own / "table.csv")
@@ -28,11 +28,12 @@ def test_a_table_gets_a_perceptron_and_cmw_net(own):
     told = json.loads((own / "told.json").read_text())["table.csv"]
     assert "96 samples of 7 features to train on, 2 classes" in told
     assert "24 more are held out for testing" in told
-    assert "method.name=cmw-net method.lookahead=real method.engine=difference  # " in told
+    assert "model.name=mlp " in told
+    assert "meta_set.name=lowest-loss " in told
     assert "train.epochs" not in told  # the user's own choice is no news
 
 
-def test_images_get_a_convolutional_net_and_soft_labels(own):
+def test_images_get_a_convolutional_net(own):
     recipe = recipe_of(own / "photos-run")
     assert (recipe["model"]["name"], recipe["method"]["name"]) == ("cnn", "cmw-net-sl")
     assert recipe["augment"] == []  # a mirrored digit is none
@@ -122,7 +123,8 @@ def test_whatever_is_chosen_is_a_recipe(samples, shape, photos):
         for key, value in choice.values.items():
             put(values, key.split("."), value)
     recipe = check(Contents("x", json.loads(json.dumps(values)), []))
-    assert recipe.train["epochs"] == default_epochs(samples, recipe.train["batch_size"])
+    assert recipe.method.name == "two-looks"
+    assert recipe.train["epochs"] == default_epochs(samples, recipe.train["batch_size"], 1.9)
     assert [part.name for part in recipe.augment] == (
         [] if not photos else ["pad-crop", "flip"] if shape[1] >= 8 else ["flip"]
     )

@@ -36,8 +36,8 @@ def assemble(plan):
     """The training set of a plan, and the state of its model before training."""
     train_set = read_source(plan).train
     with own_randomness(plan.train["seed"]):
-        method = Trainer(plan, builder(plan.model), torch.device("cpu")).assemble(train_set).method
-    return train_set, getattr(method.model, "classifier", method.model).state_dict()  # SelectiveNet adds heads
+        setup = Trainer(plan, builder(plan.model), torch.device("cpu")).assemble(train_set).setup
+    return train_set, setup.model.state_dict()
 
 
 def test_methods_of_one_bias_and_seed_share_wrong_labels_and_initial_weights():
@@ -89,7 +89,7 @@ def test_nothing_begins_where_something_is(tmp_path, assembled):
     with pytest.raises(DataError, match=r"erm-seed0: exists already; continue with --resume"):
         carry_out(more, tmp_path)
     other = plan("demo", [*SHORT, "train.batch_size=128"], ["cmw-net", "erm"], seeds=1)
-    with pytest.raises(DataError, match=r"erm-seed0: begun with another recipe; replace with --overwrite"):
+    with pytest.raises(DataError, match=r"erm-seed0: begun with another recipe; replace them with --overwrite"):
         carry_out(other, tmp_path, resume=True)
     with pytest.raises(RecipeError, match="workers: got 0; should be at least 1"):
         carry_out(more, tmp_path, workers=0)

@@ -112,7 +112,8 @@ def test_trusted_samples(trusted, message):
 
 
 def test_all_wrong_parameters_come_in_one_message():
-    options = {"epochs": 0, "batch_size": 2.5, "lr": -1, "scoring": "magic", "method_options": {"evry": 3}}
+    options = {"epochs": 0, "batch_size": 2.5, "lr": -1, "scoring": "magic"}
+    options |= {"method": "cmw-net", "method_options": {"evry": 3}}
     with pytest.raises(RecipeError) as raised:
         fit(options=options)
     for words in [
@@ -132,7 +133,7 @@ def test_all_wrong_parameters_come_in_one_message():
     [
         ({"method": "cmwnet"}, "no method named 'cmwnet'.*Did you mean 'cmw-net'"),
         ({"method_options": 3}, "method_options: got 3; should be a dict"),
-        ({"method_options": {"every": "often"}}, "method_options.every: got 'often'"),
+        ({"method": "cmw-net", "method_options": {"every": "often"}}, "method_options.every: got 'often'"),
         ({"device": "cuda:99"}, "device: 'cuda:99' is not available here; allowed: auto, cpu"),
         ({"model": 3}, "model: got 3; pass a torch.nn.Module"),
         ({"model": "mpl"}, "no model named 'mpl'"),
@@ -144,7 +145,14 @@ def test_parameters(options, message):
 
 
 def test_a_number_of_numpy_is_a_number():
-    fit(options={"epochs": np.int64(2), "lr": np.float32(0.01), "method_options": {"every": np.int64(2)}})
+    fit(
+        options={
+            "epochs": np.int64(2),
+            "lr": np.float32(0.01),
+            "method": "cmw-net",
+            "method_options": {"every": np.int64(2)},
+        }
+    )
 
 
 def test_prediction():

@@ -87,7 +87,7 @@ def test_what_is_no_classifier_is_refused(tmp_path):
     with pytest.raises(DataError, match="not a classifier that reweigh saved"):
         RobustClassifier.load(path)
     save_file({}, path, {"kind": "reweigh classifier", "version": "99", "content": "{}"})
-    with pytest.raises(DataError, match=r"written by another version of reweigh \(format 99, not 2\)"):
+    with pytest.raises(DataError, match=r"written by another version of reweigh \(format 99, not 3\)"):
         RobustClassifier.load(path)
 
 

@@ -8,7 +8,7 @@ import torch
 
 from reweigh.errors import DataError, RecipeError
 from reweigh.losses import LOSSES
-from reweigh.plan.check import check as check_recipe
+from reweigh.recipes.check import check as check_recipe
 from reweigh.recipes.read import Contents
 
 TRANSITION = ((0.7, 0.3, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.1, 0.2, 0.6, 0.1), (0.25, 0.25, 0.25, 0.25))

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from reweigh.fit.run_folder import begin
+from reweigh.fit.trainer import Trainer, builder
 from reweigh.losses import LOSSES
 from reweigh.methods.cmw_net import CMWNet
-from reweigh.plan.check import check as check_recipe
+from reweigh.recipes.check import check as check_recipe
 from reweigh.recipes.read import read
 
 SIZES = [500, 40, 7, 120]
@@ -71,14 +72,15 @@ def test_cmw_net_trains_on_top_of_it(tmp_path):
     path = tmp_path / "ldam.toml"
     path.write_text(RECIPE)
     outcome = begin(check_recipe(read(path)), tmp_path / "run")
-    train, method = outcome.assembly.splits.train, outcome.assembly.method
+    train, plan = outcome.train_set, outcome.plan
+    method = Trainer(plan, builder(plan.model), torch.device("cpu")).assemble(train).method
     assert isinstance(method, CMWNet)
     loss = method._setup.loss
     assert isinstance(loss, partial)
     assert torch.equal(loss.keywords["class_sizes"], train.class_sizes)
     assert train.class_sizes.unique().numel() > 2
-    assert outcome.assembly.evaluate(method.model)["accuracy"] > 0.5
-    weights = method.sample_weights()
+    assert outcome.result.last["test_accuracy"] > 0.5
+    weights = outcome.fit.samples.weights
     assert weights is not None
     assert weights.isfinite().sum() > 0.9 * len(train)
     assert (tmp_path / "run" / "weighting.safetensors").exists()

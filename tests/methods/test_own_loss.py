@@ -123,7 +123,7 @@ def test_cmw_net_on_ldam(tiny):
 
 @pytest.mark.parametrize("method", ["focal", "ldam-drw", "ldam+cmw-net", "forward"])
 def test_a_recipe_cannot_ask_for_another_loss(recipe, method):
-    message = rf"loss\.name: got 'gce', but the method {method.replace('+', '.')} brings a loss of its own; leave"
+    message = rf"loss\.name: got 'gce', but the method {method.replace('+', '.')} brings a loss of its own; remove"
     with pytest.raises(RecipeError, match=message):
         check(Contents("here", recipe(method={"name": method}, loss={"name": "gce"}), []))
     check(Contents("here", recipe(method={"name": method}, loss={"name": "cross-entropy"}), []))

@@ -44,6 +44,8 @@ def transfer(
             "Give a run of cmw-net or cmw-net-sl"
         )
     _, origin = load_weighting(there.weighting)
+    if recipe is None and not any(change.startswith("method.name=") for change in changes):
+        changes = [f"method.name={learned.method.name}", *changes]  # a method that uses such a function
     name, contents = contents_of(recipe, changes, data, label, labels)
     values = dict(contents.values)
     mistakes = put(values, ["method", "weighting"], str(there.weighting.resolve()))

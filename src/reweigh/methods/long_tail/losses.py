@@ -10,10 +10,10 @@ from reweigh.methods.setup import Setup
 
 
 class Focal(ERM):
-    """Focal loss (Lin et al., ICCV 2017): samples that the model is already sure of count less.
+    """Focal loss (Lin et al., ICCV 2017): samples that are predicted with confidence count less.
 
     Args:
-        gamma: how much less; 0 is cross-entropy.
+        gamma: how much less confident samples count; 0 is cross-entropy.
     """
 
     own_loss = "focal"
