@@ -45,8 +45,8 @@ class TwoLooks(Method):
     without one fold of the samples. The judge, class-balanced accuracy on the given labels of that fold, says when the
     EMA of the network is at its best; training stops once it has clearly fallen since. If that was early, three more
     networks are trained for as many epochs, each without another fold. (Of at most 2,000 samples, all four are trained
-    side by side and all folds judge, since few samples judge badly and cost little.) Each sample keeps the mean of its predictions
-    along the way: its memory.
+    side by side and all folds judge, since few samples judge badly and cost little.) Each sample keeps the mean of its
+    predictions along the way: its memory.
 
     Stock: q_i is the geometric mean of the memory of a sample and of what a network trained without it predicts. From
     q and the labels come the confusion T, the true class shares and the posterior of the true class of each sample,
