@@ -13,7 +13,7 @@ from torch import nn
 from reweigh.data import Dataset
 from reweigh.losses import LOSSES
 from reweigh.meta_sets import META_SETS
-from reweigh.methods import METHODS, build
+from reweigh.methods import METHODS, build, two_looks
 from reweigh.methods.setup import Setup
 from reweigh.training import SCHEDULES, Run, train
 from reweigh.training.checkpoint import load, save
@@ -98,6 +98,21 @@ def test_where_all_is_right_little_is_doubted():
     assert float(method.judgment().wrong.float().mean()) < 0.05
 
 
+def test_of_few_samples_every_one_judges():
+    its = setup(symmetric(points()[1]))
+    method = build("two-looks", its)
+    assert list(method._first.students) == [0, 1, 2, 3]
+    assert torch.equal(method._first.judging, torch.arange(600))
+    batch = its.train_set.batch(torch.arange(100))
+    before = method._first._memory.clone()
+    assert not before.any()
+    method.start_epoch(0, warm_up=False)
+    method.step(batch)
+    seen = method._first._memory.sum(1)
+    torch.testing.assert_close(seen[:100], torch.full((100,), 3.0))  # by all networks but one
+    assert not seen[100:].any()
+
+
 def test_it_ends_early_and_what_it_left_is_whole(tmp_path):
     run = Run.create(tmp_path / "run", "")
     method, result = learned("two-looks", symmetric(points()[1]), epochs=60, run=run)
@@ -121,8 +136,12 @@ def stage(method):
     return "first" if 0 in method._first.students else "folds"
 
 
-@pytest.mark.parametrize("wanted", ["first", "folds", "second", "joined", "done"])
-def test_resumes_in_the_middle_of_every_stage(wanted, tmp_path):
+STAGES = ["first", "folds", "second", "joined", "done"]
+
+
+@pytest.mark.parametrize(("wanted", "small"), [*((stage, 0) for stage in STAGES), ("first", 600), ("second", 600)])
+def test_resumes_in_the_middle_of_every_stage(wanted, small, tmp_path, monkeypatch):
+    monkeypatch.setattr(two_looks, "SMALL", small)  # up to this number, all folds are trained side by side
     its, elsewhere = (setup(symmetric(points()[1])) for _ in range(2))
     method, other = build("two-looks", its), build("two-looks", elsewhere)
     batches = [its.train_set.batch(index) for index in torch.arange(600).split(40)]

@@ -102,6 +102,7 @@ def test_two_looks_unless_something_else_is_asked_for():
     for given, name in (
         ({"method": {"name": "cmw-net"}}, "cmw-net"),
         ({"meta_set": {"name": "clean", "path": "here"}}, "cmw-net"),
+        ({"method": {"every": 3}}, "cmw-net"),  # an option of methods that learn weights
     ):
         plan, _ = examine(chosen(found, given), passed=["data"])
         assert (plan.method.name, plan.train["epochs"], plan.train["warmup_epochs"]) == (name, 25, 2)

@@ -32,7 +32,6 @@ def transfer(
         raise RecipeError("nothing to train on; give RECIPE or --data after the run")
 
     from reweigh.fit.run_folder import not_ended, open_run
-    from reweigh.recipes.overrides import put
     from reweigh.weighting import load_weighting
 
     there, learned = open_run(run)
@@ -44,11 +43,7 @@ def transfer(
             "Give a run of cmw-net or cmw-net-sl"
         )
     _, origin = load_weighting(there.weighting)
-    if recipe is None and not any(change.startswith("method.name=") for change in changes):
-        changes = [f"method.name={learned.method.name}", *changes]  # a method that uses such a function
+    changes = [*changes, f"method.weighting={there.weighting.resolve()}"]
     name, contents = contents_of(recipe, changes, data, label, labels)
-    values = dict(contents.values)
-    mistakes = put(values, ["method", "weighting"], str(there.weighting.resolve()))
     typer.echo(f"Weighting function: learned on {origin.learned_on or 'unknown data'}, in {run}; it is kept fixed.\n")
-    contents = contents._replace(values=values, mistakes=[*contents.mistakes, *mistakes])
     carry_out(contents, f"{name}-from-{run.resolve().name}", out, overwrite, trust_code)

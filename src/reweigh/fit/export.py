@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from reweigh import __version__
 from reweigh.errors import ModelError
 from reweigh.fit.run_folder import TrainedModel
+from reweigh.models.ensemble import Ensemble
 from reweigh.plan.toml import inline, plain
 from reweigh.training.checkpoint import plain_tensor
 
@@ -48,6 +49,8 @@ def about(trained: TrainedModel) -> dict[str, str]:
         "input_shape": json.dumps(form.shape),
         "input_scale": "bytes / 255" if form.bytes else "as is",
     }
+    if isinstance(trained.model, Ensemble):
+        known["ensemble"] = "probabilities: the sum over m of shares[m] * softmax(members.m), each a model as above"
     if form.mean:
         known |= {"mean": json.dumps(form.mean), "std": json.dumps(form.std)}
     if form.encoding is not None:

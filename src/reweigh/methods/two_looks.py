@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 FOLDS = 4
 FIRST = 1.3  # work of the first look, all folds together, in trainings of full length
 SECOND = 0.6  # length of the second look, in trainings of full length
+SMALL = 2000  # samples at most for which all folds are trained at any cost
 SHORTEST = 4  # epochs; a shorter training cannot be judged
 OWN = 1.5  # wrong labels in all, for each that predictions find which have seen the labels
 JUDGING = (2, 5)  # two of five samples of the judging fold are held out of the second look too
@@ -43,8 +44,9 @@ class TwoLooks(Method):
 
     without one fold of the samples. The judge, class-balanced accuracy on the given labels of that fold, says when the
     EMA of the network is at its best; training stops once it has clearly fallen since. If that was early, three more
-    networks are trained for as many epochs, each without another fold. Each sample keeps the mean of its predictions
-    along the way: its memory.
+    networks are trained for as many epochs, each without another fold. (Of at most 2,000 samples, all four are trained
+    side by side and all folds judge, since few samples judge badly and cost little.) Each sample keeps the mean of its
+    predictions along the way: its memory.
 
     Stock: q_i is the geometric mean of the memory of a sample and of what a network trained without it predicts. From
     q and the labels come the confusion T, the true class shares and the posterior of the true class of each sample,
@@ -111,6 +113,7 @@ class TwoLooks(Method):
             length=self._length,
             epochs=most,
             budget=FIRST,
+            together=self._length < self._setup.epochs and len(self._given) <= SMALL,
         )
 
     @staticmethod
@@ -178,7 +181,7 @@ class TwoLooks(Method):
             self._second.student.model.load_state_dict(self._averages[0].model.state_dict())
 
     def _new_second(self, targets: Tensor) -> SecondLook:
-        first = self._first.judge.around(self._first.best)[self._held_out[self._fold == 0]]
+        first = self._first.judge.around(self._first.best)[self._held_out[self._first.judging]]
         mixup = self._mixup if self._first.early else 0.0
         average, length = self._averages[-1], self._second_length
         return SecondLook(self._setup, self._prior, average, targets, self._held_out, first, mixup=mixup, length=length)

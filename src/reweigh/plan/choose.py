@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import torch
 
 from reweigh.data import Dataset
+from reweigh.methods import METHODS, options_of_method
 from reweigh.plan.edit import merge, put
 
 LR = 1e-3  # of AdamW, falling along a cosine
@@ -19,6 +20,8 @@ DROPOUT = 0.2
 FIRST_LAYER = 4_000_000  # parameters of it, at most
 ROWS_PER_FEATURE = 2
 MOST_ROWS = 20_000  # beyond, out-of-fold models take too long to be trained unasked
+
+WEIGHING = options_of_method(METHODS["cmw-net-sl"]).keys() - options_of_method(METHODS["two-looks"]).keys()
 
 
 class Facts(NamedTuple):
@@ -77,8 +80,9 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
         given: Sections as far as the user has written them; other choices follow from the method and from [train].
     """
     train = _section(given, "train")
-    name = _section(given, "method").get("name")
-    how = method(facts, weigh=name not in (None, "two-looks") or "meta_set" in given)
+    wanted = _section(given, "method")
+    name = wanted.get("name")
+    how = method(facts, weigh=name not in (None, "two-looks") or "meta_set" in given or not WEIGHING.isdisjoint(wanted))
     two_looks = (name or how.values["method.name"]) == "two-looks"
     batch_size = _whole(train.get("batch_size")) or default_batch_size(facts.samples)
     epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size, LOOKS if two_looks else 1.0)
@@ -114,8 +118,8 @@ def method(facts: Facts, weigh: bool = False) -> Choice:
     """How to train.
 
     Args:
-        weigh: Whether to learn weights from trusted samples, because the user names some, or another method whose
-            options these may be.
+        weigh: Whether to learn weights from trusted samples, because the user names such samples, an option of methods
+            that do, or another method.
     """
     if facts.candidates:
         return Choice({"method.name": "proden"}, "finds the right one of the candidates")

@@ -37,7 +37,11 @@ class FirstPredictions(NamedTuple):
 class FirstLook:
     """Plain training with prior correction without fold 0, which judges it; then, if there is time, without the others.
 
+    Of few samples, one fold judges badly and training is cheap: networks without each of the folds are then trained
+    side by side, and all folds judge.
+
     Attributes:
+        judging: indices of the samples that judge.
         judge: what it scored after each epoch.
         best: the epoch that was kept.
         members: networks that were trained to the end.
@@ -49,6 +53,7 @@ class FirstLook:
         length: epochs of a full training.
         epochs: epochs at most, for all folds.
         budget: work at most, for all folds, in full trainings.
+        together: whether all folds are trained side by side, at any cost.
     """
 
     def __init__(
@@ -62,16 +67,19 @@ class FirstLook:
         length: int,
         epochs: int,
         budget: float,
+        together: bool,
     ):
         self._setup, self._prior, self._given, self._fold, self._averages = setup, prior, given, fold, averages
         self._length, self._epochs, self._budget = length, epochs, budget
-        self._judging = (fold == 0).nonzero().flatten()
-        self.judge = HeldOutJudge(setup.train_set.labels[self._judging])
+        self.judging = ((fold >= 0) if together else (fold == 0)).nonzero().flatten()
+        self.judge = HeldOutJudge(setup.train_set.labels[self.judging])
         self.best, self.members = 0, 0
         self._memory = torch.zeros_like(given)  # sum of the predictions for each sample at its own steps
         self._kept: dict[int, dict[str, Any]] = {}  # average and memory of the epochs that may be kept
         self._epoch = 0  # of the networks in training
         self.students = {0: Student(setup.model, setup.optimizer, averages[0])}  # by the fold that they do not see
+        if together:
+            self.students |= self._fresh()
         self._log_shares = [prior.log_shares(given[fold != number]) for number in range(len(averages))]
 
     def step(self, batch: Batch) -> list[float]:
@@ -97,18 +105,19 @@ class FirstLook:
             self.members = len(self._averages) if over else 1
             return over
         over = self._epoch == self._length
-        if len(self._judging):
+        if len(self.judging):
             over = self._judged(self._epoch - 1, over)
         if not over:
             return False
-        self.members = 1
+        self.members = len(self.students)
         return not self._begin_other_folds()
 
     def _judged(self, epoch: int, last: bool) -> bool:
-        """Whether the first network is past its best, or the epoch is the last; if so, keep the best."""
+        """Whether training is past its best, or the epoch is the last; if so, keep the best."""
         judge, first = self.judge, max(0, round(LEAST * self._length) - 1)
-        judge.add(self._setup.logits(self._averages[0].model, self._judging))
-        self._kept[epoch] = {"average": copy.deepcopy(self._averages[0].state_dict()), "memory": self._memory.clone()}
+        judge.add(self._unseen_logits())
+        averages = {number: copy.deepcopy(self._averages[number].state_dict()) for number in self.students}
+        self._kept[epoch] = {"averages": averages, "memory": self._memory.clone()}
         best = judge.latest_of_the_best(epoch + 1, first, SLACK)
         fall, error = judge.compare(judge.around(best), judge.around(epoch))
         clear = fall > CERTAIN * error
@@ -120,9 +129,18 @@ class FirstLook:
             return False
         self.best = best if clear else epoch
         kept, self._kept = self._kept[self.best], {}
-        self._averages[0].load_state_dict(kept["average"])
+        for number, state in kept["averages"].items():
+            self._averages[number].load_state_dict(state)
         self._memory = kept["memory"]
         return True
+
+    def _unseen_logits(self) -> Tensor:
+        """Logits of the judging samples by the networks that do not see them, shape (n, C)."""
+        logits, fold = torch.empty(len(self.judging), self._given.shape[1]), self._fold[self.judging]
+        for number in self.students:
+            out = fold == number
+            logits[out] = self._setup.logits(self._averages[number].model, self.judging[out])
+        return logits
 
     @property
     def early(self) -> bool:
@@ -133,7 +151,12 @@ class FirstLook:
         """Train the others for as many epochs as were best for the first, if there is time."""
         folds, more = len(self._averages), self.best + 1
         work = (1 - 1 / folds) * (self._epoch + (folds - 1) * more)
-        if len(self._judging) == 0 or work > self._budget * self._length or self._epoch + more > self._epochs:
+        if (
+            self.members > 1
+            or len(self.judging) == 0
+            or work > self._budget * self._length
+            or self._epoch + more > self._epochs
+        ):
             return False
         self._epoch = 0
         self.students = self._fresh()
@@ -182,7 +205,7 @@ class FirstLook:
         self.judge.right, self._memory = state["right"], state["memory"].clone()
         self.best, self.members, self._kept = state["best"], state["members"], dict(state["kept"])
         self._epoch = state["epoch"]
-        if 0 not in state["students"]:
+        if self.students.keys() != state["students"].keys():
             self.students = self._fresh()
         for number, student in self.students.items():
             student.load_state_dict(state["students"][number])

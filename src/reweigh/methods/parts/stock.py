@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 TEMPERATURES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5)
+SURE = 0.8  # no bar is higher: if networks are sure nearly always, none of the few labels that they doubt would count
 TINY = 1e-6
 
 
@@ -61,17 +62,17 @@ def take_stock(predictions: Tensor, given: Tensor, known: Tensor | None = None) 
 def confident_joint(predictions: Tensor, given: Tensor) -> Tensor:
     """How many samples have each given (row) and each true (column) class: shape (C, C) (Northcutt et al., 2021).
 
-    A sample counts for the likeliest class whose probability is at least what samples with that label have on average:
-    the bar is relative to the class, so that rare classes and those that receive wrong labels are not taken for noise.
-    A sample below every bar is not counted; rows are scaled to the size of their class. One sample that is right is
-    added to each class, so that no row is empty.
+    A sample counts for the likeliest class whose probability is at least what samples with that label have on average
+    (or SURE): the bar is relative to the class, so that rare classes and those that receive wrong labels are not taken
+    for noise. A sample below every bar is not counted; rows are scaled to the size of their class. One sample that is
+    right is added to each class, so that no row is empty.
 
     Args:
         predictions: shape (n, C).
         given: shape (n, C), rows that sum to one.
     """
     sizes = given.sum(0)
-    bar = (given * predictions).sum(0) / sizes.clamp_min(TINY)
+    bar = ((given * predictions).sum(0) / sizes.clamp_min(TINY)).clamp_max(SURE)
     above = predictions >= bar
     counted = above.any(1)
     likeliest = predictions.where(above, -1.0).argmax(1)[counted]
