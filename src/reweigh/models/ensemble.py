@@ -49,9 +49,11 @@ class Ensemble(nn.Module):
         """Logits, shape (n, num_classes): those of the member if only one counts, else log-probabilities."""
         if len(self._used) == 1:
             return self.members[self._used[0][0]](inputs)
-        logs = [self.members[number](inputs).log_softmax(1) for number, _ in self._used]
-        shares = torch.tensor([share for _, share in self._used], dtype=logs[0].dtype, device=logs[0].device)
-        return (torch.stack(logs) + shares.log().view(-1, 1, 1)).logsumexp(0)
+        logits = [self.members[number](inputs) for number, _ in self._used]
+        # in double precision: what is rounded in single depends on where a sample stands in the batch
+        logs = torch.stack(logits).double().log_softmax(2)
+        shares = torch.tensor([share for _, share in self._used], dtype=logs.dtype, device=logs.device)
+        return (logs + shares.log().view(-1, 1, 1)).logsumexp(0).to(logits[0].dtype)
 
 
 def strongest(state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
