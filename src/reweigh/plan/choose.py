@@ -123,11 +123,11 @@ def method(facts: Facts, weigh: bool = False) -> Choice:
     """
     if facts.candidates:
         return Choice({"method.name": "proden"}, "finds the right one of the candidates")
+    cheap = {"method.lookahead": "real", "method.engine": "difference"}
+    if facts.images:  # from scratch a network needs all of them at once: two looks cost accuracy, see docs/results.md
+        return Choice({"method.name": "cmw-net-sl", **cheap}, "learns which labels to trust, corrects doubtful ones")
     if not weigh:
         return Choice({"method.name": "two-looks"}, "finds wrong labels in a first look, learns again without them")
-    cheap = {"method.lookahead": "real", "method.engine": "difference"}
-    if facts.images:
-        return Choice({"method.name": "cmw-net-sl", **cheap}, "learns which labels to trust, corrects doubtful ones")
     return Choice({"method.name": "cmw-net", **cheap}, "learns how much to trust each row")
 
 
