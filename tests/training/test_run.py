@@ -134,3 +134,11 @@ def test_classes(run):
     assert json.loads(run.classes.read_text()) == classes
     run.write_classes(["a", "b"], [3, 1], None, [0.25, 0.0])
     assert json.loads(run.classes.read_text()) == {**classes, "families": None, "wrong": [0.25, 0.0]}
+
+
+def test_a_process_that_was_killed_while_it_wrote_the_recipe_leaves_no_obstacle(tmp_path):
+    (tmp_path / "run" / "checkpoint").mkdir(parents=True)
+    (tmp_path / "run" / ".recipe.toml.123.part").write_text("[da")
+    run = Run.create(tmp_path / "run", "x = 1\n")
+    assert run.recipe.read_text() == "x = 1\n"
+    assert not list(run.path.glob(".*.part"))

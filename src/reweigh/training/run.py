@@ -39,6 +39,7 @@ class Run:
         run = cls(Path(path))
         if run.path.exists() and not run.path.is_dir():
             raise DataError(f"{path}: is a file; give the path of a folder for the run")
+        run._drop_leftovers()  # a process may have been killed before it wrote the recipe
         if any(item.is_file() for item in run.path.rglob("*")):
             if not run.recipe.exists():
                 raise DataError(f"{path}: the folder holds other files than a run's; choose another one")
@@ -63,10 +64,14 @@ class Run:
         if not run.recipe.is_file():
             raise DataError(f"{path}: there is no run here (no {run.recipe.name}); give the folder of a run")
         run.checkpoint.parent.mkdir(exist_ok=True)
-        for folder in (run.path, run.checkpoint.parent):  # what a killed process was writing
+        run._drop_leftovers()
+        return run
+
+    def _drop_leftovers(self) -> None:
+        """Remove what a killed process was writing."""
+        for folder in (self.path, self.checkpoint.parent):
             for leftover in folder.glob(".*.part"):
                 leftover.unlink(missing_ok=True)
-        return run
 
     @property
     def recipe(self) -> Path:
