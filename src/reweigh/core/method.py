@@ -28,6 +28,8 @@ class Method(Protocol):
             with the loss of the setup.
         learns_weights: whether its weights come from ``setup.reweighter``; the options of ``Reweighter`` are then
             options of the method as well.
+        own_judge: whether it holds out samples to judge by itself, and corrects for class shares by an option of its
+            own, so that a recipe cannot ask for either.
         settled: options of ``Reweighter`` that the method fixes, and that are therefore not options of it.
     """
 
@@ -36,6 +38,7 @@ class Method(Protocol):
     abstains: ClassVar[bool] = False
     own_loss: ClassVar[str | None] = None
     learns_weights: ClassVar[bool] = False
+    own_judge: ClassVar[bool] = False
     settled: ClassVar[Mapping[str, Any]] = {}
 
     @abstractmethod

@@ -75,6 +75,8 @@ class TwoLooks(Method):
         mixup: strength of mixing samples in pairs in the second look; 0 mixes none.
     """
 
+    own_judge = True
+
     def __init__(self, setup: Setup, *, prior: bool = True, mixup: Annotated[float, Ge(0)] = 1.0):
         self._setup, self._prior, self._mixup = setup, Prior(prior), mixup
         self._given = label_rows(setup.train_set)

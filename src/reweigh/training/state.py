@@ -12,6 +12,7 @@ from torch import Generator, nn
 from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError
 from reweigh.training import checkpoint, randomness
+from reweigh.training.judge import Judge
 from reweigh.training.means import Means
 from reweigh.training.recall import Recall
 from reweigh.training.run import Run
@@ -42,11 +43,14 @@ class Place:
         self.step += 1
         self.means.add(numbers, samples)
 
-    def end_epoch(self, lr: float, tested: Mapping[str, float], seconds: float) -> dict[str, Any]:
+    def end_epoch(
+        self, lr: float, tested: Mapping[str, float], judged: Mapping[str, float], seconds: float
+    ) -> dict[str, Any]:
         """Add a line to the history, move to the start of the next epoch, and return the line."""
         line: dict[str, Any] = {"epoch": self.epoch + 1, "lr": lr}
         line |= {f"train_{name}": value for name, value in self.means.means().items()}
         line |= {f"test_{name}": value for name, value in tested.items()}
+        line |= {f"judge_{name}": value for name, value in judged.items()}
         line["seconds"] = seconds
         self.history.append(line)
         self.epoch, self.step, self.means, self.seconds = self.epoch + 1, 0, Means(), 0.0
@@ -77,11 +81,13 @@ class Keeper:
         generator: Generator,
         settings: dict[str, int],
         recall: Recall | None = None,
+        judge: Judge | None = None,
     ) -> None:
         self.run = run
         self.method = method
         self.generator = generator
         self.recall = recall
+        self.judge = judge
         self.settings = settings
 
     def save(self, place: Place) -> None:
@@ -97,6 +103,7 @@ class Keeper:
             "place": place.state_dict(),
             "method": self.method.state_dict(),
             "recall": self.recall.state_dict() if self.recall else None,
+            "judge": self.judge.state_dict() if self.judge else None,
             "random": {"global": randomness.snapshot(), "own": self.generator.get_state()},
         }
         checkpoint.save(self.run.checkpoint, state)
@@ -117,6 +124,8 @@ class Keeper:
             self.method.load_state_dict(state["method"])
             if self.recall:
                 self.recall.load_state_dict(state["recall"])
+            if self.judge:
+                self.judge.load_state_dict(state["judge"])
             self.generator.set_state(state["random"]["own"])
             randomness.restore(state["random"]["global"])
         except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
