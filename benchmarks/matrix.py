@@ -68,9 +68,13 @@ def trained(train: Dataset, test: Dataset, method: str, seed: int, wrong: NDArra
     result |= {"best_epoch": max(tested)} | ({"last": tested[-1]} if plan.train["judge"] else {})
     if wrong.any():
         result |= ranked(wrong, found.samples.quality.numpy(), found.samples.wrong.numpy())
-    if found.wrong_by_class is not None:
+    if found.finding is not None:
         sizes = np.array(found.class_sizes)
-        result["estimated"] = float(np.dot(found.wrong_by_class, sizes) / sizes.sum())
+        low, share, high = (
+            float(np.dot(shares, sizes) / sizes.sum())
+            for shares in (found.finding.low, found.finding.share, found.finding.high)
+        )
+        result |= {"estimated": share, "at_least": low, "at_most": high}
     return result
 
 

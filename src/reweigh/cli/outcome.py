@@ -28,6 +28,8 @@ def show_outcome(outcome: "Outcome") -> None:
     show_table(
         title, ["test", f"{result.kept_name} epoch ({kept['epoch']})", f"best epoch ({best['epoch']})"], rows, True
     )
+    if finding := outcome.fit.finding:
+        out.print(finding.words + "\n")
     if found := trust(outcome):
         out.print(found + "\n")
     if curves := learned_curves(outcome.run):

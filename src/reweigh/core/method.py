@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.core.judgment import Judgment
+from reweigh.core.judgment import Finding, Judgment
 
 if TYPE_CHECKING:
     from reweigh.families import Families
@@ -100,8 +100,8 @@ class Method(Protocol):
         """The method's own verdict on the given label of each training sample; None if it has none."""
         return None
 
-    def noise(self) -> Tensor | None:
-        """The estimated share of wrong labels in each class, by given label, shape (num_classes,); None if unknown."""
+    def finding(self) -> Finding | None:
+        """How many labels are wrong, and what was done about it; None if the method does not estimate that."""
         return None
 
     @abstractmethod

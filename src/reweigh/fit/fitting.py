@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.bias.mixture import stream
-from reweigh.core.judgment import Judgment
+from reweigh.core.judgment import Finding, Judgment
 from reweigh.data import Dataset, with_label
 from reweigh.data.subsets import stratified
 from reweigh.errors import DataError
@@ -50,7 +50,7 @@ class Fit:
         origin: Shape (N,), the row of each training sample in the data that it was read from.
         tested: Predictions for the test set with its labels; None without a test set.
         held_out: Predictions for the samples held out for calibration; None if there are none.
-        wrong_by_class: Estimated share of wrong labels in each class by given label; None if it was not estimated.
+        finding: How many labels are wrong, and what was done about it; None if the method does not estimate that.
     """
 
     plan: Plan
@@ -64,7 +64,7 @@ class Fit:
     origin: Tensor
     tested: Scored | None = None
     held_out: Scored | None = None
-    wrong_by_class: tuple[float, ...] | None = None
+    finding: Finding | None = None
 
 
 def fit(
@@ -113,7 +113,6 @@ def fit(
     evaluate = None if test_set is None else judged_by(test_set, sizes, device, method_named(plan.method.name).abstains)
     trained = trainer.train(used, evaluate, run, observer, train_set.subset(judging) if len(judging) else None)
     model, look = trained.method.model, partial(judged, trained.method.model, device=device)
-    noise = trained.method.noise()
     net, families = trained.method.weighting(), trained.method.families()
     weighting = None if net is None or families is None else Weighting(net.cpu(), families)
     samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
@@ -130,7 +129,7 @@ def fit(
         origin=torch.arange(len(train_set)) if train_set.origin is None else train_set.origin,
         tested=None if test_set is None else look(test_set),
         held_out=look(train_set.subset(calibrating)) if len(calibrating) else None,
-        wrong_by_class=None if noise is None else tuple(noise.tolist()),
+        finding=trained.method.finding(),
     )
 
 
