@@ -25,7 +25,7 @@ def plan_of(method: str = "erm", **train: object):
 def test_a_share_of_each_class_is_held_out() -> None:
     found = judges(DATA, 0.1, seed=0)
     for label in range(3):
-        assert (GIVEN[found] == label).sum() == pytest.approx(0.1 * (GIVEN == label).sum(), abs=1)
+        assert (GIVEN[found] == label).sum() == pytest.approx(0.1 * torch.bincount(GIVEN)[label], abs=1)
     assert torch.equal(found, judges(DATA, 0.1, seed=0))
     assert not torch.equal(found, judges(DATA, 0.1, seed=1))
 
@@ -38,7 +38,7 @@ def test_classes_of_two_samples_are_not_held_out() -> None:
 
 
 def test_nothing_can_be_held_out() -> None:
-    with pytest.raises(DataError, match="judge: no class has 3 samples with a label.*train without a judge"):
+    with pytest.raises(DataError, match=r"judge: no class has 3 samples with a label.*train without a judge"):
         judges(Dataset(torch.zeros(4, 2), torch.tensor([0, 0, 1, 1]), ("a", "b")), 0.1, seed=0)
 
 

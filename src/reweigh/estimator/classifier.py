@@ -69,6 +69,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         sample_weight_: Shape (N,), the mean weight of each training sample along training, without the user's own
             factor; one for a sample that was never weighed.
         suggested_labels_: Shape (N,), the label that training suggests for each sample.
+        finding_: How many labels are wrong: ``finding_.words`` is one sentence; ``share``, ``low`` and ``high`` have
+            one number per class, as in ``classes_``. None for a method that does not estimate it.
         weighting_: The learned function, ``weighting_(losses, family)``; None for a method without one.
         n_features_in_: Number of columns of X; of images the size of the second dimension.
         feature_names_in_: Column names of a DataFrame.
@@ -264,6 +266,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             torch.ones(len(found.samples.given)) if weights is None else weights.nan_to_num(1.0)
         ).numpy()
         self.suggested_labels_ = classes[found.samples.suggested.numpy()]
+        self.finding_ = found.finding
         self.weighting_ = found.weighting
 
     def _repr_html_inner(self) -> str:

@@ -115,6 +115,9 @@ def fit(
     model, look = trained.method.model, partial(judged, trained.method.model, device=device)
     net, families = trained.method.weighting(), trained.method.families()
     weighting = None if net is None or families is None else Weighting(net.cpu(), families)
+    finding = trained.method.finding()
+    if finding is not None:
+        logger.info(finding.words)
     samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
     counted = train_set.with_labels(torch.where(samples.given >= 0, samples.given, samples.suggested))
     return Fit(
@@ -129,7 +132,7 @@ def fit(
         origin=torch.arange(len(train_set)) if train_set.origin is None else train_set.origin,
         tested=None if test_set is None else look(test_set),
         held_out=look(train_set.subset(calibrating)) if len(calibrating) else None,
-        finding=trained.method.finding(),
+        finding=finding,
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from reweigh.core.judgment import Finding
 from reweigh.data import Dataset
 from reweigh.plan.plan import Plan
 from reweigh.report.tables import Samples, Tested
@@ -23,11 +24,13 @@ class Classes:
         names: Name of each class, cut to a length that fits a page.
         sizes: Training samples of each class by given label; empty if unknown.
         families: Family of each class; empty if unknown, or if the method has none.
+        finding: How many labels are wrong in each class; None if it was not estimated.
     """
 
     names: tuple[str, ...]
     sizes: tuple[int, ...] = ()
     families: tuple[int, ...] = ()
+    finding: Finding | None = None
 
     def name(self, label: int) -> str:
         """The name of a label; its number if it has no name, a dash if it is unknown."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from reweigh.core.judgment import Finding
 from reweigh.data import Dataset
 from reweigh.errors import DataError, ReweighError
 from reweigh.fit.fitting import usable
@@ -110,7 +111,8 @@ def read_classes(run: Run) -> Classes:
         return Classes(())
     try:
         names, sizes, families = (stored[key] for key in ("names", "sizes", "families"))
-        return Classes(tuple(map(str, names)), tuple(map(int, sizes)), tuple(map(int, families or ())))
+        finding = Finding(**stored["finding"]) if stored["finding"] else None
+        return Classes(tuple(map(str, names)), tuple(map(int, sizes)), tuple(map(int, families or ())), finding)
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{run.classes}: not the classes of a run ({type(error).__name__}: {error})") from error
 

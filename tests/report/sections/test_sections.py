@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from reweigh.core.judgment import Finding
 from reweigh.report.families import Family
 from reweigh.report.figures.matrix import counts
 from reweigh.report.inputs import Shown
@@ -21,16 +22,35 @@ DRAW = np.random.default_rng(0)
 BARE = {"samples": None, "tested": None, "net": None, "dataset": None, "history": [], "status": "running"}
 
 
+def with_finding(account):
+    share = [number / 20 for number in range(10)]
+    finding = Finding(share, [value / 2 for value in share], [value * 2 for value in share], "Some are wrong.")
+    return replace(account, classes=replace(account.classes, finding=finding))
+
+
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_section_of_a_full_and_of_a_bare_run(name, account, plain, partial):
+    if name == "wrong-labels":
+        account = with_finding(account)
     section = SECTIONS[name]([partial if name == "candidates" else account, plain, replace(account, **BARE)])
     assert section.title
     assert section.lead
     assert section.together or len(section.panels) == 3
     for panel in section.panels:
-        assert panel.words or panel.plots or panel.cards or panel.code
+        assert panel.words or panel.plots or panel.cards or panel.code or panel.table
         for plot in panel.plots:
             assert sum(letter.isdigit() for letter in plot.alternative) >= 4, "an alternative tells numbers"
+
+
+def test_wrong_labels_by_class_the_worst_first(account, plain):
+    (panel,) = SECTIONS["wrong-labels"]([with_finding(account)]).panels
+    assert [row[0] for row in panel.table.rows] == list(reversed(account.classes.names))
+    for label, (name, size, flagged, *shares) in zip(range(9, -1, -1), panel.table.rows, strict=True):
+        own = account.samples.given == label
+        assert (name, size) == (account.classes.names[label], f"{account.classes.sizes[label]:,}")
+        assert flagged == f"{sum(account.samples.issue[own]):,}"
+        assert shares == [percent(label / 20), percent(label / 40), percent(label / 10)]
+    assert SECTIONS["wrong-labels"]([plain]) is None
 
 
 def test_candidates_are_counted_against_a_loop(partial, plain):

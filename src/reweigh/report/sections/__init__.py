@@ -16,19 +16,21 @@ from reweigh.report.sections.losses import losses
 from reweigh.report.sections.recipe import recipe
 from reweigh.report.sections.weighting import weighting
 from reweigh.report.sections.weights import weights
+from reweigh.report.sections.wrong_labels import wrong_labels
 
 # a section that does not apply to any of the runs is None
 SECTIONS: dict[str, Callable[[Sequence[Account]], Section | None]] = {
+    "gallery": gallery,
+    "issues": issues,
+    "wrong-labels": wrong_labels,
     "candidates": candidates,
+    "classes": classes,
+    "confusion": confusion,
+    "abstaining": abstaining,
     "weighting": weighting,
     "weights": weights,
     "losses": losses,
-    "confusion": confusion,
-    "classes": classes,
-    "abstaining": abstaining,
     "history": history,
-    "gallery": gallery,
-    "issues": issues,
     "cost": cost,
     "recipe": recipe,
 }

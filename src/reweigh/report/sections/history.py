@@ -30,6 +30,9 @@ def panel(account: Account) -> Panel:
     drawn = [
         plot(account, {"train_loss": "training samples", "train_meta_loss": "trusted samples"}, "loss"),
         plot(account, accuracies, "test accuracy, %", scale=100),
+        plot(
+            account, {"judge_accuracy": "held-out samples"}, "balanced accuracy on held-out given labels, %", scale=100
+        ),
         plot(account, {"train_weight": "mean weight"}, "mean weight of a sample"),
         plot(account, {"train_pseudo_right": "pseudo-labels"}, "pseudo-labels that are right, %", scale=100),
         plot(account, PSEUDO, "mean weight of a pseudo-label"),
@@ -41,6 +44,8 @@ def panel(account: Account) -> Panel:
         ),
     ]
     words = []
+    if "judge_keeps" in account.history[-1]:
+        words.append(f"Judged by held-out given labels, epoch {account.kept['epoch']:.0f} was kept.")
     broken = next((line for line in account.history if not all(map(math.isfinite, line.values()))), None)
     if broken is not None:
         words.append(f"Some numbers are not finite, first in epoch {broken['epoch']:.0f}; their lines have gaps there.")
