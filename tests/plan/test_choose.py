@@ -113,6 +113,13 @@ def test_two_looks_unless_something_else_is_asked_for():
     assert choose(found, {"train": 3, "method": "x"})  # mistakes that the check reports
 
 
+def test_families_only_where_sizes_differ():
+    for sizes, families in (((500, 520, 480), 1), ((500, 100, 480), 3)):
+        found = Facts(sum(sizes), (4,), sizes)
+        plan, _ = examine(chosen(found, {"method": {"name": "cmw-net"}}), passed=["data"])
+        assert plan.method.options["families"] == families
+
+
 def test_facts_of_a_dataset():
     images = Dataset(torch.zeros(6, 3, 8, 8, dtype=torch.uint8), torch.arange(6) % 3, ("a", "b", "c"))
     assert Facts.of(images) == Facts(6, (3, 8, 8), (2, 2, 2), images=True, photos=True)

@@ -221,7 +221,7 @@ class MetaLearner:
     def _warn_of_collapse(self, weights: Tensor) -> None:
         average = float(weights.mean())
         # all exactly zero are free weights of a batch that helps no trusted sample; the next one may
-        if 0 < average < 1e-3 and not self._warned:
+        if self.normalize is mean and 0 < average < 1e-3 and not self._warned:  # others undo a common factor
             self._warned = True
             warnings.warn(
                 f"nearly all weights are zero (mean {average:.1e}): the model stops learning. Try a smaller meta "

@@ -53,6 +53,10 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         method_options: Options of the method, such as ``{"every": 1}``.
         scoring: Where label issues come from: predictions made "in-training"; those of further models, trained briefly
             and without the sample ("out-of-fold"); or "auto", chosen from the data.
+        judge: Share of the samples of each class that is not trained on and judges which epoch is kept; 0 keeps the
+            last. By default a tenth of 2,000 samples or more; "two-looks" judges by itself.
+        prior: Whether to correct the loss for the class shares, which aims at balanced accuracy; by default not, but
+            "two-looks" does so by itself.
         calibration: Share of the samples of each class, such as 0.1, that is not trained on, so that
             ``predict(X, coverage=0.9)`` knows when to abstain.
         device: Where to train; "auto" takes a GPU if there is one.
@@ -89,6 +93,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         class_weight: Any = None,
         method_options: dict[str, Any] | None = None,
         scoring: str = "auto",
+        judge: float | None = None,
+        prior: bool | None = None,
         calibration: float | None = None,
         device: str = "auto",
         candidates: bool = False,
@@ -103,6 +109,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         self.class_weight = class_weight
         self.method_options = method_options
         self.scoring = scoring
+        self.judge = judge
+        self.prior = prior
         self.calibration = calibration
         self.device = device
         self.candidates = candidates

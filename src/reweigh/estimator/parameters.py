@@ -19,6 +19,8 @@ KEYS = {
     "batch_size": "train.batch_size",
     "lr": "optimizer.lr",
     "scoring": "train.scoring",
+    "judge": "train.judge",
+    "prior": "train.prior",
     "calibration": "train.calibration",
     "device": "train.device",
     "method": "method.name",

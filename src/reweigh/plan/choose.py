@@ -19,6 +19,7 @@ WIDTHS = ((2_000, 64), (20_000, 128))  # samples below this number: width of the
 DROPOUT = 0.2
 FIRST_LAYER = 4_000_000  # parameters of it, at most
 ROWS_PER_FEATURE = 2
+DIFFERENT = 1.5  # times the smallest class: what the largest must have for classes to be told apart by size
 JUDGE = 0.1  # share of the samples that judges,
 JUDGED = 2_000  # if there are so many with a label; fewer judge by chance
 MOST_ROWS = 20_000  # beyond, out-of-fold models take too long to be trained unasked
@@ -126,7 +127,10 @@ def method(facts: Facts, weigh: bool = False) -> Choice:
     """
     if facts.candidates:
         return Choice({"method.name": "proden"}, "finds the right one of the candidates")
-    cheap = {"method.lookahead": "real", "method.engine": "difference"}
+    cheap: dict[str, Any] = {"method.lookahead": "real", "method.engine": "difference"}
+    sizes = [size for size in facts.class_sizes if size]
+    if sum(sizes) == facts.samples and max(sizes) < DIFFERENT * min(sizes):  # they differ by chance
+        cheap["method.families"] = 1
     if facts.images:  # from scratch a network needs all of them at once: two looks cost accuracy, see docs/results.md
         return Choice({"method.name": "cmw-net-sl", **cheap}, "learns which labels to trust, corrects doubtful ones")
     if not weigh:

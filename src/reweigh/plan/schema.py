@@ -57,7 +57,7 @@ class TrainOptions(Options):
         scoring: Where label quality comes from: predictions made "in-training", or those of further models, trained
             briefly without the sample ("out-of-fold").
         judge: Share of the samples of each class that is not trained on and judges, after each epoch, which epoch's
-            model is kept; None keeps the last epoch.
+            model is kept; 0 keeps the last epoch.
         prior: Correct the loss for the class shares, so that rare classes count as much as frequent ones. It aims at
             balanced accuracy.
         calibration: Share of the samples of each class that is not trained on; how sure the model is of them sets the
@@ -68,7 +68,7 @@ class TrainOptions(Options):
     num_threads: Annotated[int, Ge(1)] | None = None
     looks: Annotated[int, Ge(0)] = 10
     scoring: Literal["in-training", "out-of-fold"] = "in-training"
-    judge: Annotated[float, Gt(0), Le(0.5)] | None = None
+    judge: Annotated[float, Ge(0), Le(0.5)] = 0.0
     prior: bool = False
     calibration: Annotated[float, Gt(0), Lt(1)] | None = None
 
