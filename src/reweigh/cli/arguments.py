@@ -17,7 +17,7 @@ def recipe_names(incomplete: str) -> list[str]:
 
 def table_names(incomplete: str) -> list[str]:
     """What ``reweigh list`` can list."""
-    return [name for name in (*TABLES, "recipes") if name.startswith(incomplete)]
+    return [name for name in (*TABLES, "recipes", "runs") if name.startswith(incomplete)]
 
 
 Recipe = Annotated[
@@ -31,6 +31,9 @@ Label = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column or arr
 Labels = Annotated[Path | None, typer.Option(metavar="FILE", help="Label file to use instead of the labels in DATA.")]
 Root = Annotated[Path | None, typer.Option(help="Folder of the datasets. Default: $REWEIGH_DATA, or data.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
+SpreadsheetSafe = Annotated[
+    bool, typer.Option("--spreadsheet-safe", help="Write cells that a spreadsheet would run as formulas as text.")
+]
 TrustCode = Annotated[
     bool, typer.Option("--trust-code", help="Allow a model from outside reweigh in the recipe; this runs its code.")
 ]

@@ -1,6 +1,5 @@
 """Print the outcome of a run: its test results, the learned curves, and what to do next."""
 
-import json
 import math
 import tomllib
 from typing import TYPE_CHECKING
@@ -40,6 +39,7 @@ def learned_curves(run: "Run") -> "Text | None":
     """The weight that each family gives to a loss, from a run folder; None if the run has no weighting function."""
     import numpy as np
 
+    from reweigh.files import read_json, read_text
     from reweigh.report.families import describe
     from reweigh.report.figures.weighting import curves as curves_of
     from reweigh.weighting import load_weighting
@@ -47,10 +47,10 @@ def learned_curves(run: "Run") -> "Text | None":
     if not run.weighting.exists():
         return None
     weighting, origin = load_weighting(run.weighting)
-    classes = json.loads(run.classes.read_text(encoding="utf-8"))
+    classes = read_json(run.classes)
     max_loss = 3 * math.log(len(classes["names"]))  # three times the loss of a guess
     curves = curves_of(weighting, np.linspace(0, max_loss, 121)).tolist()
-    if tomllib.loads(run.recipe.read_text(encoding="utf-8"))["method"].get("weighting"):
+    if tomllib.loads(read_text(run.recipe, "recipe"))["method"].get("weighting"):
         labels = [f"family {number} of the data where it was learned" for number in range(len(curves))]
         if origin.centers and origin.learned_on:
             labels = [f"classes of about {size:.0f} samples in {origin.learned_on}" for size in origin.centers]

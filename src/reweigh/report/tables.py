@@ -1,6 +1,7 @@
 """The tables of a run folder, samples.csv and test.csv, as arrays; a column without any value is None."""
 
 import csv
+import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 
 from reweigh.data.labels.candidates import SEPARATOR
 from reweigh.errors import DataError
+from reweigh.files import read_bytes
 
 T = TypeVar("T")
 TRUTHS = {"True": True, "False": False}
@@ -152,10 +154,12 @@ class Cells:
         if not path.is_file():
             return None
         try:
-            with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:  # as it was written
-                header, *rows = list(csv.reader(file, strict=True)) or [[]]
+            text = read_bytes(path).decode("utf-8", "surrogateescape")  # file names as they were written
+            header, *rows = list(csv.reader(io.StringIO(text, newline=""), strict=True)) or [[]]
             columns = dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(header, ())
         except (ValueError, csv.Error, OSError) as error:
+            if isinstance(error, DataError):
+                raise
             raise DataError(f"{path}: cannot be read as a table ({error})") from error
         if absent := [name for name in needed if name not in columns]:
             raise DataError(
@@ -212,7 +216,7 @@ class Cells:
     def _parse(self, name: str, row: int, cell: str, kind: Callable[[str], T], what: str) -> T | None:
         try:
             return kind(cell) if cell else None
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, OverflowError):
             raise DataError(
                 f"{self.path}: column {name!r}, row {row + 1}: got {cell!r}; should be {what}, or empty"
             ) from None
