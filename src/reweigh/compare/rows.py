@@ -53,7 +53,7 @@ def read_row(recipe: Plan, path: Path, bias: str = "", error: str | None = None)
         error: what went wrong, if something did.
     """
     found, result = status(Run(path)), Result(Run(path).read_metrics())
-    if error and found in ("absent", "running", "incomplete", "finished"):
+    if error and found in ("absent", "running", "interrupted", "incomplete", "finished"):
         found = "failed"
     last, best = (result.last, result.best) if result.history else ({}, {})
     judged_by = next((name for name in last if name.startswith("test_")), "")

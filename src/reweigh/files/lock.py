@@ -81,6 +81,7 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
+            os.ftruncate(descriptor, 0)  # a folder that was moved keeps the file
             if os.path.samestat(os.fstat(descriptor), os.stat(path)):  # not that of a folder put in its place
                 path.unlink()
         os.close(descriptor)

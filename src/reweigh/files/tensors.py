@@ -52,7 +52,9 @@ def unpack(data: bytes, what: object, sealed: bool = True) -> tuple[dict[str, Te
     from safetensors.torch import load
 
     try:
-        check_amount("header", int.from_bytes(data[:8], "little"), what, "a header")
+        size = int.from_bytes(data[:8], "little")
+        if size <= len(data) - 8:
+            check_amount("header", size, what, "a header")
         header, numbers = _split(data)
         about = {str(name): str(value) for name, value in header.get(META, {}).items()}
         found = about.pop(KEY, None)
@@ -95,8 +97,10 @@ def read(path: str | Path, sealed: bool = True) -> tuple[dict[str, Tensor], dict
 
 def _split(data: bytes) -> tuple[dict[str, Any], memoryview]:
     end = 8 + int.from_bytes(data[:8], "little")
+    if len(data) < end:
+        raise ValueError("no header")
     header = json.loads(data[8:end].decode("utf-8"))
-    if len(data) < end or not isinstance(header, dict):
+    if not isinstance(header, dict):
         raise ValueError("no header")
     return header, memoryview(data)[end:]
 

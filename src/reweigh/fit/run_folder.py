@@ -82,7 +82,6 @@ def resume(
         raise DataError(f"{path}: the run there has another recipe; choose another folder, or replace it (--overwrite)")
     with locked(run.path):
         run = Run.open(path)
-        run.unseal()
         return _train(plan, run.path, lambda: run, observer, trust_code)
 
 

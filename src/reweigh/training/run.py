@@ -147,13 +147,18 @@ class Run:
         """Forget the checksums of the results, which are about to be written."""
         unseal(self.path, self.results)
 
+    def _write(self, file: Path, content: bytes | str) -> None:
+        unseal(self.path, [file])
+        write_whole(file, content)
+
     def append_metrics(self, line: Mapping[str, Any]) -> None:
         """Add the numbers of an epoch as one line."""
+        unseal(self.path, [self.metrics])
         append_line(self.metrics, _json(line))
 
     def write_metrics(self, lines: Iterable[Mapping[str, Any]]) -> None:
         """Replace all lines: a resumed run keeps those up to its checkpoint, so that no epoch appears twice."""
-        write_whole(self.metrics, "".join(_json(line) + "\n" for line in lines))
+        self._write(self.metrics, "".join(_json(line) + "\n" for line in lines))
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """The numbers of each finished epoch; a line that a killed process left unfinished is no epoch."""
@@ -167,12 +172,12 @@ class Run:
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Store what the run came to, as JSON."""
-        write_whole(self.summary, _json(summary, indent=2) + "\n")
+        self._write(self.summary, _json(summary, indent=2) + "\n")
 
     def write_model(self, model: nn.Module, metadata: Mapping[str, str] | None = None) -> None:
         """Store the weights under the names of ``model.state_dict()``, readable by any safetensors reader."""
         tensors = {name: plain_tensor(value) for name, value in model.state_dict().items() if isinstance(value, Tensor)}
-        write_whole(self.model, pack(tensors, {"format": "pt", **(metadata or {})}))
+        self._write(self.model, pack(tensors, {"format": "pt", **(metadata or {})}))
 
     def write_samples(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """Store what is known of each training sample, a row each: index, given_label, label_quality, weight, ...
@@ -180,7 +185,7 @@ class Run:
         Args:
             columns: by name; None and NaN become empty cells.
         """
-        write_whole(self.samples, _csv(columns))
+        self._write(self.samples, _csv(columns))
 
     def write_test(self, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
         """Store what the model said of each test sample: index, label, predicted, the probability of that, and score.
@@ -190,11 +195,11 @@ class Run:
             logits: shape (N, num_classes).
             scores: shape (N,), how sure the model is; in full precision, to rank samples.
         """
-        write_whole(self.test, _judged(labels, logits, scores))
+        self._write(self.test, _judged(labels, logits, scores))
 
     def write_calibration(self, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
         """Store the same of training samples that were not trained on; their scores set thresholds."""
-        write_whole(self.calibration, _judged(labels, logits, scores))
+        self._write(self.calibration, _judged(labels, logits, scores))
 
     def write_classes(
         self,
@@ -212,7 +217,7 @@ class Run:
         """
         content: dict[str, Any] = {"names": list(names), "sizes": list(sizes)}
         content |= {key: values and list(values) for key, values in (("families", families), ("wrong", wrong))}
-        write_whole(self.classes, _json(content, indent=2) + "\n")
+        self._write(self.classes, _json(content, indent=2) + "\n")
 
     def _repr_html_(self) -> str:
         more = f"More: reweigh report {self.path}; reweigh issues {self.path}" if self.samples.exists() else ""

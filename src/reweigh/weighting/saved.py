@@ -63,7 +63,7 @@ def load_weighting(path: str | Path, net: nn.Module | None = None) -> tuple[Weig
     try:
         tensors, about = read(path)
     except DataError as error:
-        raise DataError(f"{error}; give a weighting function that reweigh saved") from error
+        raise DataError(f"{error}; no weighting function can be read there") from error
     if about.get("kind") != KIND:
         raise DataError(f"{path}: a safetensors file, but not a weighting function written by reweigh")
     if about.get("version") != str(VERSION):
