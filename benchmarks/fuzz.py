@@ -47,6 +47,7 @@ from reweigh.fit.run_folder import begin, load_model, open_run
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read as read_recipe
 from reweigh.report.page import write_report
+from reweigh.report.read import read_account
 from reweigh.training import Run, checkpoint
 from reweigh.training.status import damage, status
 from reweigh.weighting import load_weighting, read_released
@@ -206,7 +207,7 @@ def everything(run: Path) -> None:
     damage(Run(run))
     status(Run(run))
     load_model(run)
-    write_report([run], run.parent / "page.html")
+    read_account(run, "run")
 
 
 def targets(folder: Path) -> dict[str, Target]:
@@ -275,6 +276,7 @@ def targets(folder: Path) -> dict[str, Target]:
         "hostile classifier": below_seal("f", store.load, folder / "fit"),
         "released weighting": Target([as_bytes(lambda file: torch.save(release, file))], "r.pth", read_released),
         **{f"run: {name}": with_file(unsealed(run), name, everything) for name in IN_A_RUN},
+        "page": with_file(unsealed(run), "samples.csv", lambda run: write_report([run], run.parent / "page.html")),
         "run: recipe": with_file(unsealed(run), "recipe.toml", open_run),
     }
 

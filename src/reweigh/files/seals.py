@@ -77,10 +77,13 @@ def read_text(path: str | Path, limit: str = "json") -> str:
     """The same as text.
 
     Raises:
-        DataError, OSError: See ``read_bytes``.
-        UnicodeDecodeError: It is not UTF-8.
+        DataError: It is not UTF-8; or see ``read_bytes``.
+        OSError: See ``read_bytes``.
     """
-    return read_bytes(path, limit).decode("utf-8")
+    try:
+        return read_bytes(path, limit).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not a text in UTF-8 ({error})") from error
 
 
 def read_json(path: str | Path) -> dict[str, Any]:

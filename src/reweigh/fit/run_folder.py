@@ -215,7 +215,7 @@ def open_run(path: Path) -> tuple[Run, Plan]:
         raise DataError(f"{path}: there is no run here (no {run.recipe.name}); give the folder of a run")
     try:
         return run, from_toml(read_text(run.recipe, "recipe"), str(path))
-    except (RecipeError, UnicodeDecodeError) as error:
+    except RecipeError as error:
         raise RecipeError(f"{error}\nIf a newer reweigh made this run, update to read it.") from error
 
 

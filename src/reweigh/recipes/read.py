@@ -40,7 +40,7 @@ def read(source: str | Path, overrides: Iterable[str] = ()) -> Contents:
     path = find(source)
     try:
         values = tomllib.loads(read_text(path, "recipe"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise RecipeError(f"recipe {path}: not a TOML file: {error}") from error
     except OSError as error:
         raise RecipeError(f"recipe {path}: cannot be read: {error.strerror}") from error

@@ -175,7 +175,9 @@ class Cells:
 
     def integers(self, name: str) -> np.ndarray:
         """A column of whole numbers, -1 where a cell is empty."""
-        found = [self._parse(name, row, cell, int, "a whole number") for row, cell in enumerate(self.columns[name])]
+        found = [
+            self._parse(name, row, cell, _integer, "a whole number") for row, cell in enumerate(self.columns[name])
+        ]
         return np.array([-1 if value is None else value for value in found], np.int64)
 
     def integers_or_none(self, name: str) -> np.ndarray | None:
@@ -220,3 +222,8 @@ class Cells:
             raise DataError(
                 f"{self.path}: column {name!r}, row {row + 1}: got {cell!r}; should be {what}, or empty"
             ) from None
+
+
+def _integer(cell: str) -> int:
+    """A whole number that fits into 64 bits."""
+    return int(np.int64(int(cell)))

@@ -108,7 +108,7 @@ def csv_column(path: Path, num_samples: int | None, column: str | None) -> np.nd
         return values
     try:
         index = frame["index"].to_numpy(dtype=str).astype(np.int64)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise DataError(f"{path}: column 'index': {error}; give whole numbers from 0") from None
     num_samples = len(index) if num_samples is None else num_samples
     found, times = np.unique(index, return_counts=True)

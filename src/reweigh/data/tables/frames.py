@@ -4,6 +4,7 @@ import csv
 import gzip
 import logging
 import warnings
+import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -98,7 +99,7 @@ def data_errors(path: Path) -> Iterator[None]:
             f"{path}: cannot be read as a table, not in UTF-8 (it has the byte {byte:#04x}); "
             f"it may be in {likely}: save it as UTF-8"
         ) from error
-    except (ValueError, OSError) as error:  # the errors of pandas' parsers and of pyarrow are ValueErrors
+    except (ValueError, OSError, EOFError, zlib.error) as error:  # pandas' parsers and pyarrow raise ValueErrors
         if isinstance(error, DataError):
             raise
         raise DataError(f"{path}: cannot be read as a table ({str(error).splitlines()[0]})") from error
