@@ -1,154 +1,209 @@
-"""Cells of biased data by methods: python benchmarks/matrix.py --data FOLDER --noise FOLDER
+"""Methods by cells of biased data: python benchmarks/matrix.py --data FOLDER --noise FOLDER
 
-The data folder holds features.npz (x_train, y_train, x_test, y_test: pretrained features of CIFAR-10 images) and
-fashion-mnist in its official form; the noise folder holds label files (cifar10n-random1.npy, ...). A cell is
-"source:bias". Sources: c (features) and f (20,000 images of Fashion-MNIST as rows). Biases: clean; aggregate, random1,
-fd1, fd2 (label files, for c); sym40; asym40; tails such as lt50 or lt50sym30, which are measured by balanced accuracy.
+``cells.py`` says which cells there are and what the folders hold. A method is trained by the plan that is chosen for
+the data; "erm:prior" adds prior correction. If the plan has a judge, its method counts twice: by the last epoch, and by
+what the judge kept. ``logistic`` is a strongly regularized logistic regression, with label quality by cleanlab (extra
+``bench``) from its out-of-fold predictions; ``true`` is the default, trained on the true labels.
 
-Each method trains by the plan that is chosen for the data. Prints accuracy on true labels (of what was kept, and of the
-last epoch), average precision and F1 of the label issues, and the estimated share of wrong labels; then the cells where
-the default falls short. Results are appended to a file (``--out``), so an interrupted call goes on where it was.
+Prints, with methods as rows and cells as columns, accuracy on true labels (balanced for long tails), the average
+precision of the ranking of wrong labels; then F1 of the flagged labels against the best threshold of the same ranking,
+and the estimated share of wrong labels. Says where the default falls short; the exit code is then 1. Results are
+appended to a file (``--out``), so several calls, also at the same time, add up.
 """
 
 import argparse
 import json
-import re
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, average_precision_score, balanced_accuracy_score, f1_score
+from sklearn.model_selection import cross_val_predict
 
-from reweigh.bias import BIASES
-from reweigh.data import Dataset, from_arrays
-from reweigh.data.readers.idx import find_idx_pair, read_idx
+from cells import CELLS, cell, is_tail
+from reweigh.data import Dataset
 from reweigh.fit import fit
 from reweigh.plan.check import examine
 from reweigh.plan.choose import Facts, chosen
 
-CELLS = "c:clean,c:random1,c:fd1,c:sym40,c:asym40,c:lt50sym30"
-METHODS = "two-looks,erm,elr,cmw-net"
-DEFAULT, POINTS = "two-looks", 0.5  # how far the default may be below the best rival
-FILES = {
-    "aggregate": "cifar10n-aggregate",
-    "random1": "cifar10n-random1",
-    "fd1": "cifar10-feature-dependent-1-35",
-    "fd2": "cifar10-feature-dependent-2-35",
-}
-FLIPS = {"c": {9: 1, 2: 0, 4: 7, 3: 5}, "f": {0: 6, 2: 4, 5: 7, 9: 7}}  # one way, as is usual for these data
+METHODS = "two-looks,erm,erm:prior,elr,elr:prior,gce:prior,cmw-net,cmw-net:prior,cmw-net-sl,logistic,true"
+DEFAULT = "two-looks"
+POINTS, PRECISION, F1, SHARE = 0.5, 0.01, 0.9, 0.2  # how far the default may fall short
+REGULARIZED = 10.0  # C of logistic regression times the samples: so little that wrong labels are hardly memorized
+
+Row = dict[str, Any]
 
 
-def source(name: str, data: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Training inputs and labels, test inputs and labels."""
-    if name == "c":
-        found = np.load(data / "features.npz")
-        return found["x_train"], found["y_train"], found["x_test"], found["y_test"]
-    parts = []
-    for split, most in (("train", 20_000), ("test", None)):
-        pair = find_idx_pair(data / "fashion-mnist", split)
-        assert pair, f"{data / 'fashion-mnist'}: no {split} part"
-        images, labels = (read_idx(file).numpy()[:most] for file in pair)
-        parts += [images.reshape(len(images), -1).astype(np.float32) / 255, labels.astype(np.int64)]
-    return parts[0], parts[1], parts[2], parts[3]
-
-
-def cell(name: str, seed: int, data: Path, noise: Path) -> tuple[Dataset, Dataset]:
-    """Training set with wrong labels (and the true ones), and test set with true labels."""
-    kind, _, bias = name.partition(":")
-    inputs, true, test_inputs, test = source(kind, data)
-    kept, given = torch.arange(len(true)), torch.from_numpy(true)
-    if bias in FILES:
-        given = torch.from_numpy(np.load(noise / f"{FILES[bias]}.npy").astype(np.int64)[: len(true)])
-    elif bias != "clean":
-        found = re.fullmatch(r"(?:lt(\d+))?(?:(a?sym)(\d+))?", bias)
-        assert found, f"{name}: not a bias"
-        tail, flips, rate = found.groups()
-        if tail:
-            kept = BIASES["long-tail"](given, 10, seed, imbalance_factor=float(tail)).index
-            given = given[kept]
-        if flips == "sym":
-            given = BIASES["symmetric"](given, 10, seed, rate=int(rate) / 100).labels
-        elif flips == "asym":
-            given = BIASES["asymmetric"](given, 10, seed, rate=int(rate) / 100, map=FLIPS[kind]).labels
-    names = [str(number) for number in range(10)]
-    train = from_arrays(inputs[kept], given, class_names=names, true_labels=torch.from_numpy(true)[kept])
-    return train, from_arrays(test_inputs, test, class_names=names, normalize=train.normalize)
-
-
-def measure(name: str, method: str, seed: int, data: Path, noise: Path) -> dict[str, Any]:
+def measure(name: str, method: str, seed: int, data: Path, noise: Path) -> Row:
     """Train one method on one cell."""
     train, test = cell(name, seed, data, noise)
-    given = {"method": {"name": method}, "train": {"seed": seed}}
+    assert train.true_labels is not None
+    wrong = (train.labels != train.true_labels).numpy()
+    begun = time.process_time()
+    if method == "logistic":
+        result = logistic(train, test, wrong, is_tail(name))
+    else:
+        true = train.with_labels(train.true_labels) if method == "true" else train
+        result = trained(true, test, DEFAULT if method == "true" else method, seed, wrong, is_tail(name))
+    row = {"cell": name, "method": method, "seed": seed, "wrong": float(wrong.mean()), **result}
+    return row | {"seconds": time.process_time() - begun}
+
+
+def trained(train: Dataset, test: Dataset, method: str, seed: int, wrong: NDArray, tail: bool) -> Row:
+    """A method of ours; ``last`` is there if a judge had a choice."""
+    method, _, prior = method.partition(":")
+    given = {"method": {"name": method}, "train": {"seed": seed, **({"prior": True} if prior else {})}}
     plan, mistakes = examine(chosen(Facts.of(train), given), passed=["data"])
     assert plan is not None, mistakes
-    begun = time.process_time()
     found = fit(train, plan, test_set=test)
-    seconds = time.process_time() - begun
     assert found.tested is not None
-    assert train.true_labels is not None
-    predicted, tail = found.tested.logits.argmax(1), ":lt" in name
-    right = (balanced_accuracy_score if tail else accuracy_score)(test.labels, predicted)
-    wrong = (train.labels != train.true_labels).numpy()
-    result = {"cell": name, "method": method, "seed": seed, "accuracy": 100 * right, "wrong": float(wrong.mean())}
-    result |= {"seconds": seconds, "epochs": len(found.history)}
-    if not tail:
-        result["best_epoch"] = 100 * max(line["test_accuracy"] for line in found.history)
+    result: Row = {"accuracy": right(test, found.tested.logits.argmax(1).numpy(), tail)}
+    tested = [100 * line["test_balanced_accuracy" if tail else "test_accuracy"] for line in found.history]
+    result |= {"best_epoch": max(tested)} | ({"last": tested[-1]} if plan.train["judge"] else {})
     if wrong.any():
-        quality = found.samples.quality.numpy()
-        result["ap"] = float(average_precision_score(wrong, -quality))
-        result["f1"] = float(f1_score(wrong, found.samples.wrong.numpy()))
-        order = wrong[np.argsort(quality, kind="stable")]
-        result["f1_best"] = float((2 * order.cumsum() / (np.arange(1, len(order) + 1) + wrong.sum())).max())
-    if found.wrong_by_class is not None:
+        result |= ranked(wrong, found.samples.quality.numpy(), found.samples.wrong.numpy())
+    if found.finding is not None:
         sizes = np.array(found.class_sizes)
-        result["estimated"] = float(np.dot(found.wrong_by_class, sizes) / sizes.sum())
+        low, share, high = (
+            float(np.dot(shares, sizes) / sizes.sum())
+            for shares in (found.finding.low, found.finding.share, found.finding.high)
+        )
+        result |= {"estimated": share, "at_least": low, "at_most": high}
     return result
 
 
-def table(rows: list[dict[str, Any]]) -> list[str]:
-    """One line per cell and method, means over seeds; then what falls short."""
-    lines, short = [], []
+def logistic(train: Dataset, test: Dataset, wrong: NDArray, tail: bool) -> Row:
+    """Logistic regression on standardized features, and cleanlab on its out-of-fold predictions."""
+    from cleanlab.rank import get_label_quality_scores
+
+    every, model = inputs_of(train), LogisticRegression(C=REGULARIZED / len(train), max_iter=300)
+    model.fit(every, train.labels.numpy())
+    result = {"accuracy": right(test, np.asarray(model.predict(inputs_of(test))), tail)}
+    if wrong.any():
+        labels = train.labels.numpy()
+        rows = np.asarray(cross_val_predict(model, every, labels, method="predict_proba"))
+        scores = [
+            get_label_quality_scores(labels, rows, method=how) for how in ("self_confidence", "normalized_margin")
+        ]
+        result |= max((ranked(wrong, score) for score in scores), key=lambda found: found["ap"])
+    return result
+
+
+def inputs_of(dataset: Dataset) -> NDArray:
+    """All samples, normalized, as rows."""
+    return dataset.batch(torch.arange(len(dataset))).inputs.flatten(1).numpy()
+
+
+def right(test: Dataset, predicted: NDArray, tail: bool) -> float:
+    """Accuracy in percent."""
+    return 100 * float((balanced_accuracy_score if tail else accuracy_score)(test.labels.numpy(), predicted))
+
+
+def ranked(wrong: NDArray, quality: NDArray, flagged: NDArray | None = None) -> Row:
+    """How well wrong labels come first, and how well they are flagged, as a share of what the best threshold does."""
+    result = {"ap": float(average_precision_score(wrong, -quality))}
+    if flagged is not None:
+        order = wrong[np.argsort(quality, kind="stable")]
+        best = float((2 * order.cumsum() / (np.arange(1, len(order) + 1) + wrong.sum())).max())
+        result["f1_ratio"] = float(f1_score(wrong, flagged)) / best
+    return result
+
+
+def tables(rows: list[Row]) -> Iterator[str]:
+    """Markdown tables: means over seeds."""
+    names = [name for name in CELLS if any(row["cell"] == name for row in rows)]
+    names += [name for name in dict.fromkeys(row["cell"] for row in rows) if name not in names]
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+
+    def mean(name: str, method: str, key: str) -> float | None:
+        found = [row[key] for row in rows if (row["cell"], row["method"]) == (name, method) and key in row]
+        return float(np.mean(found)) if found else None
+
+    def table(title: str, shown: Callable[[str, str], str], keep: list[str]) -> Iterator[str]:
+        yield f"\n{title}\n\n| | " + " | ".join(names) + " |\n|---" * 1 + "|" + "---|" * len(names)
+        for method in keep:
+            yield f"| {method} | " + " | ".join(shown(name, method) for name in names) + " |"
+
+    def accuracy(name: str, method: str) -> str:
+        last, kept = mean(name, method, "last"), mean(name, method, "accuracy")
+        return "" if kept is None else f"{kept:.1f}" if last is None else f"{last:.1f} / {kept:.1f}"
+
+    def number(key: str) -> Callable[[str, str], str]:
+        return lambda name, method: "" if (found := mean(name, method, key)) is None else f"{found:.3f}"
+
+    yield from table("Accuracy: last epoch / kept by the judge", accuracy, methods)
+    yield from table("Average precision", number("ap"), methods)
+    yield from table("F1 over the best F1", number("f1_ratio"), [DEFAULT])
+    yield from table("Share of wrong labels, estimated", number("estimated"), [DEFAULT])
+    yield from table("and true", number("wrong"), [DEFAULT])
+    yield from table("Process seconds", number("seconds"), methods)
+    means = {}
+    for method in methods:
+        found = [value for name in names if (value := mean(name, method, "accuracy")) is not None]
+        if len(found) == len(names):
+            means[method] = float(np.mean(found))
+    yield "\nMean over all cells: " + ", ".join(f"{method} {found:.2f}" for method, found in means.items())
+
+
+def shortfalls(rows: list[Row]) -> Iterator[str]:
+    """Where the default is behind a rival, or its estimates are off."""
     for name in dict.fromkeys(row["cell"] for row in rows):
-        here = [row for row in rows if row["cell"] == name]
         means: dict[str, dict[str, float]] = {}
-        for method in dict.fromkeys(row["method"] for row in here):
-            its = [row for row in here if row["method"] == method]
-            numbers = its[0].keys() - {"cell", "method", "seed"}
-            means[method] = {key: float(np.mean([row[key] for row in its])) for key in numbers}
-            shown = "  ".join(f"{key} {value:.3g}" for key, value in sorted(means[method].items()))
-            lines.append(f"{name:14} {method:12} {shown}  ({len(its)} seeds)")
-        rivals = {method: found["accuracy"] for method, found in means.items() if method != DEFAULT}
-        if DEFAULT in means and rivals:
-            best = max(rivals, key=lambda method: rivals[method])
-            if means[DEFAULT]["accuracy"] < rivals[best] - POINTS:
-                short.append(f"falls short: {name}, {means[DEFAULT]['accuracy']:.1f}; {best} has {rivals[best]:.1f}")
-    return [*lines, *short]
+        for method in dict.fromkeys(row["method"] for row in rows if row["cell"] == name and row["method"] != "true"):
+            its = [row for row in rows if (row["cell"], row["method"]) == (name, method)]
+            means[method] = {
+                key: float(np.mean([row[key] for row in its])) for key in its[0].keys() - {"cell", "method"}
+            }
+        own = means.pop(DEFAULT, None)
+        if own is None or not means:
+            continue
+        rivals = {m: max(found["accuracy"], found.get("last", 0.0)) for m, found in means.items()}
+        best = max(rivals, key=lambda method: rivals[method])
+        if own["accuracy"] < rivals[best] - POINTS:
+            yield f"{name}: accuracy {own['accuracy']:.1f}; {best} has {rivals[best]:.1f}"
+        if "ap" not in own:
+            continue
+        best = max(means, key=lambda method: means[method].get("ap", 0.0))
+        if own["ap"] < means[best]["ap"] - PRECISION:
+            yield f"{name}: average precision {own['ap']:.3f}; {best} has {means[best]['ap']:.3f}"
+        if own["f1_ratio"] < F1:
+            yield f"{name}: F1 is {own['f1_ratio']:.2f} of the best on the same ranking"
+        if own["wrong"] > 0.05 and abs(own["estimated"] / own["wrong"] - 1) > SHARE:
+            yield f"{name}: {own['estimated']:.3f} of the labels estimated to be wrong, {own['wrong']:.3f} are"
 
 
 def main() -> int:
-    """Run what is missing, print the table; 1 if a cell falls short."""
+    """Run what is missing, print the tables; 1 if the default falls short anywhere."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--noise", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("matrix.jsonl"))
-    for option, default in (("--cells", CELLS), ("--methods", METHODS), ("--seeds", "0")):
+    for option, default in (("--cells", ",".join(CELLS)), ("--methods", METHODS), ("--seeds", "0")):
         parser.add_argument(option, default=default)
     options = parser.parse_args()
-    rows = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
-    done = {(row["cell"], row["method"], row["seed"]) for row in rows}
     for seed in map(int, options.seeds.split(",")):
         for name in options.cells.split(","):
             for method in options.methods.split(","):
-                if (name, method, seed) not in done:
-                    rows.append(measure(name, method, seed, options.data, options.noise))
+                if (name, method, seed) not in {(row["cell"], row["method"], row["seed"]) for row in read(options.out)}:
+                    row = measure(name, method, seed, options.data, options.noise)
                     with open(options.out, "a") as file:
-                        file.write(json.dumps(rows[-1]) + "\n")
-    lines = table(rows)
-    print("\n".join(lines))
-    return int(any(line.startswith("falls short") for line in lines))
+                        file.write(json.dumps(row) + "\n")
+    rows = read(options.out)
+    print("\n".join(tables(rows)))
+    short = list(shortfalls(rows))
+    print("\n" + "\n".join(["Falls short:", *short] if short else ["The default falls short nowhere."]))
+    return 1 if short else 0
+
+
+def read(file: Path) -> list[Row]:
+    """The results so far."""
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
 if __name__ == "__main__":

@@ -71,8 +71,9 @@ def test_what_it_says_of_labels_and_classes(outcome):
     assert float((samples.wrong & wrong).sum() / samples.wrong.sum()) > 0.7
     assert torch.equal(samples.wrong, samples.suggested != samples.given)
     assert torch.equal(samples.weights, samples.quality)
-    stored = json.loads(outcome.run.classes.read_text())["wrong"]
-    assert stored == list(outcome.fit.wrong_by_class)
+    finding = json.loads(outcome.run.classes.read_text())["finding"]
+    assert finding == outcome.fit.finding._asdict()
+    stored = finding["share"]
     sizes = train_set.class_sizes
     estimated = float(torch.tensor(stored) @ sizes.float() / sizes.sum())
     assert estimated == pytest.approx(float(wrong.float().mean()), rel=0.3)
@@ -91,7 +92,7 @@ def test_another_network_can_start_from_it(outcome):
 def test_one_file(outcome, tmp_path):
     save(tmp_path / "fit", outcome.fit, {})
     again, _ = load(tmp_path / "fit")
-    assert again.wrong_by_class == outcome.fit.wrong_by_class
+    assert again.finding == outcome.fit.finding
     inputs = torch.randn(7, 1, 8, 8)
     with torch.no_grad():
         assert torch.equal(again.model(inputs), outcome.fit.model(inputs))

@@ -87,7 +87,7 @@ def test_its_verdict_on_the_labels():
     assert torch.equal(judgment.wrong, judgment.suggested != given)
     assert torch.equal(judgment.quality, method.sample_weights())
     sizes = torch.bincount(given)
-    estimated = float((method.noise() * sizes).sum() / sizes.sum())
+    estimated = float((torch.tensor(method.finding().share) * sizes).sum() / sizes.sum())
     assert estimated == pytest.approx(float(wrong.float().mean()), rel=0.2)
     assert float((method.pseudo_labels() == labels).float().mean()) > 0.85
 
@@ -178,7 +178,7 @@ def test_resumes_in_the_middle_of_every_stage(wanted, small, tmp_path, monkeypat
     for ours, theirs in zip(*(end.model.state_dict().values() for end in ends), strict=True):
         assert torch.equal(ours, theirs)
     assert torch.equal(ends[0].judgment().quality, ends[1].judgment().quality)
-    assert torch.equal(ends[0].noise(), ends[1].noise())
+    assert ends[0].finding() == ends[1].finding()
 
 
 def test_the_model_can_be_built_again():
@@ -196,7 +196,7 @@ def test_short_trainings(epochs):
     assert method.finished
     assert len(result.history) <= epochs
     assert method.judgment().quality.isfinite().all()
-    assert method.noise().isfinite().all()
+    assert torch.tensor(method.finding().share).isfinite().all()
     assert accuracy(method) > 0.6
 
 
@@ -214,7 +214,7 @@ def test_tiny_classes_are_never_held_out():
     method, _ = learned("two-looks", labels, inputs=inputs, epochs=12)
     assert bool((method._fold[-3:] == -1).all())
     assert method.judgment().quality.isfinite().all()
-    assert method.noise().isfinite().all()
+    assert torch.tensor(method.finding().share).isfinite().all()
 
 
 def test_nothing_can_be_held_out():
@@ -231,7 +231,7 @@ def test_an_empty_class_and_noise_beyond_one_half():
     flipped = torch.where(torch.rand(600, generator=torch.Generator().manual_seed(0)) < 0.6, 1 - two, two)
     method, _ = learned("two-looks", flipped, inputs=inputs, epochs=12)
     assert method.judgment().quality.isfinite().all()
-    assert method.noise()[2:].tolist() == [0, 0]
+    assert method.finding().share[2:] == [0, 0]
 
 
 def test_weights_of_the_user_count():

@@ -19,11 +19,16 @@ def show_outcome(outcome: "Outcome") -> None:
     from reweigh.fit.run_folder import describe
 
     out = console()
-    last, best = outcome.result.last, outcome.result.best
-    tests = [name for name in last if name.startswith("test_")]
-    rows = [[plain(name), percent(last[name]), percent(best[name])] for name in tests]
+    result = outcome.result
+    kept, best = result.kept, result.best
+    tests = [name for name in kept if name.startswith("test_")]
+    rows = [[plain(name), percent(kept[name]), percent(best[name])] for name in tests]
     title = f"{outcome.plan.method.name} on {describe(outcome.plan)}"
-    show_table(title, ["test", f"last epoch ({last['epoch']})", f"best epoch ({best['epoch']})"], rows, True)
+    show_table(
+        title, ["test", f"{result.kept_name} epoch ({kept['epoch']})", f"best epoch ({best['epoch']})"], rows, True
+    )
+    if finding := outcome.fit.finding:
+        out.print(finding.words + "\n")
     if found := trust(outcome):
         out.print(found + "\n")
     if curves := learned_curves(outcome.run):

@@ -19,8 +19,8 @@ class Row(NamedTuple):
     """One run.
 
     Attributes:
-        last: the number that decides (accuracy, say) on the test set after the last epoch, in percent; None unless the
-            run is finished.
+        last: the number that decides (accuracy, say) on the test set after the epoch that was kept (the last one,
+            unless a judge chose another), in percent; None unless the run is finished.
         best: likewise, after the epoch that was best by this very number.
         last_epoch: the line of metrics.jsonl; empty if no epoch was finished.
         seconds: of training, in all lives of the run.
@@ -55,7 +55,7 @@ def read_row(recipe: Plan, path: Path, bias: str = "", error: str | None = None)
     found, result = status(Run(path)), Result(Run(path).read_metrics())
     if error and found in ("absent", "running", "interrupted", "incomplete", "finished"):
         found = "failed"
-    last, best = (result.last, result.best) if result.history else ({}, {})
+    last, best = (result.kept, result.best) if result.history else ({}, {})
     judged_by = next((name for name in last if name.startswith("test_")), "")
     judged = found == "finished" and None not in (last.get(judged_by), best.get(judged_by))
     return Row(

@@ -1,5 +1,6 @@
-"""What is thought of the given labels, sample by sample."""
+"""What is thought of the given labels, sample by sample and as a whole."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from torch import Tensor
@@ -17,3 +18,19 @@ class Judgment(NamedTuple):
     suggested: Tensor
     quality: Tensor
     wrong: Tensor
+
+
+class Finding(NamedTuple):
+    """How many labels are wrong, by given class, and what was done about it.
+
+    Attributes:
+        share: Estimated share of wrong labels in each class.
+        low: What it is at least, as far as the estimates agree.
+        high: What it is at most.
+        words: One sentence for the user.
+    """
+
+    share: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+    words: str

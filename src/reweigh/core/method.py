@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.core.judgment import Judgment
+from reweigh.core.judgment import Finding, Judgment
 
 if TYPE_CHECKING:
     from reweigh.families import Families
@@ -28,6 +28,8 @@ class Method(Protocol):
             with the loss of the setup.
         learns_weights: whether its weights come from ``setup.reweighter``; the options of ``Reweighter`` are then
             options of the method as well.
+        own_judge: whether it holds out samples to judge by itself, and corrects for class shares by an option of its
+            own, so that a recipe cannot ask for either.
         settled: options of ``Reweighter`` that the method fixes, and that are therefore not options of it.
     """
 
@@ -36,6 +38,7 @@ class Method(Protocol):
     abstains: ClassVar[bool] = False
     own_loss: ClassVar[str | None] = None
     learns_weights: ClassVar[bool] = False
+    own_judge: ClassVar[bool] = False
     settled: ClassVar[Mapping[str, Any]] = {}
 
     @abstractmethod
@@ -97,8 +100,8 @@ class Method(Protocol):
         """The method's own verdict on the given label of each training sample; None if it has none."""
         return None
 
-    def noise(self) -> Tensor | None:
-        """The estimated share of wrong labels in each class, by given label, shape (num_classes,); None if unknown."""
+    def finding(self) -> Finding | None:
+        """How many labels are wrong, and what was done about it; None if the method does not estimate that."""
         return None
 
     @abstractmethod

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.bias.mixture import stream
-from reweigh.core.judgment import Judgment
+from reweigh.core.judgment import Finding, Judgment
 from reweigh.data import Dataset, with_label
 from reweigh.data.subsets import stratified
 from reweigh.errors import DataError
@@ -21,13 +21,17 @@ from reweigh.fit.out_of_fold import out_of_fold, probabilities
 from reweigh.fit.scored import Scored, judged_by, scored
 from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device
 from reweigh.fit.weighting import Weighting
+from reweigh.methods.parts.folds import stratified_folds
 from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
 from reweigh.pseudo_labels import Predictions, predictions
 from reweigh.training import Observer, Run, labels_of
+from reweigh.training.randomness import seeded
 
 logger = logging.getLogger(__name__)
-CALIBRATION = 1002  # a stream of the seed
+CALIBRATION = 1002  # streams of the seed
+JUDGE = 1003
+FEWEST = 3  # samples of a class that is held out
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Fit:
         origin: Shape (N,), the row of each training sample in the data that it was read from.
         tested: Predictions for the test set with its labels; None without a test set.
         held_out: Predictions for the samples held out for calibration; None if there are none.
-        wrong_by_class: Estimated share of wrong labels in each class by given label; None if it was not estimated.
+        finding: How many labels are wrong, and what was done about it; None if the method does not estimate that.
     """
 
     plan: Plan
@@ -60,7 +64,7 @@ class Fit:
     origin: Tensor
     tested: Scored | None = None
     held_out: Scored | None = None
-    wrong_by_class: tuple[float, ...] | None = None
+    finding: Finding | None = None
 
 
 def fit(
@@ -95,7 +99,11 @@ def fit(
         torch.set_num_threads(plan.train["num_threads"])
     device = find_device(plan.train["device"])
     train_set = usable(train_set, plan.method.name)
-    kept, apart = set_apart(train_set, plan.train["calibration"], plan.train["seed"])
+    share, seed = plan.train["judge"], plan.train["seed"]
+    kept, calibrating = set_apart(train_set, plan.train["calibration"], seed)
+    judging = kept[judges(train_set.subset(kept), share, seed)] if share else kept[:0]
+    kept = kept[~torch.isin(kept, judging)]
+    apart = torch.cat([judging, calibrating])
     used = train_set.subset(kept) if len(apart) else train_set
     if build is None:
         assert plan.model is not None
@@ -103,9 +111,8 @@ def fit(
     trainer = Trainer(plan, build, device, trusted)
     sizes = used.class_sizes
     evaluate = None if test_set is None else judged_by(test_set, sizes, device, method_named(plan.method.name).abstains)
-    trained = trainer.train(used, evaluate, run, observer)
+    trained = trainer.train(used, evaluate, run, observer, train_set.subset(judging) if len(judging) else None)
     model, look = trained.method.model, partial(judged, trained.method.model, device=device)
-    noise = trained.method.noise()
     net, families = trained.method.weighting(), trained.method.families()
     weighting = None if net is None or families is None else Weighting(net.cpu(), families)
     samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
@@ -121,8 +128,8 @@ def fit(
         history=trained.history,
         origin=torch.arange(len(train_set)) if train_set.origin is None else train_set.origin,
         tested=None if test_set is None else look(test_set),
-        held_out=look(train_set.subset(apart)) if len(apart) else None,
-        wrong_by_class=None if noise is None else tuple(noise.tolist()),
+        held_out=look(train_set.subset(calibrating)) if len(calibrating) else None,
+        finding=trained.method.finding(),
     )
 
 
@@ -161,6 +168,24 @@ def set_apart(train_set: Dataset, share: float | None, seed: int) -> tuple[Tenso
         raise DataError(f"calibration: {share:g} leaves no sample of class {names} to train on; hold out fewer")
     logger.info("calibration: %d of %d samples are not trained on", size, len(train_set))
     return kept, apart
+
+
+def judges(train_set: Dataset, share: float, seed: int) -> Tensor:
+    """Indices of a share of each class that judges the epochs; classes of fewer than three samples are not held out.
+
+    Raises:
+        DataError: No sample can be held out.
+    """
+    fold = stratified_folds(train_set.labels, max(2, round(1 / share)), FEWEST, seeded(seed, JUDGE))
+    found = (fold == 0).nonzero().flatten()
+    if len(found) == 0:
+        raise DataError(
+            f"judge: no class has {FEWEST} samples with a label, so none can be held out; train without a judge"
+        )
+    if lacking := len(set(train_set.labels[train_set.labeled].tolist()) - set(train_set.labels[found].tolist())):
+        logger.info("judge: %d classes have too few samples to judge by", lacking)
+    logger.info("judge: %d of %d samples are not trained on", len(found), len(train_set))
+    return found
 
 
 def judge_samples(

@@ -46,7 +46,7 @@ def out_of_fold(trainer: Trainer, train_set: Dataset) -> Judged:
 
     The only sample of a class and samples without a label are not judged.
     """
-    train = {**trainer.plan.train, "looks": 0, "checkpoint_steps": None}
+    train = {**trainer.plan.train, "looks": 0, "prior": False, "checkpoint_steps": None}
     plain = replace(trainer, plan=replace(trainer.plan, method=PLAIN, train=train))
     seed = train["seed"]
     index = (folds(train_set.labels, seed) >= 0).nonzero().flatten()

@@ -120,7 +120,7 @@ def write(found: Fit, run: Run, train_set: Dataset) -> None:
     if found.weighting is not None:
         save_weighting(run.weighting, found.weighting.net, origin_of(found))
         curves = found.weighting.curve_of_class.tolist()
-    run.write_classes(found.class_names, found.class_sizes, curves, found.wrong_by_class)
+    run.write_classes(found.class_names, found.class_sizes, curves, found.finding and found.finding._asdict())
     run.write_samples(columns(found, train_set))
     run.seal()
 

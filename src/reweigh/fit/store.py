@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from reweigh.core.judgment import Finding
 from reweigh.errors import DataError, ModelError, ReweighError
 from reweigh.families import Families
 from reweigh.files import write_whole
@@ -47,7 +48,7 @@ def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
         "class_names": found.class_names,
         "class_sizes": found.class_sizes,
         "history": found.history,
-        "wrong_by_class": found.wrong_by_class,
+        "finding": found.finding and found.finding._asdict(),
         "weighting": None if weighting is None else construction(weighting.net),
         "more": more,
     }
@@ -114,7 +115,7 @@ def _loaded(path: str | Path, build: Build | None, trust_code: bool) -> tuple[Fi
         history=content["history"],
         origin=tensors["origin"],
         held_out=Scored(**held_out) if held_out else None,
-        wrong_by_class=None if content["wrong_by_class"] is None else tuple(content["wrong_by_class"]),
+        finding=Finding(**content["finding"]) if content["finding"] else None,
     )
     return found, content["more"]
 

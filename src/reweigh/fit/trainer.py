@@ -16,10 +16,13 @@ from reweigh.data import Dataset
 from reweigh.errors import RecipeError
 from reweigh.fit.start import start_from
 from reweigh.losses.class_sizes import with_class_sizes
+from reweigh.losses.prior import prior_corrected
 from reweigh.methods.setup import Setup
 from reweigh.plan import Part, Plan
 from reweigh.plan.schema import TrainOptions
 from reweigh.training import Observer, Recall, Run, seed_all, train
+from reweigh.training.batches import batch_bounds
+from reweigh.training.judge import Judge
 from reweigh.training.loop import Evaluate
 from reweigh.training.randomness import restore, snapshot
 from reweigh.training.schedules import Schedule
@@ -74,6 +77,7 @@ class Trainer:
         fresh = partial(self._network, train_set.shape, train_set.num_classes)
         model, optimizer = fresh()
         schedule = plan.optimizer.parts["schedule"][0].bind()(optimizer, train["epochs"])
+        loss = with_class_sizes(plan.loss.bind(), train_set.class_sizes)
         transforms = [part.bind()() for part in plan.augment]
         setup = Setup(
             model=model,
@@ -81,7 +85,8 @@ class Trainer:
             train_set=train_set,
             meta_set=plan.meta_set.bind()(),
             clean_set=self.trusted,
-            loss=with_class_sizes(plan.loss.bind(), train_set.class_sizes),
+            loss=prior_corrected(loss, train_set.class_sizes) if train["prior"] else loss,
+            prior=train["prior"],
             augment=Compose(transforms) if transforms else None,
             generator=Generator().manual_seed(train["seed"]),
             device=self.device,
@@ -104,6 +109,7 @@ class Trainer:
         evaluate: Evaluate | None = None,
         run: Callable[[], Run] | None = None,
         observer: Observer | None = None,
+        held_out: Dataset | None = None,
     ) -> Trained:
         """Train on some samples. The global generators of torch, NumPy and Python end as they were.
 
@@ -111,6 +117,7 @@ class Trainer:
             evaluate: Looks at the model at the end of every epoch.
             run: Opens the folder for metrics and checkpoints, once everything is built; a training that was interrupted
                 there continues.
+            held_out: Samples that judge which epoch is kept; None keeps the last.
 
         Raises:
             DivergedError: The loss or a parameter is no longer finite.
@@ -120,7 +127,10 @@ class Trainer:
         with own_randomness(options["seed"]):
             method, schedule, setup = self.assemble(train_set)
             looks = self.plan.train["looks"]
-            recall = Recall(train_set, options["epochs"], looks, self.device, at_once(train_set))
+            chunk = at_once(train_set)
+            recall = Recall(train_set, options["epochs"], looks, self.device, chunk)
+            steps = len(batch_bounds(len(train_set), options["batch_size"]))
+            judge = None if held_out is None else Judge(method.model, held_out, steps, self.device, chunk)
             result = train(
                 method,
                 train_set,
@@ -132,6 +142,7 @@ class Trainer:
                 generator=setup.generator,
                 device=self.device,
                 recall=recall,
+                judge=judge,
                 **options,
             )
         method.model.eval()

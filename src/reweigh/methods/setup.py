@@ -14,6 +14,7 @@ from reweigh.core.objective import Loss
 from reweigh.data import Dataset
 from reweigh.losses import LOSSES
 from reweigh.losses.class_sizes import with_class_sizes
+from reweigh.losses.prior import prior_corrected
 from reweigh.meta_sets import MetaSet
 from reweigh.reweighter import Reweighter
 
@@ -31,6 +32,7 @@ class Setup:
         clean_set: trusted samples apart from the training set, if the meta set names some.
         epochs: how many the loop will train, for a method that plans ahead.
         fresh: makes another network, as ``model`` was at the start, with its optimizer.
+        prior: whether losses are corrected for the class shares.
         reweighter: makes the reweighter of a method that learns weights: ``Reweighter`` with its options bound.
     """
 
@@ -45,11 +47,14 @@ class Setup:
     clean_set: Dataset | None = None
     epochs: int = 1
     fresh: Callable[[], tuple[nn.Module, Optimizer]] | None = None
+    prior: bool = False
     reweighter: Callable[..., Reweighter] = Reweighter
 
     def with_loss(self, name: str, **options: Any) -> "Setup":
         """The setup with another loss, a member of ``LOSSES`` with these options."""
-        return replace(self, loss=with_class_sizes(LOSSES[name], self.train_set.class_sizes, **options))
+        sizes = self.train_set.class_sizes
+        loss = with_class_sizes(LOSSES[name], sizes, **options)
+        return replace(self, loss=prior_corrected(loss, sizes) if self.prior else loss)
 
     def reweighting(self, **options: Any) -> "Setup":
         """The setup with more options of the reweighter bound."""

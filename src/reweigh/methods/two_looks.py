@@ -9,14 +9,15 @@ from annotated_types import Ge
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.core.judgment import Judgment
+from reweigh.core.judgment import Finding, Judgment
 from reweigh.core.method import Method
 from reweigh.data import Dataset
-from reweigh.methods.parts.first_look import FirstLook, FirstPredictions
+from reweigh.methods.parts.finding import Count, count_wrong, sentence
+from reweigh.methods.parts.first_look import FirstLook
 from reweigh.methods.parts.folds import stratified_folds
 from reweigh.methods.parts.prior import Prior
 from reweigh.methods.parts.second_look import SecondLook
-from reweigh.methods.parts.stock import TINY, Stock, take_stock, wrong_by_class, wrong_in_joint
+from reweigh.methods.parts.stock import TINY, Stock, take_stock
 from reweigh.methods.parts.student import Student
 from reweigh.methods.setup import Setup
 from reweigh.models.ensemble import Ensemble
@@ -29,7 +30,6 @@ FIRST = 1.3  # work of the first look, all folds together, in trainings of full 
 SECOND = 0.6  # length of the second look, in trainings of full length
 SMALL = 2000  # samples at most for which all folds are trained at any cost
 SHORTEST = 4  # epochs; a shorter training cannot be judged
-OWN = 1.5  # wrong labels in all, for each that predictions find which have seen the labels
 JUDGING = (2, 5)  # two of five samples of the judging fold are held out of the second look too
 
 
@@ -75,6 +75,8 @@ class TwoLooks(Method):
         mixup: strength of mixing samples in pairs in the second look; 0 mixes none.
     """
 
+    own_judge = True
+
     def __init__(self, setup: Setup, *, prior: bool = True, mixup: Annotated[float, Ge(0)] = 1.0):
         self._setup, self._prior, self._mixup = setup, Prior(prior), mixup
         self._given = label_rows(setup.train_set)
@@ -89,7 +91,7 @@ class TwoLooks(Method):
         self._first = self._new_first()
         self._second: SecondLook | None = None
         self._stock: Stock | None = None
-        self._wrong: Tensor | None = None
+        self._count: Count | None = None
 
     def _hold_out(self) -> tuple[Tensor, Tensor]:
         """The fold of each sample, and which samples of fold 0 also judge the second look; shape (N,)."""
@@ -126,7 +128,7 @@ class TwoLooks(Method):
 
     @property
     def finished(self) -> bool:
-        return self._wrong is not None
+        return self._count is not None
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         for student in self._students:
@@ -174,7 +176,7 @@ class TwoLooks(Method):
         self._stock = take_stock(found.best, self._given)
         self._ensemble.share([1 / self._first.members] * self._first.members)
         if self._second_length == 0:
-            self._wrong = wrong_by_class(self._stock, self._given, torch.arange(len(self._given)))
+            self._count = count_wrong(self._stock, self._given, found.best, torch.arange(len(found.best)), found.best)
             return
         self._second = self._new_second(self._stock.posterior)
         if not self._first.early:
@@ -196,34 +198,7 @@ class TwoLooks(Method):
         if not second.dropped:
             logs = (logs + latest) / 2
         self._stock = take_stock(logs.softmax(1), self._given)
-        self._wrong = self._count_wrong(found, latest)
-        gain, error = (100 * number for number in second.gain)
-        wrong, dropped = 100 * self._wrong_share(), ", so it was dropped" if second.dropped else ""
-        log.info("two looks: about %.1f%% of the labels are wrong", wrong)
-        log.info("two looks: the second gained %.1f +- %.1f points of balanced accuracy%s", gain, error, dropped)
-
-    def _count_wrong(self, found: FirstPredictions, latest: Tensor) -> Tensor:
-        """The estimated share of wrong labels in each class, the least of three estimates.
-
-        One comes from predictions that were made without the label; one counts the labels that the second look
-        contradicts; one is OWN times what predictions find that were made with the label. The first two take errors of
-        a weak network for wrong labels, as with rare classes; the last misses what was learned by heart.
-        """
-        assert self._stock is not None
-        given, known = self._given, found.known
-        predicted = F.one_hot(latest.argmax(1), given.shape[1])
-        estimates = [
-            wrong_by_class(take_stock(found.unseen, given, known), given, known),
-            1 - (given * predicted).sum(0) / given.sum(0).clamp_min(TINY),
-            OWN * wrong_in_joint(self._stock.joint),
-        ]
-        return (
-            min(estimates, key=lambda shares: float(given.mean(0) @ shares)).where(given.sum(0) > 0, 0.0).clamp_max(1)
-        )
-
-    def _wrong_share(self) -> float:
-        assert self._wrong is not None
-        return float(self._given.mean(0) @ self._wrong)
+        self._count = count_wrong(self._stock, self._given, found.unseen, found.known, latest)
 
     def sample_weights(self) -> Tensor:
         if self._stock is None:
@@ -239,16 +214,23 @@ class TwoLooks(Method):
 
     def judgment(self) -> Judgment | None:
         """As many labels as are estimated to be wrong look wrong, those of least quality."""
-        if self._stock is None or self._wrong is None:
+        if self._stock is None or self._count is None:
             return None
+        share, _, _ = self._count.in_all(self._given)
         given, quality = self._setup.train_set.labels, self.sample_weights()
         wrong = torch.zeros(len(given), dtype=torch.bool)
-        wrong[quality.argsort(stable=True)[: round(self._wrong_share() * len(given))]] = True
+        wrong[quality.argsort(stable=True)[: round(share * len(given))]] = True
         other = self._stock.posterior.scatter(1, given[:, None], -1.0).argmax(1)
         return Judgment(torch.where(wrong, other, given), quality, wrong)
 
-    def noise(self) -> Tensor | None:
-        return self._wrong
+    def finding(self) -> Finding | None:
+        if self._stock is None or self._count is None:
+            return None
+        names, second = self._setup.train_set.class_names, self._second
+        gain, dropped = (second.gain, second.dropped) if second else (None, False)
+        words = sentence(self._count, self._given, self._stock.joint, names, gain, dropped)
+        share, low, high = (each.tolist() for each in self._count)
+        return Finding(share, low, high, words)
 
     def state_dict(self) -> dict[str, Any]:
         return {
@@ -259,7 +241,7 @@ class TwoLooks(Method):
             "first": self._first.state_dict(),
             "second": self._second.state_dict() if self._second else None,
             "stock": self._stock,
-            "wrong": self._wrong,
+            "count": self._count,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -270,7 +252,8 @@ class TwoLooks(Method):
         self._first = self._new_first()
         self._first.load_state_dict(state["first"])
         self._stock = Stock(*state["stock"]) if state["stock"] else None
-        self._wrong, self._second = state["wrong"], None
+        self._count = Count(*state["count"]) if state["count"] else None
+        self._second = None
         if state["second"] is not None:
             self._second = self._new_second(self._given)
             self._second.load_state_dict(state["second"])

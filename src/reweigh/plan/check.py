@@ -9,7 +9,7 @@ from reweigh.plan.mistakes import Mistake, check_options, shown, unknown_key
 from reweigh.plan.options import Options, options_of, supplied_to
 from reweigh.plan.plan import Part, Plan
 from reweigh.plan.schema import SECTIONS, Slot, TrainOptions
-from reweigh.plan.tables import TABLES, member, members
+from reweigh.plan.tables import TABLES, member, members, method_named
 
 
 def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Plan | None, list[Mistake]]:
@@ -40,6 +40,10 @@ def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Pl
     if plan.own_loss and plan.loss.name != SECTIONS["loss"].default["name"]:
         text = f"got {plan.loss.name!r}, but the method {plan.method.name} brings a loss of its own"
         return None, [Mistake("loss.name", f"{text}; remove [loss] and set the options in [method]")]
+    if method_named(plan.method.name).own_judge:
+        asked = [key for key in ("judge", "prior") if train[key]]
+        why = f"the method {plan.method.name} judges and corrects by itself; remove the key"
+        return (None if asked else plan), [Mistake(f"train.{key}", f"got {train[key]}, but {why}") for key in asked]
     return plan, []
 
 

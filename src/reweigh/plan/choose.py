@@ -19,6 +19,8 @@ WIDTHS = ((2_000, 64), (20_000, 128))  # samples below this number: width of the
 DROPOUT = 0.2
 FIRST_LAYER = 4_000_000  # parameters of it, at most
 ROWS_PER_FEATURE = 2
+JUDGE = 0.1  # share of the samples that judges,
+JUDGED = 2_000  # if there are so many with a label; fewer judge by chance
 MOST_ROWS = 20_000  # beyond, out-of-fold models take too long to be trained unasked
 
 WEIGHING = options_of_method(METHODS["cmw-net-sl"]).keys() - options_of_method(METHODS["two-looks"]).keys()
@@ -109,6 +111,7 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
             {"optimizer.name": "adamw", "optimizer.lr": LR, "optimizer.schedule.name": "cosine"},
             "usual for small networks",
         ),
+        *([] if two_looks else judge(facts)),
         *([] if two_looks else scoring(facts)),
         *augment(facts),
     ]
@@ -136,6 +139,13 @@ def meta_set(facts: Facts) -> Choice:
     values = {"name": "lowest-loss", "per_class": trusted_per_class(facts.class_sizes), "judge": "training"}
     why = "the weights are learned on the easiest samples of each class"
     return Choice({f"meta_set.{key}": value for key, value in values.items()}, why)
+
+
+def judge(facts: Facts) -> list[Choice]:
+    """Samples that judge which epoch is kept, if there are enough."""
+    if sum(facts.class_sizes) < JUDGED or facts.candidates:
+        return []
+    return [Choice({"train.judge": JUDGE}, "held-out samples judge which epoch is kept, before labels are memorized")]
 
 
 def scoring(facts: Facts) -> list[Choice]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import AfterValidator, ValidationInfo, field_validator
 
 from reweigh.plan.options import Options, named_member
@@ -56,6 +56,10 @@ class TrainOptions(Options):
             them. 0 means never.
         scoring: Where label quality comes from: predictions made "in-training", or those of further models, trained
             briefly without the sample ("out-of-fold").
+        judge: Share of the samples of each class that is not trained on and judges, after each epoch, which epoch's
+            model is kept; None keeps the last epoch.
+        prior: Correct the loss for the class shares, so that rare classes count as much as frequent ones. It aims at
+            balanced accuracy.
         calibration: Share of the samples of each class that is not trained on; how sure the model is of them sets the
             threshold for a wanted coverage (``reweigh predict --coverage``).
     """
@@ -64,6 +68,8 @@ class TrainOptions(Options):
     num_threads: Annotated[int, Ge(1)] | None = None
     looks: Annotated[int, Ge(0)] = 10
     scoring: Literal["in-training", "out-of-fold"] = "in-training"
+    judge: Annotated[float, Gt(0), Le(0.5)] | None = None
+    prior: bool = False
     calibration: Annotated[float, Gt(0), Lt(1)] | None = None
 
     @field_validator("device")

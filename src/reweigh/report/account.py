@@ -88,6 +88,16 @@ class Account:
         return list(dict.fromkeys(key for line in self.history for key in line if key.startswith("test_")))
 
     @property
+    def kept(self) -> dict[str, float]:
+        """The epoch whose model is saved; empty before the first."""
+        return Result(list(self.history)).kept if self.history else {}
+
+    @property
+    def kept_name(self) -> str:
+        """What to call that epoch."""
+        return Result(list(self.history)).kept_name if self.history else "last"
+
+    @property
     def best(self) -> dict[str, float]:
         """The epoch with the highest main test metric; chosen on the test set, so it is optimistic."""
         judged = [line for line in self.history if self.tests and math.isfinite(line.get(self.tests[0], math.nan))]

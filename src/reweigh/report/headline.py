@@ -22,16 +22,16 @@ def headline(account: Account) -> str:
 
 
 def reached(account: Account) -> str:
-    """The main test metric of the last epoch."""
+    """The main test metric of the epoch that was kept."""
     if not account.history:
         return f"{account.method} has not finished an epoch yet"
     if not account.tests:
         return f"{account.method} was trained without a test set"
-    last, judged_by = account.history[-1], account.tests[0]
-    share = last.get(judged_by, math.nan)
-    when = "after the last epoch"
+    kept, judged_by = account.kept, account.tests[0]
+    share = kept.get(judged_by, math.nan)
+    when = f"after the {account.kept_name} epoch"
     if account.status != "finished":
-        when = f"after epoch {last['epoch']:.0f} of {account.epochs}"
+        when = f"after epoch {kept['epoch']:.0f} of {account.epochs}"
     if not math.isfinite(share):
         return f"{account.method} has no valid test result {when}"
     what = "" if judged_by == "test_accuracy" else f"{in_words(judged_by)} of "
@@ -79,7 +79,7 @@ def few_labels(samples: Samples) -> str:
 
 
 def comparison(accounts: Sequence[Account]) -> Table:
-    """The runs side by side: test metrics of the last and the best epoch, labels that look wrong, time."""
+    """The runs side by side: test metrics of the kept and the best epoch, labels that look wrong, time."""
     tests = list(dict.fromkeys(name for account in accounts for name in account.tests))
     columns = [
         Column("run"),
@@ -91,13 +91,13 @@ def comparison(accounts: Sequence[Account]) -> Table:
     ]
     rows = []
     for account in accounts:
-        last = account.history[-1] if account.history else {}
+        kept = account.kept
         issue = None if account.samples is None else account.samples.issue
         rows.append(
             [
                 account.name,
                 account.method,
-                *(shown(last, name) for name in tests),
+                *(shown(kept, name) for name in tests),
                 *(shown(account.best, name) for name in tests[:1]),
                 UNKNOWN if issue is None else f"{int(issue.sum()):,}",
                 duration(account.seconds) if account.history else UNKNOWN,
@@ -114,9 +114,9 @@ def shown(line: dict[str, float], name: str) -> str:
 def key_numbers(account: Account) -> list[tuple[str, str]]:
     """A few numbers with their names, shown in large letters."""
     numbers = []
-    last = account.history[-1] if account.history else {}
     if account.tests:
-        numbers.append((f"test {in_words(account.tests[0])}, last epoch", shown(last, account.tests[0])))
+        name = f"test {in_words(account.tests[0])}, {account.kept_name} epoch"
+        numbers.append((name, shown(account.kept, account.tests[0])))
     if account.samples is not None and account.samples.issue is not None:
         numbers.append(("labels that look wrong", f"{int(account.samples.issue.sum()):,}"))
     if account.classes.sizes:

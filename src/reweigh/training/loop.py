@@ -16,6 +16,7 @@ from reweigh.training import randomness
 from reweigh.training.batches import batch_bounds
 from reweigh.training.evaluation import Samples
 from reweigh.training.interrupts import Interrupted, listen
+from reweigh.training.judge import Judge
 from reweigh.training.progress import Observer, Silent
 from reweigh.training.recall import Recall
 from reweigh.training.result import Result
@@ -38,6 +39,7 @@ def train(
     generator: Generator | None = None,
     device: str | torch.device = "cpu",
     recall: Recall | None = None,
+    judge: Judge | None = None,
     *,
     epochs: Annotated[int, Ge(1)],
     warmup_epochs: Annotated[int, Ge(0)] = 0,
@@ -57,6 +59,8 @@ def train(
         evaluate: judges the model after each epoch, such as ``evaluation.evaluate`` with all else bound.
         augment: changes a batch of inputs at random, given the generator.
         recall: looks at the training samples at the end of some epochs; saved and restored too.
+        judge: chooses the epoch whose model is kept; otherwise it is the last one. ``evaluate`` then gets the averaged
+            model of the judge.
         generator: for augmentation; saved and restored, so the method may draw from the same one.
         warmup_epochs: the first epochs, trained without reweighting.
         batch_size: see ``batch_bounds`` for what becomes of a remainder.
@@ -79,7 +83,7 @@ def train(
     bounds = batch_bounds(samples, batch_size)
     steps = len(bounds)
     settings = {"samples": samples, "batch_size": batch_size, "seed": seed}
-    keeper = Keeper(run, method, generator, settings, recall)
+    keeper = Keeper(run, method, generator, settings, recall, judge)
     place = keeper.load()
     observer.start(epochs, steps, place.epoch * steps + place.step)
     with _ending(place, run, observer, epochs, steps, schedule), listen() as stop:
@@ -91,6 +95,8 @@ def train(
                 method.start_epoch(place.epoch, place.epoch < warmup_epochs)
             for first, end in bounds[place.step :]:
                 numbers = method.step(train_set.batch(order[first:end], augment, generator, device))
+                if judge is not None:
+                    judge.step(method.model)
                 place.end_step(numbers, end - first)
                 observer.step(place.epoch + 1, place.step, place.means)
                 if not math.isfinite(numbers["loss"]):
@@ -103,12 +109,13 @@ def train(
                         raise KeyboardInterrupt
             method.end_epoch()
             check_finite(method.model)
-            tested = evaluate(method.model) if evaluate else {}
+            tested = evaluate(judge.model if judge else method.model) if evaluate else {}
             seconds = time.perf_counter() - begun
             if recall is not None:
                 recall.end_epoch(place.epoch, method)
+            judged = judge.end_epoch(recall) if judge else {}
             lr = schedule.optimizer.param_groups[0]["lr"]  # a method may have a schedule of its own
-            line = place.end_epoch(lr, tested, seconds)
+            line = place.end_epoch(lr, tested, judged, seconds)
             observer.epoch(line)
             if run is not None:
                 run.append_metrics(line)
@@ -116,6 +123,8 @@ def train(
             keeper.save(place)
             if stop.requested:
                 raise KeyboardInterrupt
+    if judge is not None:
+        judge.restore(method.model, recall)
     return Result(place.history)
 
 

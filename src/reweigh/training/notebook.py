@@ -22,13 +22,13 @@ def as_html(title: str, heads: Sequence[str], rows: Sequence[Sequence[object]], 
 
 
 def result_html(title: str, result: Result, words: str = "") -> str:
-    """What a training came to: every test number of the last epoch and of the best one."""
+    """What a training came to: every test number of the epoch that was kept and of the best one."""
     if not result.history:
         return as_html(f"{title}: no epoch is finished yet", [], [])
-    last, best = result.last, result.best
-    tests = [name for name in last if name.startswith("test_")]
-    heads = ["test", f"last epoch ({last['epoch']})", f"best epoch ({best['epoch']})"]
-    rows = [[name.removeprefix("test_").replace("_", " "), last[name], best[name]] for name in tests]
+    kept, best = result.kept, result.best
+    tests = [name for name in kept if name.startswith("test_")]
+    heads = ["test", f"{result.kept_name} epoch ({kept['epoch']})", f"best epoch ({best['epoch']})"]
+    rows = [[name.removeprefix("test_").replace("_", " "), kept[name], best[name]] for name in tests]
     return as_html(f"{title}: {len(result.history)} epochs", heads, rows, words)
 
 

@@ -1,10 +1,11 @@
 """What a method made of each training sample, averaged along training: the evidence about its label."""
 
+from copy import deepcopy
 from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from reweigh.core.method import Method
 from reweigh.pseudo_labels import Predictions, predictions
@@ -56,14 +57,16 @@ class Recall:
             epoch: the one that ended, from 0.
         """
         last = method.finished and bool(self._epochs)
-        if epoch not in self._epochs and not last:
-            return
+        if epoch in self._epochs or last:
+            self.look(method.model, method.sample_weights())
+
+    def look(self, model: nn.Module, weights: Tensor | None = None) -> None:
+        """Predict every training sample; with their weights as of now, if they have any."""
         self.predictions.momentum = self.looks / (self.looks + 1)
         self.looks += 1
-        for index, outputs in logits(method.model, self._train_set, self._chunk, self._device):
+        for index, outputs in logits(model, self._train_set, self._chunk, self._device):
             self.predictions.update(index, outputs.softmax(1))
             self.losses[index] = self._losses(index, outputs.float())
-        weights = method.sample_weights()
         if weights is not None:
             known = ~weights.isnan()
             self._weight += torch.where(known, weights, 0.0)
@@ -79,14 +82,20 @@ class Recall:
         """The mean weight of each sample, shape (N,), NaN where it never had one; None if no sample had."""
         return self._weight / self._weighed if bool(self._weighed.any()) else None
 
-    def state_dict(self) -> dict[str, Any]:
-        return {
+    def state_dict(self, copy: bool = False) -> dict[str, Any]:
+        """What a resumed run needs.
+
+        Args:
+            copy: whether it must not change when looking again.
+        """
+        state = {
             "looks": self.looks,
             "predictions": self.predictions.state_dict(),
             "losses": self.losses,
             "weight": self._weight,
             "weighed": self._weighed,
         }
+        return deepcopy(state) if copy else state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.looks, self._weight, self._weighed = state["looks"], state["weight"].clone(), state["weighed"].clone()

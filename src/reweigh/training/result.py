@@ -8,21 +8,32 @@ class Result(NamedTuple):
 
     Attributes:
         history: one dict per epoch: ``epoch`` (from 1), ``lr``, ``train_...`` for each number of the method's steps,
-            ``test_...`` for each number of the evaluation, ``seconds``.
+            ``test_...`` for each number of the evaluation, ``judge_...`` for each of the judge, if there is one,
+            ``seconds``.
     """
 
     history: list[dict[str, Any]]
 
     @property
     def last(self) -> dict[str, Any]:
-        """The line of the last epoch: what the saved model does."""
+        """The line of the last epoch."""
         return self.history[-1]
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """The line of the epoch whose model is saved: the one that the judge chose, or else the last."""
+        return self.history[int(self.last.get("judge_keeps", len(self.history))) - 1]
+
+    @property
+    def kept_name(self) -> str:
+        """What to call that epoch: "last", or "kept" if there was a judge."""
+        return "kept" if "judge_keeps" in self.last else "last"
 
     @property
     def best(self) -> dict[str, Any]:
         """The line with the highest first test number, the earliest of equals; without a test, the last.
 
-        It is chosen by the test itself, so it flatters: show it beside the last, never instead.
+        It is chosen by the test itself, so it flatters: show it beside the one that was kept, never instead.
         """
         judged_by = next((name for name in self.last if name.startswith("test_")), None)
         return self.last if judged_by is None else max(self.history, key=lambda line: line[judged_by])
@@ -37,5 +48,5 @@ class Result(NamedTuple):
         summary: dict[str, Any] = {"status": status, "epochs": epochs, "epochs_done": len(self.history)}
         if self.history:
             seconds = sum(line["seconds"] for line in self.history)
-            summary |= {"seconds": seconds, "best": self.best, "last": self.last}
+            summary |= {"seconds": seconds, "best": self.best, "last": self.last, "kept": self.kept}
         return summary

@@ -206,17 +206,17 @@ class Run:
         names: Sequence[str],
         sizes: Sequence[int],
         families: Sequence[int] | None,
-        wrong: Sequence[float] | None = None,
+        finding: Mapping[str, Any] | None = None,
     ) -> None:
         """Store the classes of the training set.
 
         Args:
             sizes: number of samples of each class by given label.
             families: family of each class, if there are families.
-            wrong: estimated share of wrong labels in each class, if it was estimated.
+            finding: estimated shares of wrong labels in each class with their limits, and words, if there are any.
         """
         content: dict[str, Any] = {"names": list(names), "sizes": list(sizes)}
-        content |= {key: values and list(values) for key, values in (("families", families), ("wrong", wrong))}
+        content |= {"families": families and list(families), "finding": finding and dict(finding)}
         self._write(self.classes, _json(content, indent=2) + "\n")
 
     def _repr_html_(self) -> str:

@@ -15,6 +15,7 @@ from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError
 from reweigh.files.seals import checksum
 from reweigh.training import checkpoint, randomness
+from reweigh.training.judge import Judge
 from reweigh.training.means import Means
 from reweigh.training.recall import Recall
 from reweigh.training.run import Run
@@ -45,11 +46,14 @@ class Place:
         self.step += 1
         self.means.add(numbers, samples)
 
-    def end_epoch(self, lr: float, tested: Mapping[str, float], seconds: float) -> dict[str, Any]:
+    def end_epoch(
+        self, lr: float, tested: Mapping[str, float], judged: Mapping[str, float], seconds: float
+    ) -> dict[str, Any]:
         """Add a line to the history, move to the start of the next epoch, and return the line."""
         line: dict[str, Any] = {"epoch": self.epoch + 1, "lr": lr}
         line |= {f"train_{name}": value for name, value in self.means.means().items()}
         line |= {f"test_{name}": value for name, value in tested.items()}
+        line |= {f"judge_{name}": value for name, value in judged.items()}
         line["seconds"] = seconds
         self.history.append(line)
         self.epoch, self.step, self.means, self.seconds = self.epoch + 1, 0, Means(), 0.0
@@ -81,11 +85,13 @@ class Keeper:
         generator: Generator,
         settings: dict[str, Any],
         recall: Recall | None = None,
+        judge: Judge | None = None,
     ) -> None:
         self.run = run
         self.method = method
         self.generator = generator
         self.recall = recall
+        self.judge = judge
         self.settings = settings if run is None else {**settings, "recipe": checksum(run.recipe.read_bytes())}
 
     def save(self, place: Place) -> None:
@@ -101,6 +107,7 @@ class Keeper:
             "place": place.state_dict(),
             "method": self.method.state_dict(),
             "recall": self.recall.state_dict() if self.recall else None,
+            "judge": self.judge.state_dict() if self.judge else None,
             "random": {"global": randomness.snapshot(), "own": self.generator.get_state()},
         }
         checkpoint.save(self.run.checkpoint, state, keep=self.run.previous)
@@ -126,6 +133,8 @@ class Keeper:
             self.method.load_state_dict(state["method"])
             if self.recall:
                 self.recall.load_state_dict(state["recall"])
+            if self.judge:
+                self.judge.load_state_dict(state["judge"])
             self.generator.set_state(state["random"]["own"])
             randomness.restore(state["random"]["global"])
         except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:

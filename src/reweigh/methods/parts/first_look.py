@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from reweigh.core.batch import Batch
-from reweigh.methods.parts.held_out_judge import HeldOutJudge
-from reweigh.methods.parts.prior import TINY, Prior
+from reweigh.core.held_out_scores import HeldOutScores
+from reweigh.losses.prior import TINY
+from reweigh.methods.parts.prior import Prior
 from reweigh.methods.parts.student import Student
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel
@@ -72,7 +73,7 @@ class FirstLook:
         self._setup, self._prior, self._given, self._fold, self._averages = setup, prior, given, fold, averages
         self._length, self._epochs, self._budget = length, epochs, budget
         self.judging = ((fold >= 0) if together else (fold == 0)).nonzero().flatten()
-        self.judge = HeldOutJudge(setup.train_set.labels[self.judging])
+        self.judge = HeldOutScores(setup.train_set.labels[self.judging])
         self.best, self.members = 0, 0
         self._memory = torch.zeros_like(given)  # sum of the predictions for each sample at its own steps
         self._kept: dict[int, dict[str, Any]] = {}  # average and memory of the epochs that may be kept

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-TINY = 1e-6
+from reweigh.losses.prior import log_shares
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Prior:
 
     def log_shares(self, rows: Tensor) -> Tensor:
         """The logarithm of the class shares, shape (C,), of labels that are rows that sum to one, shape (n, C)."""
-        return (rows.mean(0) + TINY).log()
+        return log_shares(rows.sum(0))
 
     def trained(self, logits: Tensor, log_shares: Tensor) -> Tensor:
         """What the loss sees: logits with the shares."""

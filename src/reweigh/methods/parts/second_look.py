@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor
 
 from reweigh.core.batch import Batch
-from reweigh.methods.parts.held_out_judge import HeldOutJudge
+from reweigh.core.held_out_scores import HeldOutScores
 from reweigh.methods.parts.prior import Prior
 from reweigh.methods.parts.student import Student
 from reweigh.methods.setup import Setup
@@ -51,7 +51,7 @@ class SecondLook:
         self._mixup, self._length = mixup, length
         self._targets, self._held_out = targets, held_out
         self._judging = held_out.nonzero().flatten()
-        self._judge = HeldOutJudge(setup.train_set.labels[self._judging])
+        self._judge = HeldOutScores(setup.train_set.labels[self._judging])
         self.student = Student(*setup.fresh(), average)
         self.gain, self.joined, self.dropped = (0.0, 0.0), False, False
         self._epoch = 0

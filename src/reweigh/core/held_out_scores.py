@@ -1,10 +1,10 @@
-"""Judge networks by given labels that they have not seen."""
+"""How well given labels are predicted that were not seen, epoch by epoch."""
 
 import torch
 from torch import Tensor
 
 
-class HeldOutJudge:
+class HeldOutScores:
     """Class-balanced accuracy on held-out given labels, epoch by epoch, and whether a difference is more than chance.
 
     The labels may be wrong: that lowers the scores of all epochs alike, unless a network has learned to repeat wrong
@@ -53,6 +53,11 @@ class HeldOutJudge:
             if behind < slack * error:
                 return epoch
         return best
+
+    def balanced(self, epoch: int) -> tuple[float, float]:
+        """The balanced accuracy of an epoch alone, and its standard error."""
+        right = self.right[epoch].double()
+        return self.compare(right, right.new_zeros(len(right)))
 
     def compare(self, one: Tensor, other: Tensor) -> tuple[float, float]:
         """The class-balanced difference between two results of ``around``, and its standard error.

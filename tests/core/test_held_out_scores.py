@@ -5,14 +5,14 @@ import math
 import pytest
 import torch
 
-from reweigh.methods.parts.held_out_judge import HeldOutJudge
+from reweigh.core.held_out_scores import HeldOutScores
 
 LABELS = torch.tensor([0, 0, 0, 1])
 
 
 def judge_of(*epochs):
     """A judge that has seen these hits."""
-    judge = HeldOutJudge(LABELS)
+    judge = HeldOutScores(LABELS)
     for hits in epochs:
         predicted = torch.where(torch.tensor(hits).bool(), LABELS, 1 - LABELS)
         judge.add(torch.nn.functional.one_hot(predicted, 2).float())

@@ -1,0 +1,103 @@
+"""How many labels are wrong, by several estimates, and one sentence about it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from reweigh.methods.parts.stock import TINY, Stock, take_stock, wrong_by_class, wrong_in_joint
+
+OWN = 1.5  # wrong labels in all, for each that predictions find which have seen the labels
+HARDLY = 0.01  # if the share may be as low as this, labels may all be right
+ONE_WAY = 0.5  # share of the wrong labels that go one way between two classes, in excess of the way back
+PAIRS = 3  # that the sentence names
+
+
+class Count(NamedTuple):
+    """Shares of wrong labels in each class by given label, shape (C,): an estimate and its limits."""
+
+    share: Tensor
+    low: Tensor
+    high: Tensor
+
+    def in_all(self, given: Tensor) -> tuple[float, float, float]:
+        """Share, low and high of all samples together.
+
+        Args:
+            given: shape (N, C), the given labels as rows that sum to one.
+        """
+        share, low, high = (float(given.mean(0) @ each) for each in self)
+        return share, low, high
+
+
+def count_wrong(stock: Stock, given: Tensor, unseen: Tensor, known: Tensor, latest: Tensor) -> Count:
+    """Count wrong labels in several ways.
+
+    Predictions that were made without the label (``unseen``), and the classes that the last network contradicts
+    (``latest``), take errors of a weak network for wrong labels, as with rare classes. Predictions that were made with
+    the label (``stock``) miss what was learned by heart: OWN times what they find. The least of the three is the
+    estimate. The limits are the extremes of these and of the mean doubt.
+
+    Args:
+        stock: from predictions that have seen the labels.
+        given: shape (N, C), the given labels as rows that sum to one.
+        unseen: shape (N, C), predictions without the label; known for some samples.
+        known: indices of these samples.
+        latest: shape (N, C), logits of the last network.
+    """
+    without = take_stock(unseen, given, known)
+    predicted = F.one_hot(latest.argmax(1), given.shape[1])
+    contradicted = 1 - (given * predicted).sum(0) / given.sum(0).clamp_min(TINY)
+    doubted = 1 - (given * stock.posterior).sum(0) / given.sum(0).clamp_min(TINY)
+    held_out = wrong_by_class(without, given, known)
+    estimates = [held_out, contradicted, OWN * wrong_in_joint(stock.joint)]
+    share = min(estimates, key=lambda shares: float(given.mean(0) @ shares))
+    low = torch.stack([doubted, held_out, share]).amin(0)
+    high = torch.stack([wrong_in_joint(without.joint), contradicted, share]).amax(0)
+    empty = given.sum(0) == 0
+    return Count(*(shares.masked_fill(empty, 0.0).clamp(0, 1) for shares in (share, low, high)))
+
+
+def sentence(
+    count: Count, given: Tensor, joint: Tensor, names: Sequence[str], gain: tuple[float, float] | None, dropped: bool
+) -> str:
+    """What was found, what was done about it, and what the judge says that it gained.
+
+    Args:
+        given: shape (N, C), the given labels as rows that sum to one.
+        joint: shape (C, C), number of samples by given (row) and true (column) class.
+        names: of the classes.
+        gain: what the second look gained in balanced accuracy on held-out labels, and its standard error; None if
+            there is none.
+        dropped: whether the second look was worse, and the first is kept.
+    """
+    share, low, high = count.in_all(given)
+    limits = f"{low:.0%} to {high:.0%}"
+    if low < HARDLY:
+        found = f"Hardly any labels are wrong (about {share:.0%}, {limits})"
+    else:
+        found = f"About {share:.0%} of the labels are wrong ({limits}), {direction(joint, names)}"
+    if gain is None:
+        return f"{found}. Too few epochs or samples to learn again from what is likely right."
+    points, error = (100 * number for number in gain)
+    judged = f"{points:+.1f} ± {error:.1f} points of balanced accuracy on held-out given labels"
+    if dropped:
+        return f"{found}. Learning again from the corrected labels was worse ({judged}), so the first model is kept."
+    return f"{found}. Learning again from what is likely right: {judged}."
+
+
+def direction(joint: Tensor, names: Sequence[str]) -> str:
+    """Whether wrong labels go one way, and between which classes."""
+    wrong = joint - joint.diag().diag()
+    excess = (wrong - wrong.T).clamp_min(0)
+    if float(excess.sum()) < ONE_WAY * float(wrong.sum()) or len(names) < 2:
+        return "in no particular direction"
+    most = excess.flatten().topk(min(PAIRS, excess.numel()))
+    pairs = [
+        f"{names[place % len(names)]} given as {names[place // len(names)]}"
+        for place, much in zip(most.indices.tolist(), most.values.tolist(), strict=True)
+        if much > 0.05 * float(excess.sum())
+    ]
+    return f"mostly one way: {', '.join(pairs)}" if pairs else "mostly one way"

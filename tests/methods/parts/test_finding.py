@@ -1,0 +1,75 @@
+"""Counting wrong labels on predictions that are known exactly, and the sentence about it."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from reweigh.methods.parts.finding import Count, count_wrong, direction, sentence
+from reweigh.methods.parts.stock import take_stock
+
+NAMES = ("cat", "dog", "owl")
+
+
+def noisy(rate: float = 0.2):
+    """Given labels, and predictions that are sure of the true class."""
+    true = torch.arange(600) % 3
+    given = true.clone()
+    flipped = torch.rand(600, generator=torch.Generator().manual_seed(0)) < rate
+    given[flipped] = (true[flipped] + 1) % 3
+    return F.one_hot(given, 3).float(), 0.9 * F.one_hot(true, 3).float() + 0.1 / 3, given != true
+
+
+def counted(rate: float):
+    given, predictions, wrong = noisy(rate)
+    stock = take_stock(predictions, given)
+    return count_wrong(stock, given, predictions, torch.arange(600), predictions), given, stock, wrong
+
+
+def test_estimate_and_limits() -> None:
+    count, given, _, wrong = counted(0.2)
+    share, low, high = count.in_all(given)
+    truth = float(wrong.float().mean())
+    assert share == pytest.approx(truth, rel=0.1)
+    assert low <= share <= high
+    for label in range(3):
+        own = given[:, label] == 1
+        assert float(count.share[label]) == pytest.approx(float(wrong[own].float().mean()), abs=0.05)
+    assert bool((count.low <= count.share).all())
+    assert bool((count.share <= count.high).all())
+
+
+def test_a_class_without_samples_has_no_wrong_labels() -> None:
+    given, predictions, _ = noisy()
+    given, predictions = F.pad(given, (0, 1)), F.pad(predictions, (0, 1))
+    count = count_wrong(take_stock(predictions, given), given, predictions, torch.arange(600), predictions)
+    assert [float(each[3]) for each in count] == [0, 0, 0]
+
+
+def test_the_sentence() -> None:
+    count, given, stock, _ = counted(0.2)
+    words = sentence(count, given, stock.joint, NAMES, (0.012, 0.004), dropped=False)
+    assert words.startswith("About 2")
+    assert "mostly one way: " in words  # every class becomes the next one
+    assert "cat given as dog" in words
+    assert words.endswith("from what is likely right: +1.2 ± 0.4 points of balanced accuracy on held-out given labels.")
+    assert "was worse (-3.0 ± 1.0 points" in sentence(count, given, stock.joint, NAMES, (-0.03, 0.01), dropped=True)
+    assert "Too few epochs or samples" in sentence(count, given, stock.joint, NAMES, None, dropped=False)
+
+
+def test_where_labels_are_right() -> None:
+    count, given, stock, _ = counted(0.0)
+    words = sentence(count, given, stock.joint, NAMES, (0.0, 0.01), dropped=False)
+    assert words.startswith("Hardly any labels are wrong (about 0%, 0% to 0%).")
+
+
+def test_directions() -> None:
+    both = torch.tensor([[80.0, 20, 0], [19, 80, 1], [0, 1, 90]])
+    assert direction(both, NAMES) == "in no particular direction"
+    one = torch.tensor([[80.0, 40, 0], [2, 60, 1], [0, 1, 90]])
+    assert direction(one, NAMES) == "mostly one way: dog given as cat"
+
+
+def test_totals_count_samples() -> None:
+    count = Count(torch.tensor([0.5, 0.0]), torch.tensor([0.4, 0.0]), torch.tensor([0.6, 0.2]))
+    given = F.one_hot(torch.tensor([0, 0, 0, 1])).float()
+    assert count.in_all(given) == pytest.approx((0.375, 0.3, 0.5))
