@@ -75,7 +75,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"reweigh {__version__}")
+        echo(f"reweigh {__version__}")
         raise typer.Exit
 
 

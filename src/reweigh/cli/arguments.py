@@ -17,7 +17,7 @@ def recipe_names(incomplete: str) -> list[str]:
 
 def table_names(incomplete: str) -> list[str]:
     """What ``reweigh list`` can list."""
-    return [name for name in (*TABLES, "recipes", "runs") if name.startswith(incomplete)]
+    return [name for name in (*TABLES, "recipes") if name.startswith(incomplete)]
 
 
 Recipe = Annotated[

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reweigh.cli.arguments import Overwrite, RunFolder, SpreadsheetSafe
-from reweigh.cli.printing import show_table
+from reweigh.cli.printing import echo, show_table
 from reweigh.cli.target import check_ending, check_target
 from reweigh.errors import DataError
 
@@ -61,10 +61,10 @@ def issues(
     show(str(run), table, int(samples.labeled.sum()), top)
     if out:
         write_whole(out, to_csv(table, out, spreadsheet_safe))
-        typer.echo(f"All {len(table) - 1}: {out}")
+        echo(f"All {len(table) - 1}: {out}")
     if apply and corrected:
         write_whole(apply, corrected.content)
-        typer.echo(f"Corrected copy, {len(table) - 1} labels changed: {apply}\nNext: {corrected.usage}")
+        echo(f"Corrected copy, {len(table) - 1} labels changed: {apply}\nNext: {corrected.usage}")
 
 
 def issue_rows(samples: "Samples", class_names: Sequence[str]) -> list[tuple[str, ...]] | None:
@@ -96,7 +96,7 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
     header, *rows = table
     title = f"{run}: {len(rows):,} of {labels:,} labels ({len(rows) / max(labels, 1):.1%}) look wrong"
     if not rows[:top]:
-        typer.echo(title)
+        echo(title)
         return
     named = "name" in header
     cells = [
@@ -105,6 +105,6 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
     ]
     show_table(title, ["file" if named else "row", "given", "suggested", "quality", "weight"], cells)
     if not named:
-        typer.echo("Rows are counted from 0, without the header.")
+        echo("Rows are counted from 0, without the header.")
     if len(rows) > top:
-        typer.echo(f"These are the worst {top}; --out issues.csv writes all {len(rows):,}.")
+        echo(f"These are the worst {top}; --out issues.csv writes all {len(rows):,}.")

@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+def what_to_list(incomplete: str) -> list[str]:
+    """What a shell completes."""
+    return [*table_names(incomplete), *(name for name in ("runs",) if name.startswith(incomplete))]
+
+
 def list_members(
     what: Annotated[
-        str | None, typer.Argument(help="Table to list, or runs. Default: every table.", autocompletion=table_names)
+        str | None, typer.Argument(help="Table to list, or runs. Default: every table.", autocompletion=what_to_list)
     ] = None,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to look for runs.")] = Path("runs"),
 ) -> None:
@@ -34,7 +39,7 @@ def list_members(
 
         show_runs(folder)
         return
-    names = [name for name in table_names("") if name != "runs"]
+    names = table_names("")
     if what is not None and what not in names:
         raise RecipeError(
             f"no table {what!r}; there are: {', '.join(names)}; and runs.{suggestion(what, [*names, 'runs'])}"

@@ -5,7 +5,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from reweigh.cli.curves import draw
-from reweigh.cli.printing import console, show_table
+from reweigh.cli.printing import console, show_table, visible
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -28,12 +28,12 @@ def show_outcome(outcome: "Outcome") -> None:
         title, ["test", f"{result.kept_name} epoch ({kept['epoch']})", f"best epoch ({best['epoch']})"], rows, True
     )
     if finding := outcome.fit.finding:
-        out.print(finding.words + "\n")
+        out.print(visible(finding.words) + "\n")
     if found := trust(outcome):
         out.print(found + "\n")
     if curves := learned_curves(outcome.run):
         out.print(curves)
-    out.print(f"Run folder: {outcome.run.path}")
+    out.print(f"Run folder: {visible(outcome.run.path)}")
     if outcome.run.samples.exists():
         out.print(
             f"Next: reweigh issues {outcome.run.path} lists the labels to check first; reweigh report shows everything."
@@ -62,7 +62,7 @@ def learned_curves(run: "Run") -> "Text | None":
     else:
         found = describe(len(curves), classes["families"], classes["names"], classes["sizes"])
         labels = [family.words for family in found]
-    return draw(curves, labels, max_loss)
+    return draw(curves, [visible(label) for label in labels], max_loss)
 
 
 def trust(outcome: "Outcome") -> str | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reweigh.cli.arguments import Overwrite, RunFolder, SpreadsheetSafe, TrustCode
-from reweigh.cli.printing import bars, show_table
+from reweigh.cli.printing import bars, echo, show_table
 from reweigh.cli.target import check_ending, check_target
 
 if TYPE_CHECKING:
@@ -63,15 +63,15 @@ def predict(
     show(data, heads, [] if out else cells, Counter(label for label in predicted if label is not None), probability)
     if least is not None:
         abstained = predicted.count(None)
-        typer.echo(
+        echo(
             f"{len(predicted) - abstained:,} of {len(predicted):,} are predicted "
             f"({1 - abstained / len(predicted):.1%}, wanted {coverage:.1%}); the rest have no class, because the "
             "model is not confident enough about them."
         )
     if out:
-        typer.echo(f"Predictions: {out}")
+        echo(f"Predictions: {out}")
     elif len(cells) > SHOWN:
-        typer.echo(f"These are the first {SHOWN}; --out predictions.csv writes all {len(cells):,}.")
+        echo(f"These are the first {SHOWN}; --out predictions.csv writes all {len(cells):,}.")
 
 
 def predictions(
@@ -128,12 +128,12 @@ def show(
 ) -> None:
     """Print how often each class was predicted, and some predictions."""
     mean = sum(probability) / len(probability)
-    typer.echo(f"{data}: {len(probability):,} samples, predicted with a probability of {mean:.0%} on average")
+    echo(f"{data}: {len(probability):,} samples, predicted with a probability of {mean:.0%} on average")
     for line in bars(dict(counts.most_common())):
-        typer.echo(line)
+        echo(line)
     if cells:
         shown = [(name, "(not sure)" if label is None else label, sure) for name, label, sure in cells[:SHOWN]]
-        typer.echo()
+        echo()
         show_table(
             f"First {SHOWN} predictions" if len(cells) > SHOWN else "Predictions",
             heads,
