@@ -33,3 +33,16 @@ class ModelError(ReweighError, ValueError):
 
 class DivergedError(ReweighError, RuntimeError):
     """The loss is no longer a finite number."""
+
+
+class StorageError(ReweighError, OSError):
+    """A file cannot be written.
+
+    Args:
+        message: What is wrong and what to do.
+        errno: Number of the system's error.
+    """
+
+    def __init__(self, message: str = "", errno: int | None = None) -> None:
+        super().__init__(message)
+        self.errno = errno

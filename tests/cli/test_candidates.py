@@ -54,6 +54,7 @@ def trained(table, run, tmp_path):
     for row in rows:
         row["is_label_issue"] = str(row in rows[:5])
         row["suggested_label"] = "dog" if row in rows[:5] else row["suggested_label"]
+    (out / "SHA256SUMS").unlink()  # changed on purpose
     with open(out / "samples.csv", "w", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()

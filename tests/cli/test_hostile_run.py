@@ -4,6 +4,8 @@ import shutil
 
 import pytest
 
+from reweigh.training import Run
+
 
 @pytest.fixture
 def hostile(own, tmp_path):
@@ -15,7 +17,7 @@ def hostile(own, tmp_path):
     _, *others = after.split("\n\n", 1)
     text = f'name = "os:system"\ncommand = "touch {proof}"\n\n'
     (run / "recipe.toml").write_text(before + model + "\n" + text + "".join(others))
-    (run / "model.safetensors").touch()
+    Run(run).seal()  # whoever can write files can write their checksums
     return run, proof
 
 

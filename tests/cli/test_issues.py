@@ -7,6 +7,8 @@ import pytest
 
 from reweigh.data.named.own_files import files
 
+UNSEALED = shutil.ignore_patterns("SHA256SUMS")  # the files are changed on purpose
+
 TABLE = {"path": "table.csv", "label": "kind"}
 
 
@@ -107,7 +109,7 @@ def test_samples_join_to_the_table_by_row(own, run):
 
 @pytest.mark.parametrize("name", ["table", "photos"])
 def test_the_list_does_not_need_the_data_but_a_copy_does(own, run, tmp_path, name):
-    shutil.copytree(own / f"{name}-run", tmp_path / "run")
+    shutil.copytree(own / f"{name}-run", tmp_path / "run", ignore=UNSEALED)
     recipe = tmp_path / "run" / "recipe.toml"
     recipe.write_text(recipe.read_text().replace("table.csv", "gone.csv").replace("/photos", "/gone"))
     result = run("issues", tmp_path / "run", "--out", tmp_path / "issues.csv")
@@ -147,7 +149,7 @@ def test_bad_input(own, run, tmp_path, monkeypatch, words, message):
 
 
 def test_a_run_that_has_not_ended_one_of_a_newer_version_and_a_biased_one(own, run, tmp_path):
-    shutil.copytree(own / "table-run", tmp_path / "run")
+    shutil.copytree(own / "table-run", tmp_path / "run", ignore=UNSEALED)
     (tmp_path / "run" / "samples.csv").unlink()
     assert f"reweigh train --resume {tmp_path / 'run'}" in run("issues", tmp_path / "run").stderr
     recipe = tmp_path / "run" / "recipe.toml"

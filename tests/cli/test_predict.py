@@ -9,6 +9,8 @@ import pytest
 
 from reweigh.data.named.own_files import files
 
+UNSEALED = shutil.ignore_patterns("SHA256SUMS")  # the files are changed on purpose
+
 
 def rows_of(path):
     with open(path, newline="") as file:
@@ -34,7 +36,7 @@ def test_predictions_are_those_of_the_run(own, run, tmp_path, name, data, key):
 def test_neither_the_label_column_nor_the_training_data_are_needed(own, run, tmp_path):
     import pandas as pd
 
-    shutil.copytree(own / "table-run", tmp_path / "run")
+    shutil.copytree(own / "table-run", tmp_path / "run", ignore=UNSEALED)
     recipe = tmp_path / "run" / "recipe.toml"
     recipe.write_text(recipe.read_text().replace("table.csv", "gone.csv"))
     frame = pd.read_csv(own / "table.csv", keep_default_na=False)
@@ -102,7 +104,7 @@ def test_bad_input(own, run, tmp_path, monkeypatch, words, message):
     (tmp_path / "other.csv").write_text("id,age,note\n1,2,3\n")
     (tmp_path / "latin.csv").write_bytes("id,age,town,note\n1,2,Köln,3\n".encode("latin-1"))
     for name in ("unended", "broken", "newer"):
-        shutil.copytree(own / "table-run", name)
+        shutil.copytree(own / "table-run", name, ignore=UNSEALED)
     (tmp_path / "unended" / "model.safetensors").unlink()
     shutil.copy(own / "photos-run" / "model.safetensors", "broken")
     form = json.loads((tmp_path / "newer" / "inputs.json").read_text())
@@ -157,7 +159,7 @@ def test_a_run_that_held_nothing_out(own, run):
 
 
 def test_scores_that_the_run_did_not_write(own, run, calibrated, tmp_path):
-    shutil.copytree(calibrated, tmp_path / "run")
+    shutil.copytree(calibrated, tmp_path / "run", ignore=UNSEALED)
     (tmp_path / "run" / "calibration.csv").write_text("index,score\n0,high\n")
     result = run("predict", tmp_path / "run", own / "table.csv", "--coverage", "0.9")
     assert result.exit_code == 2

@@ -4,6 +4,8 @@ import shutil
 
 import pytest
 
+UNSEALED = shutil.ignore_patterns("SHA256SUMS")  # the files are changed on purpose
+
 SHORT = ["train.epochs=1", "train.warmup_epochs=0", "model.hidden=[16]"]
 
 
@@ -22,7 +24,7 @@ def trained(tmp_path_factory):
 @pytest.fixture
 def folder(trained, tmp_path):
     """A run folder that may be changed."""
-    return shutil.copytree(trained, tmp_path / "demo")
+    return shutil.copytree(trained, tmp_path / "demo", ignore=UNSEALED)
 
 
 def test_the_page_lies_in_the_run_and_the_headline_is_said(run, folder):
@@ -38,7 +40,7 @@ def test_the_page_lies_in_the_run_and_the_headline_is_said(run, folder):
 
 def test_several_runs_go_to_the_current_folder_or_where_told(run, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    other = shutil.copytree(folder, tmp_path / "other")
+    other = shutil.copytree(folder, tmp_path / "other", ignore=UNSEALED)
     assert run("report", folder, other).exit_code == 0
     assert "2 runs side by side" in (tmp_path / "report.html").read_text()
     assert run("report", folder, "--out", "mine.html").exit_code == 0
@@ -48,7 +50,7 @@ def test_several_runs_go_to_the_current_folder_or_where_told(run, folder, tmp_pa
 
 def test_bad_input_exits_2_with_a_remedy(run, folder, tmp_path):
     (folder / "samples.csv").write_text("row,given_label\n0,cat\n")
-    newer = shutil.copytree(folder, tmp_path / "newer")
+    newer = shutil.copytree(folder, tmp_path / "newer", ignore=UNSEALED)
     with open(newer / "recipe.toml", "a") as recipe:
         recipe.write("\n[quantum]\nentangled = true\n")
     for words, message in [

@@ -8,6 +8,8 @@ from safetensors.numpy import load_file
 
 from reweigh.weighting import load_weighting
 
+UNSEALED = shutil.ignore_patterns("SHA256SUMS")  # the files are changed on purpose
+
 
 def test_the_function_of_a_run_weighs_other_data(own, run, tmp_path, monkeypatch):
     monkeypatch.chdir(own)
@@ -45,7 +47,7 @@ def test_a_recipe_and_a_name_for_the_run(own, run, tmp_path, monkeypatch):
 def test_bad_input(own, run, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     for name in ("plain", "unended"):
-        shutil.copytree(own / "table-run", name)
+        shutil.copytree(own / "table-run", name, ignore=UNSEALED)
         (tmp_path / name / "weighting.safetensors").unlink()
     (tmp_path / "unended" / "model.safetensors").unlink()
     recipe = tmp_path / "plain" / "recipe.toml"

@@ -29,8 +29,8 @@ def run(tmp_path, recipe):
     run = Run.create(tmp_path / "erm-seed3", to_toml(recipe))
     run.write_metrics(LINES)
     run.write_summary({"status": "finished"})
-    run.model.touch()
-    run.samples.touch()
+    for file in (run.model, run.classes, run.inputs, run.samples):
+        file.touch()
     return run
 
 
@@ -51,7 +51,7 @@ def test_only_a_finished_run_has_numbers_to_compare(recipe, run):
     run.summary.unlink()
     run.metrics.unlink()
     row = read_row(recipe, run.path)
-    assert (row.last, row.last_epoch, row.seconds, row.status) == (None, {}, 0, "running")
+    assert (row.last, row.last_epoch, row.seconds, row.status) == (None, {}, 0, "interrupted")
     assert read_row(recipe, run.path, error="OSError: disk full").status == "failed"
 
 

@@ -133,13 +133,13 @@ def test_a_file_that_is_none(tmp_path):
 def test_a_file_of_another_kind(tmp_path, content):
     path = tmp_path / "weights.pt"
     path.write_bytes(content)
-    with pytest.raises(ModelError, match="cannot be read as safetensors"):
+    with pytest.raises(ModelError, match="not a safetensors file, or truncated"):
         start_from(_cnn(), path)
 
 
 def test_a_truncated_file(file):
     file.write_bytes(file.read_bytes()[:-20])
-    with pytest.raises(ModelError, match="cannot be read as safetensors"):
+    with pytest.raises(ModelError, match="not a safetensors file, or truncated"):
         start_from(_cnn(), file)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reweigh.errors import RecipeError
+from reweigh.errors import RecipeError, ReweighError
 from reweigh.recipes.read import find, read
 from reweigh.recipes.shipped import about, shipped
 
@@ -28,11 +28,11 @@ def test_a_folder_that_is_no_run(tmp_path):
         find(tmp_path)
 
 
-@pytest.mark.parametrize("data", [b"a = [", b"\xff\xfe"])
-def test_a_file_that_is_not_toml(tmp_path, data):
+@pytest.mark.parametrize(("data", "message"), [(b"a = [", "not a TOML file"), (b"\xff\xfe", "not a text in UTF-8")])
+def test_a_file_that_is_not_toml(tmp_path, data, message):
     path = tmp_path / "broken.toml"
     path.write_bytes(data)
-    with pytest.raises(RecipeError, match=r"broken\.toml: not a TOML file"):
+    with pytest.raises(ReweighError, match=rf"broken\.toml: {message}"):
         read(path)
 
 

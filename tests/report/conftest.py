@@ -47,13 +47,16 @@ def trained(tmp_path_factory) -> dict[str, Path]:
 @pytest.fixture
 def run(trained, tmp_path) -> Path:
     """A run folder that may be changed."""
-    return Path(shutil.copytree(trained["cmw-net"], tmp_path / "run"))
+    path = Path(shutil.copytree(trained["cmw-net"], tmp_path / "run"))
+    (path / "SHA256SUMS").unlink()
+    return path
 
 
 @pytest.fixture(scope="session")
 def hostile(trained, tmp_path_factory) -> Path:
     """A run whose classes have names that should not be taken for HTML, nor for a formula."""
     path = Path(shutil.copytree(trained["cmw-net"], tmp_path_factory.mktemp("hostile") / "<i>run"))
+    (path / "SHA256SUMS").unlink()
     classes = json.loads((path / "classes.json").read_text())
     (path / "classes.json").write_text(json.dumps({**classes, "names": HOSTILE}))
     with open(path / "samples.csv", newline="") as file:

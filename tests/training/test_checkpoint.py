@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reweigh.errors import DataError
+from reweigh.files.tensors import pack
 from reweigh.training import checkpoint
 
 
@@ -113,23 +114,26 @@ def test_truncated(tmp_path, keep):
     checkpoint.save(path, {"a": torch.arange(100)})
     path.write_bytes(path.read_bytes()[:keep])
     before = path.read_bytes()
-    with pytest.raises(DataError, match=r"c: the checkpoint is truncated or damaged"):
+    with pytest.raises(DataError, match=r"c: (not a safetensors file, or truncated|damaged)"):
         checkpoint.load(path)
     assert path.read_bytes() == before
 
 
 def write(path, **metadata):
-    path.write_bytes(safetensors.torch.save({"a": torch.zeros(1)}, metadata or None))
+    path.write_bytes(pack({"a": torch.zeros(1)}, metadata))
 
 
 @pytest.mark.parametrize("data", [b"PK\x03\x04" + bytes(99), b"[train]\nepochs = 3\n", bytes(999)])
 def test_foreign_bytes(tmp_path, data):
     (tmp_path / "c").write_bytes(data)
-    with pytest.raises(DataError, match="truncated or damaged"):
+    with pytest.raises(DataError, match="not a safetensors file, or truncated"):
         checkpoint.load(tmp_path / "c")
 
 
 def test_foreign_safetensors(tmp_path):
+    safetensors.torch.save_file({"a": torch.zeros(1)}, tmp_path / "c", {"format": "reweigh-checkpoint"})
+    with pytest.raises(DataError, match="has no checksum"):
+        checkpoint.load(tmp_path / "c")
     for metadata in ({}, {"format": "pt"}):
         write(tmp_path / "c", **metadata)
         with pytest.raises(DataError, match="not a checkpoint of reweigh"):
@@ -137,8 +141,8 @@ def test_foreign_safetensors(tmp_path):
 
 
 def test_newer_version(tmp_path):
-    write(tmp_path / "c", format="reweigh-checkpoint", version="2", state="{}")
-    with pytest.raises(DataError, match=r"newer reweigh \(checkpoint version 2, this one reads up to 1\)"):
+    write(tmp_path / "c", format="reweigh-checkpoint", version="9", state="{}")
+    with pytest.raises(DataError, match=r"another version of reweigh \(checkpoint version 9, this one reads 2\)"):
         checkpoint.load(tmp_path / "c")
 
 
@@ -146,8 +150,8 @@ def test_newer_version(tmp_path):
     "state", ["{", '{"tensor": "b"}', '{"code": "x"}', '{"tensor": 1, "dict": 2}', "[" * 99999, '{"dict": 3}']
 )
 def test_damaged_structure(tmp_path, state):
-    write(tmp_path / "c", format="reweigh-checkpoint", version="1", state=state)
-    with pytest.raises(DataError, match="truncated or damaged"):
+    write(tmp_path / "c", format="reweigh-checkpoint", version="2", state=state)
+    with pytest.raises(DataError, match="the checkpoint is damaged"):
         checkpoint.load(tmp_path / "c")
 
 
@@ -179,7 +183,8 @@ def test_full_disk_leaves_the_previous_one(tmp_path):
     """
     path = tmp_path / "c"
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code), path], capture_output=True, text=True)
-    assert "cannot be written (File too large); the previous one, if any, remains" in done.stdout, done.stderr
+    assert "c cannot be written there (File too large); " in done.stdout, done.stderr
+    assert "The previous checkpoint, if any, remains" in done.stdout
     assert checkpoint.load(path)["epoch"] == 1
     assert list(tmp_path.iterdir()) == [path]
 

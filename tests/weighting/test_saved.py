@@ -8,6 +8,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from reweigh.errors import DataError
+from reweigh.files.tensors import pack
 from reweigh.weighting import WEIGHTINGS, ClassAwareNet, Origin, load_weighting, read_released, save_weighting
 
 LOSSES = torch.tensor([0.0, 0.5, 1.0, 2.0, 4.0, 10.0])
@@ -34,11 +35,14 @@ def test_what_is_not_a_weighting_function(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no weighting function can be read"):
         load_weighting(tmp_path / "text")
     save_file({"a": torch.ones(1)}, tmp_path / "model.safetensors")
+    with pytest.raises(DataError, match="has no checksum"):
+        load_weighting(tmp_path / "model.safetensors")
+    (tmp_path / "model.safetensors").write_bytes(pack({"a": torch.ones(1)}, {}))
     with pytest.raises(DataError, match="not a weighting function"):
         load_weighting(tmp_path / "model.safetensors")
     about = {"kind": "reweigh weighting function", "version": "99"}
-    save_file({"a": torch.ones(1)}, tmp_path / "new.safetensors", about)
-    with pytest.raises(DataError, match="newer reweigh"):
+    (tmp_path / "new.safetensors").write_bytes(pack({"a": torch.ones(1)}, about))
+    with pytest.raises(DataError, match="another version of reweigh"):
         load_weighting(tmp_path / "new.safetensors")
 
 

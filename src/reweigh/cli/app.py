@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import sys
 import warnings
 from typing import Annotated, Any
@@ -19,6 +20,7 @@ from reweigh.cli.inspect import inspect
 from reweigh.cli.issues import issues
 from reweigh.cli.list import list_members
 from reweigh.cli.predict import predict
+from reweigh.cli.printing import echo, visible
 from reweigh.cli.report import report
 from reweigh.cli.show import show
 from reweigh.cli.train import train
@@ -28,7 +30,7 @@ from reweigh.memory import keep_freed_memory
 
 
 class Verbs(TyperGroup):
-    """Prints an error that the user can fix as one message; exits 2 after it, and 130 after Ctrl-C."""
+    """Prints an error as one message; exits 2 if the user can fix it, 1 if it is ours, 130 after Ctrl-C or SIGTERM."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, sorted(args, key=lambda arg: arg != "--debug"))  # it may follow the verb too
@@ -39,11 +41,20 @@ class Verbs(TyperGroup):
         except (ReweighError, OSError) as error:
             if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                 raise
-            typer.echo(f"{type(error).__name__}: {message(error)}", err=True)
+            echo(f"{type(error).__name__}: {message(error)}", err=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt as interruption:
-            typer.echo(str(interruption) or "interrupted", err=True)  # training says how to resume
+            echo(str(interruption) or "interrupted", err=True)  # training says how to resume
             raise typer.Exit(130) from None
+        except Exception as error:
+            if ctx.params.get("debug") or isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
+                raise
+            echo(
+                f"{type(error).__name__}: {error}\nreweigh did not expect this. Unless memory is short, it is a bug in "
+                "reweigh: please report it with what --debug shows.",
+                err=True,
+            )
+            raise typer.Exit(1) from None
 
 
 def message(error: Exception) -> str:
@@ -64,7 +75,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"reweigh {__version__}")
+        echo(f"reweigh {__version__}")
         raise typer.Exit
 
 
@@ -93,18 +104,23 @@ class Notes(logging.Handler):
         self._written: set[str] = set()  # data that are looked at before training are read twice
 
     def emit(self, record: logging.LogRecord) -> None:
-        message = record.getMessage()
+        message = visible(record.getMessage())
         if message not in self._written:
             self._written.add(message)
             print(message, file=sys.stderr)  # typer.echo would write past the bar, into its line
 
 
+def _interrupt(signum: int, frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Run the command line."""
     sys.path.append(os.getcwd())  # for a model of the user's own; last, so that it hides no package
+    signal.signal(signal.SIGTERM, _interrupt)
     keep_freed_memory()
     logger = logging.getLogger("reweigh")
     logger.setLevel(logging.INFO)
     logger.addHandler(Notes())
-    warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
+    warnings.showwarning = lambda message, *_: print(f"warning: {visible(message)}", file=sys.stderr)
     app()

@@ -31,6 +31,9 @@ Label = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column or arr
 Labels = Annotated[Path | None, typer.Option(metavar="FILE", help="Label file to use instead of the labels in DATA.")]
 Root = Annotated[Path | None, typer.Option(help="Folder of the datasets. Default: $REWEIGH_DATA, or data.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
+SpreadsheetSafe = Annotated[
+    bool, typer.Option("--spreadsheet-safe", help="Write cells that a spreadsheet would run as formulas as text.")
+]
 TrustCode = Annotated[
     bool, typer.Option("--trust-code", help="Allow a model from outside reweigh in the recipe; this runs its code.")
 ]

@@ -1,14 +1,14 @@
 """A copy of the user's data with the suggested labels in place of those that look wrong."""
 
-import csv
 import gzip
 import io
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reweigh.cli.target import check_ending
 from reweigh.errors import DataError
+from reweigh.files.cells import as_text, to_csv, warn_of_formulas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,13 +25,14 @@ class Corrected(NamedTuple):
     usage: str
 
 
-def corrected_copy(account: "Account", out: Path) -> Corrected:
+def corrected_copy(account: "Account", out: Path, spreadsheet_safe: bool = False) -> Corrected:
     """The same table with other labels; a label file for images, arrays, and labels that had a file of their own.
 
     Labels of the part that was held out for testing stay as they are: nothing was learned about them.
 
     Args:
         out: Path of the copy; its ending must be that of the table, or of a label file.
+        spreadsheet_safe: Whether to write formulas as text; otherwise the copy is exact but for the labels.
 
     Raises:
         DataError: The labels are not those of a file, or the file is gone or was changed.
@@ -51,11 +52,11 @@ def corrected_copy(account: "Account", out: Path) -> Corrected:
 
     path = Path(data_root(data.added["root"]), data.options["path"])
     if path.name.endswith(SUFFIXES) and data.options["labels"] is None:
-        return _table(account, path, out)
+        return _table(account, path, out, spreadsheet_safe)
     check_ending("--apply", out, (".csv",), "a label file")
     label = ["--label", data.options["label"]] if data.options["label"] else []
     usage = ["reweigh", "train", "--data", str(path), *label, "--labels", str(out), *_kind(account)]
-    return Corrected(_label_file(account), shlex.join(usage))
+    return Corrected(to_csv(_label_file(account), out, spreadsheet_safe), shlex.join(usage))
 
 
 def _kind(account: "Account") -> list[str]:
@@ -76,8 +77,8 @@ def changes(account: "Account") -> "tuple[Tensor, Tensor]":
     return torch.from_numpy(samples.row[samples.issue]), torch.from_numpy(samples.suggested[samples.issue])
 
 
-def _label_file(account: "Account") -> str:
-    """Index, name and label of every sample of the source, the held-out ones too."""
+def _label_file(account: "Account") -> list[tuple[Any, ...]]:
+    """A header, and index, name and label of every sample of the source, the held-out ones too."""
     from reweigh.fit.source import read_training_set
 
     train, test = read_training_set(account.recipe.source, account.recipe.train["seed"])
@@ -88,13 +89,9 @@ def _label_file(account: "Account") -> str:
             labels |= zip(part.origin.tolist(), _as_written(part, between), strict=True)
     for row, label in zip(*(each.tolist() for each in changes(account)), strict=True):
         labels[row] = train.class_names[label]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     names = train.reading.names
-    writer.writerow(("index", "name", "label") if names else ("index", "label"))
-    for row, label in sorted(labels.items()):
-        writer.writerow((row, *names[row : row + 1], label))
-    return text.getvalue()
+    rows = [(row, *names[row : row + 1], label) for row, label in sorted(labels.items())]
+    return [("index", "name", "label") if names else ("index", "label"), *rows]
 
 
 def _as_written(part: "Dataset", separator: str | None) -> list[str]:
@@ -106,7 +103,7 @@ def _as_written(part: "Dataset", separator: str | None) -> list[str]:
     return [separator.join(name for name, there in zip(part.class_names, row, strict=True) if there) for row in rows]
 
 
-def _table(account: "Account", path: Path, out: Path) -> Corrected:
+def _table(account: "Account", path: Path, out: Path, spreadsheet_safe: bool) -> Corrected:
     """The same table, cell by cell, except for the labels that look wrong."""
     import pandas as pd
 
@@ -127,6 +124,10 @@ def _table(account: "Account", path: Path, out: Path) -> Corrected:
     with data_errors(path):
         frame = pd.read_csv(path, sep=between, header=None, dtype=str, keep_default_na=False)  # the header is row 0
     _replace(account, frame, frame.iloc[0].tolist().index(label), 1)
+    if spreadsheet_safe:
+        frame = frame.map(as_text)
+    else:
+        warn_of_formulas(frame.itertuples(index=False), out)
     text = frame.to_csv(sep=between, header=False, index=False, lineterminator=_line_end(path))
     return Corrected(text, usage)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reweigh.cli.arguments import AnyData, Label, Labels, Overwrite, Root
-from reweigh.cli.printing import ENDS, LISTED, cut, show_table
+from reweigh.cli.printing import ENDS, LISTED, cut, echo, show_table
 from reweigh.cli.target import check_ending, check_target
 from reweigh.errors import DataError
 
@@ -169,15 +169,13 @@ def show_corruption(
     title = f"{left} of {len(dataset)} samples are left, {wrong} of them ({done.rate:.1%}) with a wrong label"
     show_table(title, ["class", "before", "after", "became"], rows)
     if empty := [name for name, size in zip(dataset.class_names, after, strict=True) if size == 0]:
-        typer.echo(f"No label of {', '.join(empty)} is left: no model can be trained on this.")
-    typer.echo(f"Labels: {out}\nSummary: {out.with_suffix('.json')}")
+        echo(f"No label of {', '.join(empty)} is left: no model can be trained on this.")
+    echo(f"Labels: {out}\nSummary: {out.with_suffix('.json')}")
     if left == len(dataset) and source.takes_labels:
-        typer.echo(f"Next: reweigh train demo {source.as_changes(out)} 'data.bias=[]'")
+        echo(f"Next: reweigh train demo {source.as_changes(out)} 'data.bias=[]'")
         return
     changes = shlex.join([f"data.bias={inline(biases(parts))}", f"train.seed={seed}"])
-    typer.echo(
-        f"To train with such labels, let the recipe make them:\nreweigh train demo {source.as_changes()} {changes}"
-    )
+    echo(f"To train with such labels, let the recipe make them:\nreweigh train demo {source.as_changes()} {changes}")
 
 
 def biases(parts: "Sequence[Part]") -> list[dict[str, Any]]:

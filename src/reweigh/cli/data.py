@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reweigh.cli.arguments import Root
+from reweigh.cli.printing import echo
 
 if TYPE_CHECKING:
     from reweigh.data.named.download import Progress
@@ -38,8 +39,8 @@ def get(
         folder = download(name, place, mirror=mirror, progress=progress)
     files = [path for path in folder.iterdir() if path.is_file()]
     size = sum(path.stat().st_size for path in files) / 1e6
-    typer.echo(f"{name}: {len(files)} files, {size:.1f} MB, in {folder}")
-    typer.echo(f"Next: reweigh inspect {name}" + (f" --root {root}" if root else ""))
+    echo(f"{name}: {len(files)} files, {size:.1f} MB, in {folder}")
+    echo(f"Next: reweigh inspect {name}" + (f" --root {root}" if root else ""))
 
 
 @contextmanager
@@ -74,4 +75,4 @@ def print_progress(file: str, done: int, total: int | None) -> None:
         return
     before = max(0, done - CHUNK)
     if done == total or (total > 10 * CHUNK and done * 10 // total > before * 10 // total):
-        typer.echo(f"{file}: {done / 1e6:.1f} of {total / 1e6:.1f} MB", err=True)
+        echo(f"{file}: {done / 1e6:.1f} of {total / 1e6:.1f} MB", err=True)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from reweigh.cli.arguments import Overwrite, RunFolder, TrustCode
+from reweigh.cli.printing import echo
 from reweigh.cli.target import check_ending, check_target
 
 
@@ -40,10 +41,10 @@ def export(
     trained = load_model(run, trust_code)
     write_whole(file, to_onnx(trained) if to is Format.onnx else to_safetensors(trained))
     shape = ", ".join(map(str, trained.inputs.shape))
-    typer.echo(f"Model: {file} ({file.stat().st_size / 1e6:.1f} MB), {len(trained.class_names)} classes")
+    echo(f"Model: {file} ({file.stat().st_size / 1e6:.1f} MB), {len(trained.class_names)} classes")
     if to is Format.onnx:
         scale = "bytes divided by 255" if trained.inputs.bytes else "raw numbers"
         scale = "features as encoded from the table" if trained.inputs.encoding else scale
-        typer.echo(f"  inputs: float32 (n, {shape}), {scale}; normalization is inside")
-        typer.echo("  logits: float32 (n, classes); softmax turns them into probabilities")
-    typer.echo(f"  metadata: {', '.join(about(trained))}")
+        echo(f"  inputs: float32 (n, {shape}), {scale}; normalization is inside")
+        echo("  logits: float32 (n, classes); softmax turns them into probabilities")
+    echo(f"  metadata: {', '.join(about(trained))}")

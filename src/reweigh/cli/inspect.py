@@ -4,10 +4,8 @@ from collections.abc import Iterator
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-import typer
-
 from reweigh.cli.arguments import AnyData, Label, Labels, Root
-from reweigh.cli.printing import bars
+from reweigh.cli.printing import bars, echo
 
 if TYPE_CHECKING:
     from reweigh.data import Dataset
@@ -32,31 +30,31 @@ def inspect(data: AnyData, label: Label = None, labels: Labels = None, root: Roo
     dataset = source.read()
     findings = look(dataset)
     show_findings(data, dataset, findings)
-    typer.echo("Next, train with and without weights (reweigh issues RUN lists doubtful labels):")
-    typer.echo(f"reweigh compare demo {source.as_changes()} 'data.bias=[]' --methods erm,cmw-net --seeds 1")
+    echo("Next, train with and without weights (reweigh issues RUN lists doubtful labels):")
+    echo(f"reweigh compare demo {source.as_changes()} 'data.bias=[]' --methods erm,cmw-net --seeds 1")
 
 
 def show_findings(data: str, dataset: "Dataset", findings: "Findings") -> None:
     """Print what was found."""
     shape = " x ".join(map(str, findings.shape))
-    typer.echo(f"{data}: {findings.num_samples} samples of {shape}, {len(findings.class_names)} classes\n")
+    echo(f"{data}: {findings.num_samples} samples of {shape}, {len(findings.class_names)} classes\n")
     for line in bars(dict(zip(findings.class_names, findings.class_sizes, strict=True))):
-        typer.echo(line)
-    typer.echo("\nFamilies of classes that would share a weighting curve:")
+        echo(line)
+    echo("\nFamilies of classes that would share a weighting curve:")
     for words in families(dataset):
-        typer.echo(fill(words, WIDTH, initial_indent="  ", subsequent_indent="    "))
-    typer.echo()
+        echo(fill(words, WIDTH, initial_indent="  ", subsequent_indent="    "))
+    echo()
     for name, value in facts(findings).items():
-        typer.echo(fill(value, WIDTH, initial_indent=f"{name:20}", subsequent_indent=" " * 20))
+        echo(fill(value, WIDTH, initial_indent=f"{name:20}", subsequent_indent=" " * 20))
     for line in conflicts(findings):
-        typer.echo(fill(line, WIDTH, initial_indent="  ", subsequent_indent="    "))
-    typer.echo()
+        echo(fill(line, WIDTH, initial_indent="  ", subsequent_indent="    "))
+    echo()
     troubles = [*findings.trouble, *known_mistakes(dataset)]
     if not troubles:
-        typer.echo("Nothing looks wrong so far; wrong labels will show in training.")
+        echo("Nothing looks wrong so far; wrong labels will show in training.")
     for sentence in troubles:
-        typer.echo(fill(sentence, WIDTH, initial_indent="- ", subsequent_indent="  "))
-    typer.echo()
+        echo(fill(sentence, WIDTH, initial_indent="- ", subsequent_indent="  "))
+    echo()
 
 
 def families(dataset: "Dataset") -> list[str]:

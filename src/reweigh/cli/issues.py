@@ -1,15 +1,13 @@
 """``reweigh issues``: the labels of a run that look wrong, to read, to write down, or to correct in a copy."""
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reweigh.cli.arguments import Overwrite, RunFolder
-from reweigh.cli.printing import show_table
+from reweigh.cli.arguments import Overwrite, RunFolder, SpreadsheetSafe
+from reweigh.cli.printing import echo, show_table
 from reweigh.cli.target import check_ending, check_target
 from reweigh.errors import DataError
 
@@ -25,6 +23,7 @@ def issues(
     ] = None,
     top: Annotated[int, typer.Option(min=0, metavar="N", help="Number of labels to print.")] = 20,
     overwrite: Overwrite = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
 ) -> None:
     """List the labels that look wrong, the worst first.
 
@@ -33,6 +32,7 @@ def issues(
     """
     from reweigh.cli.source import files_of
     from reweigh.files import write_whole
+    from reweigh.files.cells import to_csv
     from reweigh.fit.run_folder import not_ended, open_run
     from reweigh.report.read import read_account, read_classes
     from reweigh.report.tables import read_samples
@@ -57,16 +57,14 @@ def issues(
     if apply:
         from reweigh.cli.correction import corrected_copy
 
-        corrected = corrected_copy(read_account(run, run.name), apply)
+        corrected = corrected_copy(read_account(run, run.name), apply, spreadsheet_safe)
     show(str(run), table, int(samples.labeled.sum()), top)
     if out:
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(table)
-        write_whole(out, text.getvalue())
-        typer.echo(f"All {len(table) - 1}: {out}")
+        write_whole(out, to_csv(table, out, spreadsheet_safe))
+        echo(f"All {len(table) - 1}: {out}")
     if apply and corrected:
         write_whole(apply, corrected.content)
-        typer.echo(f"Corrected copy, {len(table) - 1} labels changed: {apply}\nNext: {corrected.usage}")
+        echo(f"Corrected copy, {len(table) - 1} labels changed: {apply}\nNext: {corrected.usage}")
 
 
 def issue_rows(samples: "Samples", class_names: Sequence[str]) -> list[tuple[str, ...]] | None:
@@ -98,7 +96,7 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
     header, *rows = table
     title = f"{run}: {len(rows):,} of {labels:,} labels ({len(rows) / max(labels, 1):.1%}) look wrong"
     if not rows[:top]:
-        typer.echo(title)
+        echo(title)
         return
     named = "name" in header
     cells = [
@@ -107,6 +105,6 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
     ]
     show_table(title, ["file" if named else "row", "given", "suggested", "quality", "weight"], cells)
     if not named:
-        typer.echo("Rows are counted from 0, without the header.")
+        echo("Rows are counted from 0, without the header.")
     if len(rows) > top:
-        typer.echo(f"These are the worst {top}; --out issues.csv writes all {len(rows):,}.")
+        echo(f"These are the worst {top}; --out issues.csv writes all {len(rows):,}.")

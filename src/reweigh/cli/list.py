@@ -1,7 +1,8 @@
-"""``reweigh list``: everything to choose from, read from the tables themselves."""
+"""``reweigh list``: everything to choose from, read from the tables themselves; and the runs in a folder."""
 
 import inspect
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,20 +16,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+def what_to_list(incomplete: str) -> list[str]:
+    """What a shell completes."""
+    return [*table_names(incomplete), *(name for name in ("runs",) if name.startswith(incomplete))]
+
+
 def list_members(
     what: Annotated[
-        str | None, typer.Argument(help="Table to list. Default: every table.", autocompletion=table_names)
+        str | None, typer.Argument(help="Table to list, or runs. Default: every table.", autocompletion=what_to_list)
     ] = None,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to look for runs.")] = Path("runs"),
 ) -> None:
     """List methods, engines, recipes and everything else to choose from.
 
-    Shows a description of each, and its options with their defaults.
+    Shows a description of each, and its options with their defaults. "runs" lists the runs below a folder: which are
+    running, finished, interrupted or damaged.
     """
     from reweigh.cli.printing import show_table
 
+    if what == "runs":
+        from reweigh.cli.runs import show_runs
+
+        show_runs(folder)
+        return
     names = table_names("")
     if what is not None and what not in names:
-        raise RecipeError(f"no table {what!r}; there are: {', '.join(names)}.{suggestion(what, names)}")
+        raise RecipeError(
+            f"no table {what!r}; there are: {', '.join(names)}; and runs.{suggestion(what, [*names, 'runs'])}"
+        )
     for name in names if what is None else [what]:
         if name == "recipes":
             show_table(name, ["name", "what it is"], _recipes())

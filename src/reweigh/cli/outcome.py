@@ -1,12 +1,11 @@
 """Print the outcome of a run: its test results, the learned curves, and what to do next."""
 
-import json
 import math
 import tomllib
 from typing import TYPE_CHECKING
 
 from reweigh.cli.curves import draw
-from reweigh.cli.printing import console, show_table
+from reweigh.cli.printing import console, show_table, visible
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -29,12 +28,12 @@ def show_outcome(outcome: "Outcome") -> None:
         title, ["test", f"{result.kept_name} epoch ({kept['epoch']})", f"best epoch ({best['epoch']})"], rows, True
     )
     if finding := outcome.fit.finding:
-        out.print(finding.words + "\n")
+        out.print(visible(finding.words) + "\n")
     if found := trust(outcome):
         out.print(found + "\n")
     if curves := learned_curves(outcome.run):
         out.print(curves)
-    out.print(f"Run folder: {outcome.run.path}")
+    out.print(f"Run folder: {visible(outcome.run.path)}")
     if outcome.run.samples.exists():
         out.print(
             f"Next: reweigh issues {outcome.run.path} lists the labels to check first; reweigh report shows everything."
@@ -45,6 +44,7 @@ def learned_curves(run: "Run") -> "Text | None":
     """The weight that each family gives to a loss, from a run folder; None if the run has no weighting function."""
     import numpy as np
 
+    from reweigh.files import read_json, read_text
     from reweigh.report.families import describe
     from reweigh.report.figures.weighting import curves as curves_of
     from reweigh.weighting import load_weighting
@@ -52,17 +52,17 @@ def learned_curves(run: "Run") -> "Text | None":
     if not run.weighting.exists():
         return None
     weighting, origin = load_weighting(run.weighting)
-    classes = json.loads(run.classes.read_text(encoding="utf-8"))
+    classes = read_json(run.classes)
     max_loss = 3 * math.log(len(classes["names"]))  # three times the loss of a guess
     curves = curves_of(weighting, np.linspace(0, max_loss, 121)).tolist()
-    if tomllib.loads(run.recipe.read_text(encoding="utf-8"))["method"].get("weighting"):
+    if tomllib.loads(read_text(run.recipe, "recipe"))["method"].get("weighting"):
         labels = [f"family {number} of the data where it was learned" for number in range(len(curves))]
         if origin.centers and origin.learned_on:
             labels = [f"classes of about {size:.0f} samples in {origin.learned_on}" for size in origin.centers]
     else:
         found = describe(len(curves), classes["families"], classes["names"], classes["sizes"])
         labels = [family.words for family in found]
-    return draw(curves, labels, max_loss)
+    return draw(curves, [visible(label) for label in labels], max_loss)
 
 
 def trust(outcome: "Outcome") -> str | None:

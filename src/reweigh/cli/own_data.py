@@ -6,9 +6,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from reweigh.cli.facts import LARGEST, Look, look
+from reweigh.cli.printing import echo
 from reweigh.cli.source import find
 
 if TYPE_CHECKING:
@@ -92,21 +91,21 @@ def show_choices(
     """Print what is in the data, and what was chosen for them."""
     facts = found.facts
     shape = f"{facts.shape[0]} features" if len(facts.shape) == 1 else " x ".join(map(str, facts.shape))
-    typer.echo(f"{data}: {facts.samples:,} samples of {shape} to train on, {len(facts.class_sizes)} classes")
+    echo(f"{data}: {facts.samples:,} samples of {shape} to train on, {len(facts.class_sizes)} classes")
     if found.held_out is not None:
-        typer.echo(f"{found.held_out:,} more are held out for testing. Their labels are as doubtful as the others;")
-        typer.echo("if you have a test set with trusted labels, use it instead (data.test=PATH).")
+        echo(f"{found.held_out:,} more are held out for testing. Their labels are as doubtful as the others;")
+        echo("if you have a test set with trusted labels, use it instead (data.test=PATH).")
     if facts.candidates and found.held_out is not None:
-        typer.echo("Where a held-out sample has several candidates, any of them counts as right.")
+        echo("Where a held-out sample has several candidates, any of them counts as right.")
     if found.several_in_one is not None:
-        typer.echo(f"Class {found.several_in_one!r} seems to name several candidates; if it does, add --candidates.")
+        echo(f"Class {found.several_in_one!r} seems to name several candidates; if it does, add --candidates.")
     if recipe is not None:
-        typer.echo(f"Everything but the data is as in {recipe}.")
+        echo(f"Everything but the data is as in {recipe}.")
     given = [change.partition("=")[0] for change in changes]
     if lines := [line for choice in choices for line in as_changes(choice, given)]:
-        typer.echo("Chosen from the data (KEY=VALUE changes any of it):")
-        typer.echo("\n".join(lines))
-    typer.echo()
+        echo("Chosen from the data (KEY=VALUE changes any of it):")
+        echo("\n".join(lines))
+    echo()
 
 
 def as_changes(choice: "Choice", given: Sequence[str]) -> list[str]:

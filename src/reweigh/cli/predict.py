@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reweigh.cli.arguments import Overwrite, RunFolder, TrustCode
-from reweigh.cli.printing import bars, show_table
+from reweigh.cli.arguments import Overwrite, RunFolder, SpreadsheetSafe, TrustCode
+from reweigh.cli.printing import bars, echo, show_table
 from reweigh.cli.target import check_ending, check_target
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def predict(
         typer.Option(metavar="SHARE", help="Share to predict, the most confident ones; abstain from the rest."),
     ] = None,
     overwrite: Overwrite = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
     trust_code: TrustCode = False,
 ) -> None:
     """Predict the classes of new data.
@@ -46,6 +47,7 @@ def predict(
         check_target("--out", out, [out], [data], overwrite)
 
     from reweigh.files import write_whole
+    from reweigh.files.cells import to_csv
     from reweigh.fit.run_folder import load_model
 
     trained = load_model(run, trust_code)
@@ -57,23 +59,19 @@ def predict(
     called = names or [str(row) for row in range(len(predicted))]
     cells = list(zip(called, predicted, (f"{value:.6g}" for value in probability), strict=True))
     if out:
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(heads)
-        writer.writerows(cells)
-        write_whole(out, text.getvalue())
+        write_whole(out, to_csv([heads, *cells], out, spreadsheet_safe))
     show(data, heads, [] if out else cells, Counter(label for label in predicted if label is not None), probability)
     if least is not None:
         abstained = predicted.count(None)
-        typer.echo(
+        echo(
             f"{len(predicted) - abstained:,} of {len(predicted):,} are predicted "
             f"({1 - abstained / len(predicted):.1%}, wanted {coverage:.1%}); the rest have no class, because the "
             "model is not confident enough about them."
         )
     if out:
-        typer.echo(f"Predictions: {out}")
+        echo(f"Predictions: {out}")
     elif len(cells) > SHOWN:
-        typer.echo(f"These are the first {SHOWN}; --out predictions.csv writes all {len(cells):,}.")
+        echo(f"These are the first {SHOWN}; --out predictions.csv writes all {len(cells):,}.")
 
 
 def predictions(
@@ -103,6 +101,7 @@ def calibrated_threshold(run: "Run", coverage: float) -> float:
     import torch
 
     from reweigh.errors import DataError
+    from reweigh.files import read_text
     from reweigh.selective import threshold
 
     if not run.calibration.is_file():
@@ -111,9 +110,11 @@ def calibrated_threshold(run: "Run", coverage: float) -> float:
             "samples; hold some out with: reweigh train RECIPE train.calibration=0.1"
         )
     try:
-        with open(run.calibration, encoding="utf-8", newline="") as file:
-            scores = [float(row["score"]) for row in csv.DictReader(file)]
+        rows = csv.DictReader(io.StringIO(read_text(run.calibration, "results")))
+        scores = [float(row["score"]) for row in rows]
     except (ValueError, KeyError, TypeError, csv.Error) as error:
+        if isinstance(error, DataError):
+            raise
         raise DataError(f"{run.calibration}: not as the run writes it ({type(error).__name__}: {error})") from None
     return threshold(torch.tensor(scores, dtype=torch.float64), coverage)
 
@@ -127,12 +128,12 @@ def show(
 ) -> None:
     """Print how often each class was predicted, and some predictions."""
     mean = sum(probability) / len(probability)
-    typer.echo(f"{data}: {len(probability):,} samples, predicted with a probability of {mean:.0%} on average")
+    echo(f"{data}: {len(probability):,} samples, predicted with a probability of {mean:.0%} on average")
     for line in bars(dict(counts.most_common())):
-        typer.echo(line)
+        echo(line)
     if cells:
         shown = [(name, "(not sure)" if label is None else label, sure) for name, label, sure in cells[:SHOWN]]
-        typer.echo()
+        echo()
         show_table(
             f"First {SHOWN} predictions" if len(cells) > SHOWN else "Predictions",
             heads,

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
+from unicodedata import category
+
+import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -10,6 +13,8 @@ LISTED = 30  # of more classes than this, only the largest and the smallest are 
 ENDS = 10
 NAME = 20  # characters of a class name
 BAR = 46
+HIDDEN = ("Cc", "Cs", "Co")  # control characters, parts of characters, and those without a meaning
+DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they make text look like other text
 
 
 def console() -> "Console":
@@ -18,6 +23,19 @@ def console() -> "Console":
 
     found = Console(highlight=False, markup=False, emoji=False)
     return found if found.is_terminal else Console(highlight=False, markup=False, emoji=False, width=160)
+
+
+def visible(text: object) -> str:
+    """Text that cannot steer a terminal: control characters, which names in a file may hold, are shown escaped."""
+    return "".join(
+        ascii(char)[1:-1] if char in DIRECTIONS or (char not in "\n\t" and category(char) in HIDDEN) else char
+        for char in str(text)
+    )
+
+
+def echo(text: object = "", err: bool = False) -> None:
+    """Print a line; see ``visible``."""
+    typer.echo(visible(text), err=err)
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: bool = False) -> None:
@@ -36,8 +54,8 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
         justify = "right" if right else "left"
         table.add_column(Text(column), justify=justify, no_wrap=position == 0 or right, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console().print(Text(title, "bold"), table)
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    console().print(Text(visible(title), "bold"), table)
 
 
 def bars(sizes: Mapping[str, int]) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from reweigh.cli.printing import echo
 from reweigh.cli.target import check_target
 from reweigh.errors import DataError
 
@@ -31,5 +32,5 @@ def report(
     from reweigh.report.page import write_report
 
     for headline in write_report(runs, page):
-        typer.echo(headline.replace("\N{NO-BREAK SPACE}", " "))
-    typer.echo(f"Report: {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser")
+        echo(headline.replace("\N{NO-BREAK SPACE}", " "))
+    echo(f"Report: {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from reweigh.cli.arguments import Changes, Data, Label, Labels, Overwrite, TrustCode
+from reweigh.cli.printing import echo
 from reweigh.cli.train import carry_out, contents_of, separated
 from reweigh.errors import DataError, RecipeError
 
@@ -45,5 +46,5 @@ def transfer(
     _, origin = load_weighting(there.weighting)
     changes = [*changes, f"method.weighting={there.weighting.resolve()}"]
     name, contents = contents_of(recipe, changes, data, label, labels)
-    typer.echo(f"Weighting function: learned on {origin.learned_on or 'unknown data'}, in {run}; it is kept fixed.\n")
+    echo(f"Weighting function: learned on {origin.learned_on or 'unknown data'}, in {run}; it is kept fixed.\n")
     carry_out(contents, f"{name}-from-{run.resolve().name}", out, overwrite, trust_code)

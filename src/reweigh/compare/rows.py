@@ -12,6 +12,7 @@ from reweigh.plan.toml import to_toml
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.training import Result, Run
+from reweigh.training.status import status
 
 
 class Row(NamedTuple):
@@ -23,7 +24,7 @@ class Row(NamedTuple):
         best: likewise, after the epoch that was best by this very number.
         last_epoch: the line of metrics.jsonl; empty if no epoch was finished.
         seconds: of training, in all lives of the run.
-        status: of summary.json; "absent" without a run, "failed" if nothing better is known of an error.
+        status: see ``reweigh.training.status``; "failed" if nothing better is known of an error.
         error: what went wrong just now.
         run: the folder.
         recipe: as resolved, TOML.
@@ -52,7 +53,7 @@ def read_row(recipe: Plan, path: Path, bias: str = "", error: str | None = None)
         error: what went wrong, if something did.
     """
     found, result = status(Run(path)), Result(Run(path).read_metrics())
-    if error and found in ("absent", "running", "finished"):
+    if error and found in ("absent", "running", "interrupted", "incomplete", "finished"):
         found = "failed"
     last, best = (result.kept, result.best) if result.history else ({}, {})
     judged_by = next((name for name in last if name.startswith("test_")), "")
@@ -73,16 +74,9 @@ def read_row(recipe: Plan, path: Path, bias: str = "", error: str | None = None)
     )
 
 
-def status(run: Run) -> str:
-    """The status of a run by its summary; "absent" if it was never begun, "running" if it was killed very early."""
-    if not run.recipe.is_file():
-        return "absent"
-    return json.loads(run.summary.read_text(encoding="utf-8"))["status"] if run.summary.exists() else "running"
-
-
 def is_finished(run: Run) -> bool:
     """Whether nothing remains to be done: all epochs trained, and what is written after them written."""
-    return status(run) == "finished" and run.model.exists() and run.samples.exists()
+    return status(run) == "finished"
 
 
 def is_of(run: Run, recipe: Plan) -> bool:

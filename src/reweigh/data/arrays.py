@@ -13,6 +13,7 @@ from reweigh.data.dataset import Dataset
 from reweigh.data.labels.class_numbers import encode
 from reweigh.data.normalize import standardize_like
 from reweigh.errors import DataError
+from reweigh.files.limits import check_archive, check_file
 
 
 def from_arrays(
@@ -89,6 +90,8 @@ def channels_first(inputs: Tensor) -> Tensor:
 
 def load(path: Path) -> np.ndarray | dict[str, np.ndarray]:
     """The array of a ``.npy`` or all arrays of a ``.npz``; nothing is unpickled."""
+    check_file(path)
+    check_archive(path)
     try:
         with open(path, "rb") as file:
             found = np.load(file, allow_pickle=False)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from reweigh import __version__
 from reweigh.errors import ModelError
+from reweigh.files.tensors import pack
 from reweigh.fit.run_folder import TrainedModel
 from reweigh.models.ensemble import Ensemble
 from reweigh.plan.toml import inline, plain
@@ -60,10 +61,8 @@ def about(trained: TrainedModel) -> dict[str, str]:
 
 def to_safetensors(trained: TrainedModel) -> bytes:
     """The weights, to be given inputs that are normalized already."""
-    from safetensors.torch import save
-
     state = trained.model.state_dict()
-    return save({name: plain_tensor(value) for name, value in state.items()}, {"format": "pt", **about(trained)})
+    return pack({name: plain_tensor(value) for name, value in state.items()}, {"format": "pt", **about(trained)})
 
 
 def to_onnx(trained: TrainedModel) -> bytes:

@@ -1,7 +1,7 @@
 """A fit in a folder: train by a plan there, continue what was interrupted, and read back what it left."""
 
-import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,8 +11,10 @@ from torch import Tensor, nn
 from reweigh import models
 from reweigh.data import Dataset
 from reweigh.data.labels.candidates import SEPARATOR
-from reweigh.errors import DataError, ModelError, RecipeError
-from reweigh.files import write_whole
+from reweigh.errors import DataError, ModelError, RecipeError, StorageError
+from reweigh.files import read_json, read_text, write_whole
+from reweigh.files.lock import locked
+from reweigh.files.tensors import read
 from reweigh.fit.fitting import Fit, fit, usable
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.source import read_source
@@ -52,9 +54,15 @@ def begin(
         trust_code: Whether a network from outside the package may be built, which runs its code.
 
     Raises:
-        DataError: There is a run at ``path`` already.
+        DataError: There is a run at ``path`` already, or another process is writing there.
     """
-    return _train(plan, Path(path), lambda: Run.create(path, to_toml(plan), overwrite), observer, trust_code)
+    with ExitStack() as stack:
+
+        def create() -> Run:
+            stack.enter_context(locked(Path(path)))
+            return Run.create(path, to_toml(plan), overwrite)
+
+        return _train(plan, Path(path), create, observer, trust_code)
 
 
 def resume(
@@ -67,13 +75,14 @@ def resume(
         trust_code: Whether a network from outside the package may be built, which runs its code.
 
     Raises:
-        DataError: There is no run, or one of another plan.
+        DataError: There is no run, or one of another plan, or another process is writing there.
     """
-    run = Run.open(path)
-    plan = from_toml(run.recipe.read_text(encoding="utf-8"), str(path))
+    run, plan = open_run(path)
     if expected is not None and plan != expected:
         raise DataError(f"{path}: the run there has another recipe; choose another folder, or replace it (--overwrite)")
-    return _train(plan, run.path, lambda: run, observer, trust_code)
+    with locked(run.path):
+        run = Run.open(path)
+        return _train(plan, run.path, lambda: run, observer, trust_code)
 
 
 def _train(plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer | None, trust_code: bool) -> Outcome:
@@ -88,12 +97,20 @@ def _train(plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer
         observer=observer,
         trust_code=trust_code,
     )
-    write(found, Run(path), train_set)
+    try:
+        write(found, Run(path), train_set)
+    except StorageError as error:
+        raise StorageError(
+            f"{error}. Training is done, and its checkpoint is kept; then write the results with: "
+            f"reweigh train --resume {path}",
+            errno=error.errno,
+        ) from error
     return Outcome(Run(path), found, train_set)
 
 
 def write(found: Fit, run: Run, train_set: Dataset) -> None:
-    """Store everything that is known at the end of a training."""
+    """Store everything that is known at the end of a training, and the checksums of it."""
+    run.unseal()
     write_whole(run.inputs, found.inputs.to_json())
     run.write_model(found.model)
     for scored, store in ((found.tested, run.write_test), (found.held_out, run.write_calibration)):
@@ -105,6 +122,7 @@ def write(found: Fit, run: Run, train_set: Dataset) -> None:
         curves = found.weighting.curve_of_class.tolist()
     run.write_classes(found.class_names, found.class_sizes, curves, found.finding and found.finding._asdict())
     run.write_samples(columns(found, train_set))
+    run.seal()
 
 
 def columns(found: Fit, train_set: Dataset) -> dict[str, list[Any]]:
@@ -196,8 +214,8 @@ def open_run(path: Path) -> tuple[Run, Plan]:
     if not run.recipe.is_file():
         raise DataError(f"{path}: there is no run here (no {run.recipe.name}); give the folder of a run")
     try:
-        return run, from_toml(run.recipe.read_text(encoding="utf-8"), str(path))
-    except (RecipeError, UnicodeDecodeError) as error:
+        return run, from_toml(read_text(run.recipe, "recipe"), str(path))
+    except RecipeError as error:
         raise RecipeError(f"{error}\nIf a newer reweigh made this run, update to read it.") from error
 
 
@@ -223,26 +241,37 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     for file in (run.model, run.inputs, run.classes):
         if not file.is_file():
             raise not_ended(run, file)
-    inputs = InputForm.from_json(run.inputs.read_text(encoding="utf-8"), str(run.inputs))
-    class_names = tuple(json.loads(run.classes.read_text(encoding="utf-8"))["names"])
+    inputs = InputForm.from_json(read_text(run.inputs), str(run.inputs))
+    class_names = names_of(run)
     assert plan.model is not None
     bare = models.build(plan.model.name, inputs.shape, len(class_names), trust_code=trust_code, **plan.model.options)
     model = filled(method_named(plan.method.name).wraps(bare), run.model)
     return TrainedModel(run, plan, model, class_names, inputs)
 
 
+def names_of(run: Run) -> tuple[str, ...]:
+    """The names of the classes of a run.
+
+    Raises:
+        DataError: The file is something else.
+    """
+    names = read_json(run.classes).get("names")
+    if not isinstance(names, list) or not names:
+        raise DataError(f"{run.classes}: no names of classes; is this file the one that the run wrote?")
+    return tuple(map(str, names))
+
+
 def filled(model: nn.Module, file: Path) -> nn.Module:
     """A model with the weights in a file, in evaluation mode.
 
     Raises:
+        DataError: The file is damaged.
         ModelError: They are not weights of this model.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
+    state, _ = read(file)
     try:
-        model.load_state_dict(load_file(file))
-    except (SafetensorError, OSError, RuntimeError, ValueError) as error:
+        model.load_state_dict(state)
+    except RuntimeError as error:
         first = " ".join(str(error).split())[:200]
         raise ModelError(f"{file}: not the weights of the model in the recipe beside it ({first})") from error
     return model.eval()

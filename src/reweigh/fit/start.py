@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.core.scope import last_layer
-from reweigh.errors import ModelError
+from reweigh.errors import DataError, ModelError
+from reweigh.files.tensors import read
 from reweigh.models.ensemble import strongest
 from reweigh.training import Run
 
@@ -66,15 +67,10 @@ def _file(path: Path) -> Path:
 
 
 def _read(file: Path) -> dict[str, Tensor]:
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     try:
-        return load_file(file)
-    except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise ModelError(
-            f"model.start: {file} cannot be read as safetensors ({error}); is it whole, and not a pickled .pt file?"
-        ) from error
+        return read(file, sealed=Run(file.parent).recipe.is_file())[0]  # other programs write no checksum
+    except DataError as error:
+        raise ModelError(f"model.start: {error}; give a whole safetensors file, not a pickled .pt file") from error
 
 
 def _differences(names: Sequence[str], wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> str:

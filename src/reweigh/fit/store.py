@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from reweigh.core.judgment import Finding
-from reweigh.errors import DataError, ModelError
+from reweigh.errors import DataError, ModelError, ReweighError
 from reweigh.families import Families
 from reweigh.files import write_whole
+from reweigh.files.tensors import pack
+from reweigh.files.tensors import read as read_tensors
 from reweigh.fit.fitting import Fit
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import Samples
@@ -63,7 +63,7 @@ def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
     except TypeError as error:
         raise DataError(f"{path}: not saved, {error}; labels and parameters must be numbers or strings") from None
     about = {"kind": KIND, "version": str(VERSION), "content": text}
-    write_whole(path, to_bytes({name: plain_tensor(tensor) for name, tensor in tensors.items()}, about))
+    write_whole(path, pack({name: plain_tensor(tensor) for name, tensor in tensors.items()}, about))
 
 
 def load(path: str | Path, build: Build | None = None, trust_code: bool = False) -> tuple[Fit, dict[str, Any]]:
@@ -77,6 +77,16 @@ def load(path: str | Path, build: Build | None = None, trust_code: bool = False)
         DataError: There is no such file, or it is not a fit of a version known here.
         ModelError: The network is needed, or does not fit.
     """
+    try:
+        return _loaded(path, build, trust_code)
+    except (LookupError, TypeError, AttributeError, RecursionError, ValueError) as error:
+        if isinstance(error, ReweighError):
+            raise
+        reason = f"{type(error).__name__}: {error}"
+        raise DataError(f"{path}: not as this version of reweigh writes it ({reason})") from error
+
+
+def _loaded(path: str | Path, build: Build | None, trust_code: bool) -> tuple[Fit, dict[str, Any]]:
     content, tensors = _read(path)
     plan, mistakes = examine(content["plan"], passed=[key for key in ("data", "model") if key not in content["plan"]])
     raise_all(mistakes, f"the plan in {path}")
@@ -116,15 +126,13 @@ def _refuse(value: Any) -> None:
 
 def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     try:
-        with safe_open(path, "pt") as file:
-            about = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except (OSError, SafetensorError) as error:
-        raise DataError(f"{path}: no classifier can be read there ({error})") from None
+        tensors, about = read_tensors(path)
+    except DataError as error:
+        raise DataError(f"{error}; give a classifier that reweigh saved") from error
     if about.get("kind") != KIND:
         raise DataError(f"{path}: a safetensors file, but not a classifier that reweigh saved")
-    if int(about["version"]) != VERSION:
-        raise DataError(f"{path}: written by another version of reweigh (format {about['version']}, not {VERSION})")
+    if about.get("version") != str(VERSION):
+        raise DataError(f"{path}: written by another version of reweigh (format {about.get('version')}, not {VERSION})")
     return json.loads(about["content"]), tensors
 
 

@@ -30,7 +30,7 @@ def from_toml(text: str, what: str) -> Plan:
     """
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise RecipeError(f"recipe {what}: not a TOML file: {error}") from error
     plan, mistakes = examine(values)
     raise_all(mistakes, f"recipe {what}")

@@ -29,6 +29,6 @@ def parse(text: str) -> Any:
     """A value of TOML; what is not TOML is a string, so that names need no quotes."""
     try:
         table = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text
     return table["value"] if len(table) == 1 else text

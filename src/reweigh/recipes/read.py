@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reweigh.errors import RecipeError
+from reweigh.files import read_text
 from reweigh.names import suggestion
 from reweigh.plan.mistakes import Mistake
 from reweigh.recipes.overrides import apply
@@ -38,8 +39,8 @@ def read(source: str | Path, overrides: Iterable[str] = ()) -> Contents:
     """
     path = find(source)
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        values = tomllib.loads(read_text(path, "recipe"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise RecipeError(f"recipe {path}: not a TOML file: {error}") from error
     except OSError as error:
         raise RecipeError(f"recipe {path}: cannot be read: {error.strerror}") from error

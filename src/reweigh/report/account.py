@@ -46,7 +46,7 @@ class Account:
     Attributes:
         name: Name of the run, unique among those that are reported together.
         recipe_text: The recipe as TOML.
-        status: finished, running, interrupted or diverged; unknown if the run does not say.
+        status: see ``reweigh.training.status``.
         epochs: Planned number of epochs.
         history: Numbers of each epoch; NaN for one that was not finite.
         net: The learned weighting function.

@@ -1,6 +1,5 @@
 """Read a run folder, and the data it was trained on if they still exist."""
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +11,7 @@ import numpy as np
 from reweigh.core.judgment import Finding
 from reweigh.data import Dataset
 from reweigh.errors import DataError, ReweighError
+from reweigh.files import read_json, read_text
 from reweigh.fit.fitting import usable
 from reweigh.fit.run_folder import open_run
 from reweigh.fit.source import read_training_set
@@ -19,6 +19,7 @@ from reweigh.plan.plan import Plan
 from reweigh.report.account import Account, Classes
 from reweigh.report.tables import Samples, read_samples, read_tested
 from reweigh.training import Run
+from reweigh.training.status import status
 from reweigh.weighting import Origin, load_weighting
 
 LETTERS = 60  # characters of a class name
@@ -48,7 +49,6 @@ def read_account(path: Path, name: str, known: list[tuple[Any, Dataset | None, s
         DataError, RecipeError: See ``read_accounts``.
     """
     run, recipe = open_run(path)
-    summary = _read_json(run.summary)
     classes = read_classes(run)
     samples, tested = read_samples(run.samples, classes.names), read_tested(run.test)
     dataset, no_data = None, ""
@@ -63,9 +63,9 @@ def read_account(path: Path, name: str, known: list[tuple[Any, Dataset | None, s
         path=path,
         name=name,
         recipe=recipe,
-        recipe_text=run.recipe.read_text(encoding="utf-8"),
-        status=str(summary.get("status", "unknown")),
-        epochs=int(summary.get("epochs", recipe.train["epochs"])),
+        recipe_text=read_text(run.recipe, "recipe"),
+        status=status(run),
+        epochs=recipe.train["epochs"],
         history=_read_history(run),
         classes=replace(classes, names=_short(classes.names)),
         samples=samples,
@@ -135,10 +135,4 @@ def _read_json(path: Path) -> dict[str, Any]:
     """The object in a file; empty if there is no file."""
     if not path.is_file():
         return {}
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DataError(f"{path}: not a JSON file ({error})") from error
-    if not isinstance(found, dict):
-        raise DataError(f"{path}: holds {type(found).__name__}, should be a JSON object; did the run write it?")
-    return found
+    return read_json(path)

@@ -1,6 +1,7 @@
 """The tables of a run folder, samples.csv and test.csv, as arrays; a column without any value is None."""
 
 import csv
+import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 
 from reweigh.data.labels.candidates import SEPARATOR
 from reweigh.errors import DataError
+from reweigh.files import read_bytes
 
 T = TypeVar("T")
 TRUTHS = {"True": True, "False": False}
@@ -152,10 +154,12 @@ class Cells:
         if not path.is_file():
             return None
         try:
-            with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:  # as it was written
-                header, *rows = list(csv.reader(file, strict=True)) or [[]]
+            text = read_bytes(path).decode("utf-8", "surrogateescape")  # file names as they were written
+            header, *rows = list(csv.reader(io.StringIO(text, newline=""), strict=True)) or [[]]
             columns = dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(header, ())
         except (ValueError, csv.Error, OSError) as error:
+            if isinstance(error, DataError):
+                raise
             raise DataError(f"{path}: cannot be read as a table ({error})") from error
         if absent := [name for name in needed if name not in columns]:
             raise DataError(
@@ -171,7 +175,9 @@ class Cells:
 
     def integers(self, name: str) -> np.ndarray:
         """A column of whole numbers, -1 where a cell is empty."""
-        found = [self._parse(name, row, cell, int, "a whole number") for row, cell in enumerate(self.columns[name])]
+        found = [
+            self._parse(name, row, cell, _integer, "a whole number") for row, cell in enumerate(self.columns[name])
+        ]
         return np.array([-1 if value is None else value for value in found], np.int64)
 
     def integers_or_none(self, name: str) -> np.ndarray | None:
@@ -212,7 +218,12 @@ class Cells:
     def _parse(self, name: str, row: int, cell: str, kind: Callable[[str], T], what: str) -> T | None:
         try:
             return kind(cell) if cell else None
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, OverflowError):
             raise DataError(
                 f"{self.path}: column {name!r}, row {row + 1}: got {cell!r}; should be {what}, or empty"
             ) from None
+
+
+def _integer(cell: str) -> int:
+    """A whole number that fits into 64 bits."""
+    return int(np.int64(int(cell)))

@@ -1,4 +1,4 @@
-"""A nested state of tensors and plain values in one safetensors file, and back; no pickle."""
+"""A nested state of tensors and plain values in one safetensors file with a checksum, and back; no pickle."""
 
 import json
 import math
@@ -6,23 +6,26 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save as serialize
 from torch import Tensor
 
-from reweigh.errors import DataError
+from reweigh.errors import DataError, StorageError
 from reweigh.files import write_whole
+from reweigh.files.tensors import pack, read
 
 FORMAT = "reweigh-checkpoint"
-VERSION = 1
+VERSION = 2
 
 
-def save(path: str | Path, state: Any) -> None:
+def save(path: str | Path, state: Any, keep: Path | None = None) -> None:
     """Write a state; whoever reads ``path`` finds the old one or the new one, whole.
 
     Dicts (keys int or str), lists, tuples, tensors, numbers, strings, booleans and None come back as they were.
     Subclasses come back as their plain kind, tensors on the CPU, contiguous and each with its own storage. The
-    structure is JSON in the header's metadata, so any safetensors reader can look inside.
+    structure is JSON in the header's metadata, so any safetensors reader can look inside. The same state gives the same
+    bytes.
+
+    Args:
+        keep: Where the state before this one is kept.
 
     Raises:
         TypeError: the state holds something else; the message says where.
@@ -32,37 +35,26 @@ def save(path: str | Path, state: Any) -> None:
     structure = json.dumps(_encode(state, "", tensors), allow_nan=False)
     metadata = {"format": FORMAT, "version": str(VERSION), "state": structure}
     try:
-        write_whole(path, serialize(tensors, metadata))
-    except OSError as error:
-        raise DataError(
-            f"{path}: the checkpoint cannot be written ({error.strerror or error}); the previous one, if any, remains. "
-            "Make room or fix the disk, then resume the run"
-        ) from error
+        write_whole(path, pack(tensors, metadata), keep)
+    except StorageError as error:
+        raise DataError(f"{error}. The previous checkpoint, if any, remains: resume the run afterwards") from error
 
 
 def load(path: str | Path) -> Any:
     """Read what ``save`` wrote.
 
     Raises:
-        DataError: no such file, or one that is truncated, foreign, or of a newer version.
+        DataError: no such file, or one that is damaged, foreign, or of another version.
     """
     path = Path(path)
     if not path.is_file():
         raise DataError(f"{path}: no checkpoint; a run without one starts from the beginning")
+    tensors, metadata = read(path)
+    _check_origin(path, metadata)
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            _check_origin(path, metadata)
-            # Cloned: these are views into the mapped file, and sums may round differently off 64-byte boundaries.
-            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 (not a dict)
         return _decode(json.loads(metadata["state"]), tensors)
-    except (SafetensorError, LookupError, TypeError, ValueError, RecursionError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(
-            f"{path}: the checkpoint is truncated or damaged ({type(error).__name__}: {error}); "
-            "restore the file from a copy or train again with --overwrite"
-        ) from error
+    except (LookupError, TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"{path}: the checkpoint is damaged ({type(error).__name__}: {error})") from error
 
 
 def plain_tensor(tensor: Tensor) -> Tensor:
@@ -76,11 +68,10 @@ def _check_origin(path: Path, metadata: dict[str, str]) -> None:
             f"{path}: a safetensors file, but not a checkpoint of reweigh (format {metadata.get('format')!r}, "
             f"expected {FORMAT!r}); did you pass the weights of a model?"
         )
-    version = int(metadata["version"])
-    if version > VERSION:
+    if metadata.get("version") != str(VERSION):
         raise DataError(
-            f"{path}: written by a newer reweigh (checkpoint version {version}, this one reads up to {VERSION}); "
-            "upgrade reweigh to resume it"
+            f"{path}: written by another version of reweigh (checkpoint version {metadata.get('version')}, this one "
+            f"reads {VERSION}); resume it with that version"
         )
 
 

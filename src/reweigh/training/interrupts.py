@@ -1,4 +1,4 @@
-"""Ctrl-C that lets the current step finish, so that what is saved is consistent."""
+"""Ctrl-C and SIGTERM that let the current step finish, so that what is saved is consistent."""
 
 import signal
 import threading
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -29,24 +31,26 @@ class Stop:
 
 @contextmanager
 def listen() -> Iterator[Stop]:
-    """Turn the first SIGINT into a request to stop; the second raises KeyboardInterrupt at once.
+    """Turn the first SIGINT or SIGTERM into a request to stop; the second raises KeyboardInterrupt at once.
 
-    Signals can only be caught in the main thread, and one that is ignored (as under nohup) stays ignored: then the
-    request is simply never made.
+    Signals can only be caught in the main thread, and one that is ignored (as SIGINT under nohup) stays ignored: then
+    the request is simply never made.
     """
     stop = Stop()
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or before in (signal.SIG_IGN, None):
-        yield stop
-        return
 
     def ask(signum: int, frame: Any) -> None:
         if stop.requested:
             raise KeyboardInterrupt
         stop.requested = True
 
-    signal.signal(signal.SIGINT, ask)
+    before = {each: signal.getsignal(each) for each in SIGNALS}
+    taken = [each for each, its in before.items() if its not in (signal.SIG_IGN, None)]
+    if threading.current_thread() is not threading.main_thread():
+        taken = []
+    for each in taken:
+        signal.signal(each, ask)
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each in taken:
+            signal.signal(each, before[each])

@@ -13,7 +13,11 @@ from typing import Any
 from torch import Tensor, nn
 
 from reweigh.errors import DataError
-from reweigh.files import write_whole
+from reweigh.files import append_line, read_text, seal, unseal, write_whole
+from reweigh.files.lock import NAME as LOCK
+from reweigh.files.seals import NAME as SUMS
+from reweigh.files.tensors import pack
+from reweigh.files.whole import writing
 from reweigh.training.checkpoint import plain_tensor
 from reweigh.training.notebook import result_html
 from reweigh.training.result import Result
@@ -40,7 +44,7 @@ class Run:
         if run.path.exists() and not run.path.is_dir():
             raise DataError(f"{path}: is a file; give the path of a folder for the run")
         run._drop_leftovers()  # a process may have been killed before it wrote the recipe
-        if any(item.is_file() for item in run.path.rglob("*")):
+        if any(item.is_file() and item.name != LOCK for item in run.path.rglob("*")):
             if not run.recipe.exists():
                 raise DataError(f"{path}: the folder holds other files than a run's; choose another one")
             if not overwrite:
@@ -49,8 +53,10 @@ class Run:
                     "or choose another folder"
                 )
             run._clear()
-        run.checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        with writing(run.recipe):
+            run.checkpoint.parent.mkdir(parents=True, exist_ok=True)
         write_whole(run.recipe, recipe)
+        seal(run.path, [run.recipe])
         return run
 
     @classmethod
@@ -63,7 +69,8 @@ class Run:
         run = cls(Path(path))
         if not run.recipe.is_file():
             raise DataError(f"{path}: there is no run here (no {run.recipe.name}); give the folder of a run")
-        run.checkpoint.parent.mkdir(exist_ok=True)
+        with writing(run.checkpoint):
+            run.checkpoint.parent.mkdir(exist_ok=True)
         run._drop_leftovers()
         return run
 
@@ -121,32 +128,56 @@ class Run:
     def checkpoint(self) -> Path:
         return self.path / "checkpoint" / "last.safetensors"
 
+    @property
+    def previous(self) -> Path:
+        """The checkpoint before the last one."""
+        return self.path / "checkpoint" / "previous.safetensors"
+
+    @property
+    def results(self) -> list[Path]:
+        """Files that are complete once the run has ended."""
+        tables = [self.samples, self.test, self.calibration]
+        return [self.metrics, self.summary, self.model, self.weighting, self.classes, self.inputs, *tables]
+
+    def seal(self) -> None:
+        """Write the checksums of recipe and results; until then, results count as being written."""
+        seal(self.path, [self.recipe, *self.results])
+
+    def unseal(self) -> None:
+        """Forget the checksums of the results, which are about to be written."""
+        unseal(self.path, self.results)
+
+    def _write(self, file: Path, content: bytes | str) -> None:
+        unseal(self.path, [file])
+        write_whole(file, content)
+
     def append_metrics(self, line: Mapping[str, Any]) -> None:
         """Add the numbers of an epoch as one line."""
-        with open(self.metrics, "a", encoding="utf-8") as file:
-            file.write(_json(line) + "\n")
+        unseal(self.path, [self.metrics])
+        append_line(self.metrics, _json(line))
 
     def write_metrics(self, lines: Iterable[Mapping[str, Any]]) -> None:
         """Replace all lines: a resumed run keeps those up to its checkpoint, so that no epoch appears twice."""
-        write_whole(self.metrics, "".join(_json(line) + "\n" for line in lines))
+        self._write(self.metrics, "".join(_json(line) + "\n" for line in lines))
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """The numbers of each finished epoch; a line that a killed process left unfinished is no epoch."""
-        if not self.metrics.exists():
+        if not self.metrics.is_file():
             return []
-        lines = self.metrics.read_text(encoding="utf-8").splitlines(keepends=True)
-        return [json.loads(line) for line in lines if line.endswith("\n")]
+        lines = read_text(self.metrics).split("\n")[:-1]
+        try:
+            return [dict(json.loads(line)) for line in lines]
+        except (ValueError, TypeError, RecursionError) as error:
+            raise DataError(f"{self.metrics}: not the metrics of a run, one JSON object per line ({error})") from error
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Store what the run came to, as JSON."""
-        write_whole(self.summary, _json(summary, indent=2) + "\n")
+        self._write(self.summary, _json(summary, indent=2) + "\n")
 
     def write_model(self, model: nn.Module, metadata: Mapping[str, str] | None = None) -> None:
         """Store the weights under the names of ``model.state_dict()``, readable by any safetensors reader."""
-        from safetensors.torch import save
-
         tensors = {name: plain_tensor(value) for name, value in model.state_dict().items() if isinstance(value, Tensor)}
-        write_whole(self.model, save(tensors, {"format": "pt", **(metadata or {})}))
+        self._write(self.model, pack(tensors, {"format": "pt", **(metadata or {})}))
 
     def write_samples(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """Store what is known of each training sample, a row each: index, given_label, label_quality, weight, ...
@@ -154,7 +185,7 @@ class Run:
         Args:
             columns: by name; None and NaN become empty cells.
         """
-        write_whole(self.samples, _csv(columns))
+        self._write(self.samples, _csv(columns))
 
     def write_test(self, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
         """Store what the model said of each test sample: index, label, predicted, the probability of that, and score.
@@ -164,11 +195,11 @@ class Run:
             logits: shape (N, num_classes).
             scores: shape (N,), how sure the model is; in full precision, to rank samples.
         """
-        write_whole(self.test, _judged(labels, logits, scores))
+        self._write(self.test, _judged(labels, logits, scores))
 
     def write_calibration(self, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
         """Store the same of training samples that were not trained on; their scores set thresholds."""
-        write_whole(self.calibration, _judged(labels, logits, scores))
+        self._write(self.calibration, _judged(labels, logits, scores))
 
     def write_classes(
         self,
@@ -186,7 +217,7 @@ class Run:
         """
         content: dict[str, Any] = {"names": list(names), "sizes": list(sizes)}
         content |= {"families": families and list(families), "finding": finding and dict(finding)}
-        write_whole(self.classes, _json(content, indent=2) + "\n")
+        self._write(self.classes, _json(content, indent=2) + "\n")
 
     def _repr_html_(self) -> str:
         more = f"More: reweigh report {self.path}; reweigh issues {self.path}" if self.samples.exists() else ""
@@ -195,8 +226,8 @@ class Run:
     def _clear(self) -> None:
         """Remove the files of a run, the recipe last: until then the folder is still a run."""
         shutil.rmtree(self.checkpoint.parent, ignore_errors=True)
-        names = [name for name, its in vars(Run).items() if isinstance(its, property)]  # each is a file
-        for file in sorted((getattr(self, name) for name in names), key=self.recipe.__eq__):
+        (self.path / SUMS).unlink(missing_ok=True)
+        for file in (*self.results, self.report, self.recipe):
             file.unlink(missing_ok=True)
 
 

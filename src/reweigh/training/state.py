@@ -3,7 +3,9 @@
 import json
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,6 +13,7 @@ from torch import Generator, nn
 
 from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError
+from reweigh.files.seals import checksum
 from reweigh.training import checkpoint, randomness
 from reweigh.training.judge import Judge
 from reweigh.training.means import Means
@@ -71,7 +74,8 @@ class Keeper:
     """Saves a run and puts it back; without a run folder it does neither.
 
     Args:
-        settings: what the position in an epoch depends on (samples, batch_size, seed); a checkpoint must agree.
+        settings: what the position in an epoch depends on (samples, batch_size, seed); a checkpoint must agree, and its
+            recipe must be that of the run.
     """
 
     def __init__(
@@ -79,7 +83,7 @@ class Keeper:
         run: Run | None,
         method: Method,
         generator: Generator,
-        settings: dict[str, int],
+        settings: dict[str, Any],
         recall: Recall | None = None,
         judge: Judge | None = None,
     ) -> None:
@@ -88,7 +92,7 @@ class Keeper:
         self.generator = generator
         self.recall = recall
         self.judge = judge
-        self.settings = settings
+        self.settings = settings if run is None else {**settings, "recipe": checksum(run.recipe.read_bytes())}
 
     def save(self, place: Place) -> None:
         """Write a checkpoint that continues exactly here.
@@ -106,7 +110,7 @@ class Keeper:
             "judge": self.judge.state_dict() if self.judge else None,
             "random": {"global": randomness.snapshot(), "own": self.generator.get_state()},
         }
-        checkpoint.save(self.run.checkpoint, state)
+        checkpoint.save(self.run.checkpoint, state, keep=self.run.previous)
 
     def load(self) -> Place:
         """Put method and generators back to where the checkpoint was written; with none, leave them and begin.
@@ -114,9 +118,14 @@ class Keeper:
         Raises:
             DataError: the file is no checkpoint, or one of a run with another method, model, seed or training set.
         """
-        if self.run is None or not self.run.checkpoint.exists():
+        if self.run is None:
             return Place()
-        state = checkpoint.load(self.run.checkpoint)
+        file = next((file for file in (self.run.checkpoint, self.run.previous) if file.exists()), None)
+        if file is None:
+            return Place()
+        if file == self.run.previous:
+            log.info("%s: no last checkpoint; continuing from the one before", self.run.path)
+        state = loaded(file, self.run)
         try:
             if state["settings"] != self.settings:
                 raise ValueError(f"written with {state['settings']}, this run has {self.settings}")
@@ -130,13 +139,33 @@ class Keeper:
             randomness.restore(state["random"]["global"])
         except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
             raise DataError(
-                f"{self.run.checkpoint}: the checkpoint does not fit this run ({type(error).__name__}: {error}); "
+                f"{file}: the checkpoint does not fit this run ({type(error).__name__}: {error}); "
                 "resume with the recipe that it was begun with"
             ) from error
         self.run.write_metrics(place.history)
         steps = f" and {place.step} steps of the next" if place.step else ""
         log.info("%s: %d epochs%s were done before", self.run.path, place.epoch, steps)
         return place
+
+
+def loaded(file: Path, run: Run) -> Any:
+    """The state in a checkpoint of a run.
+
+    Raises:
+        DataError: it is damaged; says whether the one before can be used instead, and how.
+    """
+    try:
+        return checkpoint.load(file)
+    except DataError as error:
+        remedy = "restore the file from a copy, or train again with --overwrite"
+        if file == run.checkpoint and run.previous.is_file():
+            with suppress(DataError):
+                place = Place.from_state(checkpoint.load(run.previous)["place"])
+                remedy = (
+                    f"the checkpoint before it is good (epoch {place.epoch + 1}, step {place.step}). To continue from "
+                    f"that one, delete {file} and resume again; the result will be the same"
+                )
+        raise DataError(f"{error}; {remedy}") from error
 
 
 def check_finite(model: nn.Module) -> None:

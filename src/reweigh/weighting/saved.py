@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import cast
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from reweigh.errors import DataError
 from reweigh.files import write_whole
+from reweigh.files.tensors import pack, read
 from reweigh.weighting.net import WeightNet, num_curves
 
 KIND = "reweigh weighting function"
@@ -48,7 +47,7 @@ def save_weighting(path: str | Path, net: nn.Module, origin: Origin) -> None:
         **construction(net),
         **{key: value if isinstance(value, str) else json.dumps(value) for key, value in asdict(origin).items()},
     }
-    write_whole(path, to_bytes(tensors, about))
+    write_whole(path, pack(tensors, about))
 
 
 def load_weighting(path: str | Path, net: nn.Module | None = None) -> tuple[WeightNet, Origin]:
@@ -62,19 +61,19 @@ def load_weighting(path: str | Path, net: nn.Module | None = None) -> tuple[Weig
         DataError: there is no such file, or it is not a weighting function that this version can read.
     """
     try:
-        with safe_open(path, "pt") as file:
-            about = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except (OSError, SafetensorError) as error:
-        raise DataError(f"{path}: no weighting function can be read there ({error})") from None
+        tensors, about = read(path)
+    except DataError as error:
+        raise DataError(f"{error}; no weighting function can be read there") from error
     if about.get("kind") != KIND:
         raise DataError(f"{path}: a safetensors file, but not a weighting function written by reweigh")
-    if int(about["version"]) > VERSION:
-        raise DataError(f"{path}: written by a newer reweigh (format {about['version']}, known here {VERSION}); update")
-    origin = Origin(tuple(json.loads(about["centers"])), about["loss"], about["learned_on"])
+    if about.get("version") != str(VERSION):
+        raise DataError(
+            f"{path}: written by another version of reweigh (format {about.get('version')}, known here {VERSION})"
+        )
     try:
+        origin = Origin(tuple(map(float, json.loads(about["centers"]))), about["loss"], about["learned_on"])
         return rebuilt(about, tensors, net), origin
-    except (DataError, RuntimeError) as error:
+    except (DataError, RuntimeError, LookupError, ValueError, TypeError, RecursionError) as error:
         raise DataError(f"{path}: {error}") from None
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from reweigh.data.checks import at_rows, listed
 from reweigh.errors import DataError
+from reweigh.files.limits import check_labels
 from reweigh.names import suggestion
 
 WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.0+)?")
@@ -119,12 +120,14 @@ def _plain(values: Any, what: str) -> np.ndarray:
         return array
     if array.dtype.kind == "f":
         return _whole_floats(array, what)
-    return _numbers_if_all_are(np.array([str(value) for value in array.tolist()], dtype=str))
+    strings = [str(value) for value in array.tolist()]
+    check_labels(strings, what)  # an array of strings takes the length of the longest for each
+    return _numbers_if_all_are(np.array(strings, dtype=str))
 
 
 def _whole_floats(numbers: np.ndarray, what: str) -> np.ndarray:
     """Floats that are whole numbers, as integers."""
-    broken = np.flatnonzero(numbers != np.floor(numbers))
+    broken = np.flatnonzero((numbers != np.floor(numbers)) | (np.abs(numbers) > 2**53))
     if len(broken):
         raise DataError(
             f"{what}: {len(broken)} of {len(numbers)} not whole numbers, such as {numbers[broken[0]]:g} "
@@ -149,5 +152,5 @@ def _numbers_if_all_are(strings: np.ndarray) -> np.ndarray:
         return strings
     try:
         return np.array([int(string.partition(".")[0]) for string in strings.tolist()], dtype=np.int64)
-    except OverflowError:
+    except (OverflowError, ValueError):  # more digits than a number has
         return strings

@@ -13,6 +13,7 @@ from reweigh.data.dataset import Dataset
 from reweigh.data.labels.class_numbers import encode
 from reweigh.data.tables.frames import read_strings
 from reweigh.errors import DataError
+from reweigh.files.limits import check_labels
 
 LABEL_COLUMNS = ("label", "labels", "given_label", "noisy_label", "class", "target")
 
@@ -101,12 +102,13 @@ def csv_column(path: Path, num_samples: int | None, column: str | None) -> np.nd
         raise DataError(
             f"{path}: no column of labels; it has: {listed(frame.columns)}. Name the column 'label', or say which one"
         )
+    check_labels(frame[column], str(path))
     values = frame[column].to_numpy(dtype=str)
     if "index" not in frame.columns or column == "index":
         return values
     try:
         index = frame["index"].to_numpy(dtype=str).astype(np.int64)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise DataError(f"{path}: column 'index': {error}; give whole numbers from 0") from None
     num_samples = len(index) if num_samples is None else num_samples
     found, times = np.unique(index, return_counts=True)

@@ -12,6 +12,7 @@ from reweigh.data.readers.image_paths import SPLIT_FOLDERS
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError
+from reweigh.files.limits import check_file
 
 # Asked in this order; the first that recognizes a path reads it.
 READERS: dict[str, Reader] = {
@@ -119,9 +120,10 @@ def has_test_part(path: Path) -> bool:
 
 
 def check_exists(path: Path) -> None:
-    """Raise a DataError if there is no such path."""
+    """Raise a DataError if there is no such path, or a pipe or a device."""
     if not path.exists():
         raise DataError(f"{path}: there is nothing at this path")
+    check_file(path)
 
 
 def unknown(path: Path, formats: Sequence[str]) -> DataError:

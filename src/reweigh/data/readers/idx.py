@@ -14,6 +14,7 @@ from reweigh.data.checks import listed
 from reweigh.data.dataset import Dataset
 from reweigh.data.readers.reader import Reader, Request
 from reweigh.errors import DataError
+from reweigh.files.limits import RATIO, check_expanded, check_file, limit
 
 TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}  # by the third byte of the file
 STEMS = {"train": "train", "test": "t10k"}
@@ -42,9 +43,15 @@ def read_idx(path: str | Path) -> Tensor:
 
 def content(path: Path) -> bytes:
     """The bytes of a file, unzipped if they are gzipped, whatever the file is called."""
+    check_file(path)
     try:
         data = path.read_bytes()
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+        if data[:2] != b"\x1f\x8b":
+            return data
+        with gzip.open(path) as file:
+            data = file.read(max(limit("expanded"), RATIO * len(data)) + 1)
+        check_expanded(path, len(data))
+        return data
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file") from None
     except (EOFError, OSError, zlib.error) as error:

@@ -1,5 +1,6 @@
 """One image file as a tensor of bytes, with Pillow."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -11,9 +12,11 @@ import torch
 from torch import Tensor
 
 from reweigh.errors import DataError
+from reweigh.files.limits import LIMITS, check_amount, check_file, limit, variable
 
 if TYPE_CHECKING:
     import numpy as np
+    from PIL.ImageFile import ImageFile
 
 GRAY = ("1", "L", "LA", "I", "I;16", "I;16B", "I;16L", "F")  # Pillow's names for images without color
 ORIENTATION = 0x0112  # the EXIF tag
@@ -39,12 +42,11 @@ def header(path: Path) -> Header:
     Raises:
         DataError: the file is not an image.
     """
-    from PIL import Image
-
     with image_errors(path):
         if path.suffix.lower() not in suffixes():
             raise ValueError("not an image file by its extension")
-        with Image.open(path) as image:
+        check_file(path)
+        with open_image(path) as image:
             turned = image.getexif().get(ORIENTATION, 1) >= 5  # stored on its side
             size = (image.width, image.height) if turned else (image.height, image.width)
             return Header(*size, image.mode in GRAY)
@@ -63,7 +65,7 @@ def decode(path: Path, size: tuple[int, int], channels: int) -> Tensor:
     import numpy as np
     from PIL import Image, ImageOps
 
-    with image_errors(path), Image.open(path) as image:
+    with image_errors(path), open_image(path) as image:
         image.draft(None, (4 * max(size), 4 * max(size)))  # a JPEG that is much larger is not decoded in full
         image.load()
         image = ImageOps.exif_transpose(image)
@@ -86,6 +88,28 @@ def as_bytes(values: "np.ndarray") -> "np.ndarray":
     top = values.max(initial=0)
     scale = 255.0 if 0 < top <= 1 else 1.0 if top <= 255 else 1 / 256
     return (values * scale).clip(0, 255).astype(np.uint8)
+
+
+@contextmanager
+def open_image(path: Path) -> "Iterator[ImageFile]":
+    """An image file, not yet decoded.
+
+    Raises:
+        DataError: it has too many pixels, as a small file may.
+    """
+    from PIL import Image
+
+    if limit("pixels") != LIMITS["pixels"].most:  # the user's word, not that of Pillow
+        Image.MAX_IMAGE_PIXELS = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # at half of the limit
+        try:
+            image = Image.open(path)
+        except Image.DecompressionBombError as error:
+            raise DataError(f"{error} If you trust the file, raise the limit: {variable('pixels')}") from error
+    with image:
+        check_amount("pixels", image.width * image.height, path.name, "an image")
+        yield image
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import csv
 import gzip
 import logging
 import warnings
+import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from reweigh.data.checks import listed
 from reweigh.errors import DataError
+from reweigh.files.limits import check_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +35,7 @@ def read_frame(path: str | Path, string_columns: Collection[str] = ()) -> "pd.Da
 
     path = Path(path)
     with data_errors(path):
+        check_table(path, separator(path))
         if path.suffix == ".parquet":
             frame = pd.read_parquet(path)
         else:
@@ -58,6 +61,7 @@ def read_strings(path: Path) -> "pd.DataFrame":
 
     with data_errors(path), warnings.catch_warnings():
         warnings.simplefilter("ignore", pd.errors.ParserWarning)  # about an empty value after the last separator
+        check_table(path, separator(path))
         names = _row_names(path)
         frame = pd.read_csv(path, sep=separator(path), index_col=names, dtype=str, keep_default_na=False)
     return frame.reset_index(drop=True)
@@ -95,5 +99,7 @@ def data_errors(path: Path) -> Iterator[None]:
             f"{path}: cannot be read as a table, not in UTF-8 (it has the byte {byte:#04x}); "
             f"it may be in {likely}: save it as UTF-8"
         ) from error
-    except (ValueError, OSError) as error:  # the errors of pandas' parsers and of pyarrow are ValueErrors
+    except (ValueError, OSError, EOFError, zlib.error) as error:  # pandas' parsers and pyarrow raise ValueErrors
+        if isinstance(error, DataError):
+            raise
         raise DataError(f"{path}: cannot be read as a table ({str(error).splitlines()[0]})") from error

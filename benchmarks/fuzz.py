@@ -1,0 +1,369 @@
+"""Feed damaged and hostile files to every reader; each must end in a result or in an error that reweigh raises itself.
+
+    python benchmarks/fuzz.py --minutes 60 --corpus fuzz-corpus
+
+Each target starts from good files. A round takes one from the corpus, changes it at random (bits, spans, numbers, words
+that parsers dislike, a piece of another file), and reads it. A file that ends in a new way joins the corpus, where the
+next run starts. Findings (another error, a hang, too much memory) are written to CORPUS/findings and end the
+program with exit code 1; each belongs into tests/files/test_fuzz.py. Files that reweigh itself seals are changed twice:
+as they are, where any change must be noticed, and below a correct checksum, as somebody hostile would.
+"""
+
+import argparse
+import gzip
+import hashlib
+import io
+import json
+import logging
+import random
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from PIL import Image
+
+from reweigh.data import read
+from reweigh.data.labels.label_file import label_values
+from reweigh.data.readers import read_unlabeled
+from reweigh.errors import ReweighError
+from reweigh.files.seals import NAME as SUMS
+from reweigh.files.seals import sums
+from reweigh.files.tensors import pack, unpack
+from reweigh.fit import store
+from reweigh.fit.run_folder import begin, load_model, open_run
+from reweigh.recipes.check import check
+from reweigh.recipes.read import read as read_recipe
+from reweigh.report.page import write_report
+from reweigh.report.read import read_account
+from reweigh.training import Run, checkpoint
+from reweigh.training.status import damage, status
+from reweigh.weighting import load_weighting, read_released
+
+WORDS = [
+    *(
+        b"nan",
+        b"inf",
+        b"-1",
+        b"1e999",
+        b"9223372036854775808",
+        b"1" * 400,
+        b"1_0",
+        b"null",
+        b"true",
+        b"[]",
+        b"{}",
+        b'""',
+    ),
+    *(
+        b"[" * 2000,
+        b'{"a":' * 500,
+        b"'''",
+        b'"""',
+        b"\x00",
+        b"\xff\xfe",
+        b"\xed\xa0\x80",
+        b"\x1b[2J",
+        b"\r",
+        b"\n",
+        b",",
+    ),
+    *(b"=1+1", b"../../x", b"__metadata__", b"os:system", b"0x10", b"\xe2\x80\xae", b";", b"\t", b"e", b"."),
+]
+SECONDS = 20  # a file that takes longer to read is a hang
+
+
+class Target(NamedTuple):
+    """A reader.
+
+    Attributes:
+        seeds: Good contents.
+        suffix: Name of the file that the reader gets.
+        read: Reads a file.
+        sealed: Whether every change must be refused.
+    """
+
+    seeds: list[bytes]
+    name: str
+    read: Callable[[Path], object]
+    sealed: bool = False
+
+
+class Hang(BaseException):
+    """A reader takes too long."""
+
+
+def mutate(data: bytes, other: bytes, draw: random.Random) -> bytes:
+    """The same with one to four random changes."""
+    content = bytearray(data)
+    for _ in range(draw.choice((1, 1, 2, 4))):
+        size = len(content)
+        at, length = draw.randrange(size + 1), draw.choice((1, 2, 4, 16, 256))
+        kind = draw.randrange(9)
+        if kind == 0 and size:
+            content[draw.randrange(size)] ^= 1 << draw.randrange(8)
+        elif kind == 1:
+            content[at : at + 1] = draw.randbytes(1)
+        elif kind == 2:
+            del content[at : at + length]
+        elif kind == 3:
+            content[at:at] = content[at : at + length] * draw.choice((1, 2, 50))
+        elif kind == 4:
+            content[at : at + draw.choice((0, 1, 4))] = draw.choice(WORDS)
+        elif kind == 5:
+            del content[at:]
+        elif kind == 6:
+            start = draw.randrange(len(other) + 1)
+            content[at : at + length] = other[start : start + length]
+        elif kind == 7 and (numbers := list(re.finditer(rb"-?\d+(\.\d+)?", content))):
+            found = draw.choice(numbers[:200])
+            content[found.start() : found.end()] = draw.choice(WORDS[:8])
+        else:
+            second = draw.randrange(size + 1)
+            one, two = bytes(content[at : at + length]), bytes(content[second : second + length])
+            content[at : at + length], content[second : second + length] = two, one
+    return bytes(content)
+
+
+@contextmanager
+def alarm() -> Iterator[None]:
+    """Raise Hang after some seconds."""
+
+    def ring(signum: int, frame: Any) -> None:
+        raise Hang
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def outcome(target: Target, data: bytes, folder: Path) -> tuple[str, str | None]:
+    """How reading ends, in short, and a traceback if it must not end so."""
+    path = folder / "cases" / re.sub(r"\W", "-", target.name) / target.name  # apart from the checksums of others
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    try:
+        with alarm(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            target.read(path)
+    except (ReweighError, OSError) as error:
+        return re.sub(r"'[^']*'|[\d.,]+|/\S+", "#", str(error))[:80], None
+    except (Exception, Hang) as error:
+        return type(error).__name__, traceback.format_exc()
+    if target.sealed and data not in target.seeds:
+        return "unnoticed", "a change of a sealed file was not noticed"
+    return "read", None
+
+
+def below_seal(name: str, read_file: Callable[[Path], object], path: Path) -> Target:
+    """The metadata of a safetensors file, to be changed below a correct checksum."""
+    tensors, about = unpack(path.read_bytes(), path)
+
+    def read_sealed(changed: Path) -> object:
+        try:
+            text = json.loads(changed.read_bytes())
+            about = {str(key): str(value) for key, value in text.items()}
+            content = pack(tensors, about)
+        except Exception:  # not what a file can hold
+            return None
+        changed.write_bytes(content)
+        return read_file(changed)
+
+    return Target([json.dumps(about).encode()], name, read_sealed)
+
+
+def with_file(run: Path, name: str, use: Callable[[Path], object]) -> Target:
+    """A file of a run, unsealed, in a copy of the run."""
+    content = (run / name).read_bytes()
+
+    def read_run(changed: Path) -> object:
+        (run / name).write_bytes(changed.read_bytes())
+        try:
+            return use(run)
+        finally:
+            (run / name).write_bytes(content)
+
+    return Target([content], name, read_run)
+
+
+def everything(run: Path) -> None:
+    """All that reads a run."""
+    damage(Run(run))
+    status(Run(run))
+    load_model(run)
+    read_account(run, "run")
+
+
+def targets(folder: Path) -> dict[str, Target]:
+    """All readers, with good files made on the spot."""
+    draw = np.random.default_rng(0)
+    features, kinds = draw.normal(size=(40, 3)), np.array(["cat", "dog"])[np.arange(40) % 2]
+    table = pd.DataFrame(features, columns=["a", "b", "c"]).assign(
+        town=np.where(features[:, 0] > 0, "Ulm", "Bonn"), kind=kinds
+    )
+    table.to_csv(folder / "table.csv", index=False)
+    changes = ["data.name=files", f"data.path={folder / 'table.csv'}", "data.label=kind", "train.epochs=2"]
+    settings = ["model.name=mlp", "model.hidden=[8]", "data.bias=[]", "method.name=cmw-net", "train.calibration=0.2"]
+    plan = check(read_recipe("demo", [*changes, *settings]))
+    done = begin(plan, folder / "run")
+    run = done.run.path
+    store.save(folder / "fit", done.fit, {})
+    sealed = {name: (run / name).read_bytes() for name in ("model.safetensors", "weighting.safetensors")}
+
+    def as_bytes(write: Callable[[Any], object]) -> bytes:
+        buffer = io.BytesIO()
+        write(buffer)
+        return buffer.getvalue()
+
+    pixels = draw.integers(0, 256, (5, 5, 3), dtype=np.uint8)
+    images = [as_bytes(lambda file, kind=kind: Image.fromarray(pixels).save(file, kind)) for kind in IMAGES]
+    idx = b"\0\0\x08\x03" + b"".join(n.to_bytes(4, "big") for n in (4, 3, 3)) + bytes(range(36))
+
+    def read_idx(path: Path) -> object:
+        path.with_name("train-labels-idx1-ubyte").write_bytes(b"\0\0\x08\x01\0\0\0\x04\0\1\0\1")
+        return read(path)
+
+    arrays = as_bytes(lambda file: np.savez(file, X=features.astype(np.float32), y=kinds))
+    packed = as_bytes(lambda file: np.savez_compressed(file, X=np.zeros((40, 3)), y=np.arange(40) % 2))
+    release = {
+        f"feature.layer.0.{part}": torch.zeros(4, 1)[:, 0 if part == "bias" else slice(None)]
+        for part in ("weight", "bias")
+    }
+    release |= {f"classfier.layers.{n}.0.weight": torch.zeros(1, 4) for n in range(3)}
+    release |= {f"classfier.layers.{n}.0.bias": torch.zeros(1) for n in range(3)}
+    return {
+        "recipe": Target([(run / "recipe.toml").read_bytes()], "r.toml", lambda path: check(read_recipe(path))),
+        "csv": Target([table.to_csv(index=False).encode()], "t.csv", lambda path: read(path, label="kind")),
+        "tsv": Target([table.to_csv(index=False, sep="\t").encode()], "t.tsv", lambda path: read(path, label="kind")),
+        "csv.gz": Target(
+            [gzipped(table.to_csv(index=False).encode())], "t.csv.gz", lambda path: read(path, label="kind")
+        ),
+        "parquet": Target([as_bytes(table.to_parquet)], "t.parquet", lambda path: read(path, label="kind")),
+        "table to predict": Target(
+            [table.to_csv(index=False).encode()],
+            "p.csv",
+            lambda path: read_unlabeled(
+                path, done.fit.inputs.shape, encoding=done.fit.inputs.encoding, raw_bytes=False
+            ),
+        ),
+        "npz": Target([arrays, packed], "a.npz", read),
+        "npy": Target([as_bytes(lambda file: np.save(file, kinds))], "l.npy", label_values),
+        "label file": Target([b"index,label\n" + b"".join(b"%d,cat\n" % n for n in range(9))], "l.csv", label_values),
+        "idx": Target([idx, gzipped(idx)], "train-images-idx3-ubyte", read_idx),
+        "image": Target(images, "i.png", lambda path: read_unlabeled(path, (3, 5, 5), encoding=None, raw_bytes=True)),
+        "checkpoint": Target([(run / "checkpoint" / "last.safetensors").read_bytes()], "c", checkpoint.load, True),
+        "weighting": Target([sealed["weighting.safetensors"]], "w.safetensors", load_weighting, True),
+        "classifier": Target([(folder / "fit").read_bytes()], "f", store.load, True),
+        "checksums": Target([(run / SUMS).read_bytes()], SUMS, lambda path: sums(path.parent), True),
+        "hostile checkpoint": below_seal("c", checkpoint.load, run / "checkpoint" / "last.safetensors"),
+        "hostile weighting": below_seal("w", load_weighting, run / "weighting.safetensors"),
+        "hostile classifier": below_seal("f", store.load, folder / "fit"),
+        "released weighting": Target([as_bytes(lambda file: torch.save(release, file))], "r.pth", read_released),
+        **{f"run: {name}": with_file(unsealed(run), name, everything) for name in IN_A_RUN},
+        "page": with_file(unsealed(run), "samples.csv", lambda run: write_report([run], run.parent / "page.html")),
+        "run: recipe": with_file(unsealed(run), "recipe.toml", open_run),
+    }
+
+
+IMAGES = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
+IN_A_RUN = (
+    "summary.json",
+    "classes.json",
+    "inputs.json",
+    "metrics.jsonl",
+    "samples.csv",
+    "test.csv",
+    "calibration.csv",
+)
+
+
+def gzipped(data: bytes) -> bytes:
+    """The same bytes every time."""
+    return gzip.compress(data, mtime=0)
+
+
+def unsealed(run: Path) -> Path:
+    """A copy of a run without checksums, made once."""
+    copy = run.with_name("unsealed")
+    if not copy.exists():
+        shutil.copytree(run, copy)
+        (copy / SUMS).unlink()
+    return copy
+
+
+def fuzz(
+    found: dict[str, Target], folder: Path, seed: int, until: Callable[[int], bool], corpus: Path | None = None
+) -> tuple[Counter[str], dict[str, str]]:
+    """Rounds over all targets until told to stop; the number of files read by target, and the findings."""
+    draw, rounds = random.Random(seed), Counter[str]()
+    pools = {name: list(target.seeds) for name, target in found.items()}
+    ends: dict[str, set[str]] = {name: set() for name in found}
+    if corpus is not None:
+        for file in sorted(corpus.glob("*/*")):
+            if file.parent.name in pools:
+                pools[file.parent.name].append(file.read_bytes())
+    findings: dict[str, str] = {}
+    number = 0
+    while not until(number):
+        for name, target in found.items():
+            data = mutate(draw.choice(pools[name]), draw.choice(pools[name]), draw)
+            end, trouble = outcome(target, data, folder)
+            rounds[name] += 1
+            if end not in ends[name]:
+                ends[name].add(end)
+                pools[name].append(data)
+                if corpus is not None:
+                    keep(corpus / name, data)
+            if trouble is not None and f"{name}: {end}" not in findings:
+                findings[f"{name}: {end}"] = f"{trouble}\n{data[:2000]!r}"
+                if corpus is not None:
+                    keep(corpus / "findings" / name, data)
+        number += 1
+    return rounds, findings
+
+
+def keep(folder: Path, data: bytes) -> None:
+    """Store a file under its checksum."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--corpus", type=Path, default=Path("fuzz-corpus"))
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    logging.disable()
+    end = time.monotonic() + 60 * given.minutes
+    with tempfile.TemporaryDirectory() as scratch:
+        rounds, findings = fuzz(
+            targets(Path(scratch)), Path(scratch), given.seed, lambda number: time.monotonic() > end, given.corpus
+        )
+    for name, count in rounds.items():
+        print(f"{name:22} {count:8,} files")
+    print(f"{sum(rounds.values()):,} files, {len(findings)} findings")
+    for name, trouble in findings.items():
+        print(f"\n--- {name}\n{trouble}")
+    sys.exit(bool(findings))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+"""Long runs in fast motion: is anything lost, does anything grow? Three parts, one line per method each.
+
+    python benchmarks/soak.py flat --steps 20000    # memory, descriptors and threads while every method trains
+    python benchmarks/soak.py kills --kills 300     # SIGKILL at random moments and resume, against a run left alone
+    python benchmarks/soak.py faults --faults 300   # short writes, EIO, ENOSPC, EINTR, failed renames, likewise
+
+``--methods erm,cmw-net`` chooses methods, ``--minutes M`` stops before a method that would begin later. The exit code
+is 1 if something grew or differed.
+"""
+
+import argparse
+import builtins
+import errno
+import gc
+import json
+import os
+import random
+import runpy
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from reweigh.errors import DataError, StorageError
+from reweigh.files import whole
+from reweigh.fit.run_folder import begin, resume
+from reweigh.methods import METHODS
+from reweigh.plan.tables import method_named
+from reweigh.recipes.check import check
+from reweigh.recipes.read import read
+from reweigh.recipes.variants import for_method
+from reweigh.training import Run
+
+GROWTH = 20.0  # megabytes that may come and go
+SURVIVAL = Path(__file__).parents[1] / "tests" / "training" / "survival.py"
+IMAGES_ONLY = ("cmw-net-sl+", "simclr")  # they need transforms of images
+
+
+def recipe(method: str, steps: int, more: Sequence[str] = ()) -> Any:
+    """Digits, a small network, and as many epochs of about ten steps as make so many steps; warm-up first."""
+    kind = method_named(method)
+    epochs = max(3, steps // 10)
+    changes = [f"train.epochs={epochs}", "train.warmup_epochs=1", "model.name=mlp", "model.hidden=[16]"]
+    changes += ["train.batch_size=128", "train.num_threads=1", "train.checkpoint_steps=7", *more]
+    if kind.unlabeled:
+        changes += ["data.labeled=200"]
+    if kind.candidates:
+        changes += ["data.bias=[]", "data.candidates={name='independent', q=0.3}"]
+    return check(for_method(read("demo", changes), method))
+
+
+def job(path: Path, method: str, steps: str) -> None:
+    """A job for tests/training/survival.py."""
+    if Run(path).recipe.is_file():
+        resume(path)
+    else:
+        begin(recipe(method, int(steps)), path)
+
+
+class Watch:
+    """Notes memory, descriptors and threads after every epoch."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[float, int, int]] = []
+
+    def start(self, epochs: int, steps: int, done: int) -> None:
+        self.steps = steps
+
+    def step(self, epoch: int, step: int, means: Any) -> None:
+        pass
+
+    def epoch(self, line: Any) -> None:
+        if line["epoch"] % 20 == 0:
+            gc.collect()
+            self.seen.append((resident(), len(os.listdir("/proc/self/fd")), threading.active_count()))
+
+    def stop(self) -> None:
+        pass
+
+
+def resident() -> float:
+    """Memory of this process in megabytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def flat(method: str, folder: Path, steps: int) -> tuple[str, bool]:
+    """Train for many steps; compare the second quarter of the time with the last."""
+    watch = Watch()
+    begun = time.monotonic()
+    begin(recipe(method, steps), folder / "run", watch)
+    quarter = max(1, len(watch.seen) // 4)
+    early, late = watch.seen[quarter : 2 * quarter], watch.seen[-quarter:]
+    memory = sum(one[0] for one in late) / len(late) - sum(one[0] for one in early) / len(early)
+    same = {one[1:] for one in early} == {one[1:] for one in late}
+    done = len(Run(folder / "run").read_metrics()) * watch.steps
+    words = f"{done:,} steps in {time.monotonic() - begun:.0f} s, memory {memory:+.1f} MB of {late[-1][0]:.0f}"
+    words += f", descriptors and threads {watch.seen[-1][1:]}"
+    return words, memory < GROWTH and same
+
+
+def kills(method: str, folder: Path, count: int) -> tuple[str, bool]:
+    """Kill and resume; every file must be, byte for byte, that of a run left alone."""
+    command = [sys.executable, SURVIVAL, __file__, folder, str(count), "0", method, "120"]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode:
+        return f"failed: {done.stderr[-500:]}", False
+    found = json.loads(done.stdout)
+    words = f"{len(found['kills'])} kills, {found['parts']} amid a write, different: {found['different'] or 'nothing'}"
+    return words, not found["different"]
+
+
+@contextmanager
+def failing(draw: random.Random, rate: float, count: list[int]) -> Iterator[None]:
+    """Let writes of the package fail at random, in every way that a disk or a network has."""
+    replace, fsync, mkdir = os.replace, os.fsync, os.mkdir
+
+    def maybe(*numbers: int) -> None:
+        if draw.random() < rate:
+            count[0] += 1
+            number = draw.choice(numbers)
+            raise OSError(number, os.strerror(number))
+
+    class Short:
+        """A file of which only a part may arrive."""
+
+        def __init__(self, file: Any) -> None:
+            self.file = file
+
+        def __enter__(self) -> "Short":
+            return self
+
+        def __exit__(self, *error: Any) -> None:
+            self.file.close()
+
+        def write(self, data: Any) -> None:
+            if draw.random() < rate:
+                count[0] += 1
+                self.file.write(data[: draw.randrange(len(data) + 1)])
+                self.file.flush()
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self.file.write(data)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.file, name)
+
+    def opened(*arguments: Any, **options: Any) -> Any:
+        maybe(errno.EIO, errno.ENOSPC, errno.EMFILE, errno.EINTR, errno.EROFS, errno.EACCES)
+        return Short(builtins.open(*arguments, **options))
+
+    def renamed(*arguments: Any, **options: Any) -> None:
+        maybe(errno.EIO, errno.ESTALE, errno.ENOSPC)
+        replace(*arguments, **options)
+
+    def flushed(descriptor: int) -> None:
+        maybe(errno.EIO, errno.ENOSPC, errno.EDQUOT)
+        fsync(descriptor)
+
+    whole.open = opened  # type: ignore[attr-defined]
+    os.replace, os.fsync = renamed, flushed
+    try:
+        yield
+    finally:
+        del whole.open  # type: ignore[attr-defined]
+        os.replace, os.fsync, os.mkdir = replace, fsync, mkdir
+
+
+def faults(method: str, folder: Path, count: int) -> tuple[str, bool]:
+    """Train while writes fail, and resume after each error until all is written; as often as it takes."""
+    plan, draw, injected, lives, wrong, changed = recipe(method, 60), random.Random(0), [0], 0, [], set()
+    begin(plan, folder / "whole")
+    while injected[0] < count:
+        run = Run(folder / f"failing-{lives}")
+        while True:
+            lives += 1
+            try:
+                with failing(draw, 0.02, injected):
+                    if run.recipe.is_file():
+                        resume(run.path)
+                    else:
+                        begin(plan, run.path)
+                break
+            except (StorageError, DataError) as error:
+                if ".part" in str(error) or str(run.path) not in str(error):
+                    wrong.append(str(error))
+        changed |= set(runpy.run_path(str(SURVIVAL))["different"](folder / "whole", run.path))
+    words = (
+        f"{injected[0]} faults, {lives} lives, different: {sorted(changed) or 'nothing'}, vague messages: {len(wrong)}"
+    )
+    return words + "".join(f"\n    {line}" for line in wrong[:3]), not changed and not wrong
+
+
+def main() -> int:
+    """Do one part for each method."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=("flat", "kills", "faults"))
+    parser.add_argument("--steps", type=int, default=20_000, help="per method")
+    parser.add_argument("--kills", type=int, default=300, help="over all methods")
+    parser.add_argument("--faults", type=int, default=300, help="over all methods")
+    parser.add_argument("--methods", default=",".join(name for name in METHODS if name not in IMAGES_ONLY))
+    parser.add_argument("--minutes", type=float, default=1e9)
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    methods = given.methods.split(",")
+    each = {"flat": given.steps, "kills": -(-given.kills // len(methods)), "faults": -(-given.faults // len(methods))}
+    until, bad = time.monotonic() + 60 * given.minutes, 0
+    for method in methods:
+        if time.monotonic() > until:
+            print(f"{method:22} not tried: time is over")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            words, good = globals()[given.part](method, Path(folder), each[given.part])
+        print(f"{method:22} {'ok ' if good else 'BAD'} {words}", flush=True)
+        bad += not good
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,6 @@
+"""Files that are whole or absent, that prove themselves, and that cannot exhaust memory."""
+
+from reweigh.files.seals import read_bytes, read_json, read_text, seal, unseal
+from reweigh.files.whole import append_line, write_whole
+
+__all__ = ["append_line", "read_bytes", "read_json", "read_text", "seal", "unseal", "write_whole"]

@@ -1,0 +1,160 @@
+"""Limits on what is read from a file, checked before memory is used; each can be raised by an environment variable."""
+
+import gzip
+import os
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from reweigh.errors import DataError
+
+
+class Limit(NamedTuple):
+    """The most of something that is read."""
+
+    most: int
+    unit: str
+
+
+LIMITS = {
+    "recipe": Limit(1_000_000, "bytes"),
+    "json": Limit(256_000_000, "bytes"),
+    "results": Limit(8_000_000_000, "bytes"),  # a table or the tensors of a run
+    "header": Limit(100_000_000, "bytes"),  # of a safetensors file; the limit of its own library
+    "expanded": Limit(4_000_000_000, "bytes"),  # a compressed file that grows more than RATIO times
+    "cells": Limit(4_000_000_000, "cells"),  # of a Parquet file
+    "line": Limit(8_000_000, "bytes"),  # of a table
+    "columns": Limit(100_000, "columns"),
+    "label": Limit(10_000, "characters"),  # several candidates of a sample count as one
+    "pixels": Limit(178_956_970, "pixels"),  # of an image; Pillow's own limit
+}
+RATIO = 100  # honest data rarely shrink to less than a hundredth
+
+
+def limit(name: str) -> int:
+    """The limit of that name: its default, or what the environment says."""
+    given = os.environ.get(variable(name), "")
+    if not given:
+        return LIMITS[name].most
+    try:
+        return int(float(given))
+    except ValueError:
+        raise DataError(f"{variable(name)}={given}: give a number of {LIMITS[name].unit}, such as 1e9") from None
+
+
+def variable(name: str) -> str:
+    """The environment variable that raises a limit."""
+    return f"REWEIGH_MAX_{name.upper()}"
+
+
+def check_amount(name: str, amount: int, path: object, what: str) -> None:
+    """Refuse more than a limit.
+
+    Args:
+        path: What the message begins with.
+        what: What is too large, such as "a header".
+
+    Raises:
+        DataError: With the limit, and how to raise it.
+    """
+    if amount > (most := limit(name)):
+        raise DataError(
+            f"{path}: {what} of {amount:,} {LIMITS[name].unit}; the limit is {most:,}. If you trust the file, raise it "
+            f"with the environment variable {variable(name)}"
+        )
+
+
+def check_file(path: Path, name: str | None = None) -> None:
+    """Refuse a path that is not a regular file, such as a pipe that would block, or a file over a limit.
+
+    Raises:
+        DataError: The path exists, and is neither a file nor a folder, or the file is too large.
+    """
+    try:
+        found = path.stat()
+    except (OSError, ValueError):  # no such file: whoever opens it reports that
+        return
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise DataError(f"{path}: a pipe or a device, not a file; copy its content into a file first")
+    if name is not None:
+        check_amount(name, found.st_size, path, "a file")
+
+
+def check_expanded(path: Path, expanded: int) -> None:
+    """Refuse a compressed file that would grow out of all proportion.
+
+    Raises:
+        DataError: It grows more than ``RATIO`` times, and over the limit.
+    """
+    if expanded > RATIO * path.stat().st_size:
+        check_amount("expanded", expanded, path, "a compressed file with contents")
+
+
+def check_archive(path: Path) -> None:
+    """Refuse a zip archive, such as ``.npz``, that would grow out of all proportion; what is not an archive passes.
+
+    What the directory of an archive says is binding: no member is read beyond its size there.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            expanded = sum(member.file_size for member in archive.infolist())
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        return
+    check_expanded(path, expanded)
+
+
+def check_table(path: Path, separator: str = ",") -> None:
+    """Refuse a table that is not a file, or whose reading would take too much memory.
+
+    Raises:
+        DataError: With the limit, and how to raise it.
+        OSError: There is no such file.
+    """
+    check_file(path)
+    if path.suffix == ".parquet":
+        check_parquet(path)
+    else:
+        check_lines(path, separator)
+
+
+def check_lines(path: Path, separator: str = ",") -> None:
+    """Refuse a text table, plain or gzipped, with too long a line, too many columns, or that grows too much.
+
+    Raises:
+        DataError: With the limit, and how to raise it.
+    """
+    longest, expanded = limit("line"), 0
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+        try:
+            while line := file.readline(longest + 1):
+                if not expanded:
+                    check_amount("columns", 1 + line.count(separator.encode()), path, "a table")
+                if len(line) > longest:
+                    check_amount("line", len(line), path, "a line with a cell")
+                expanded += len(line)
+                if path.suffix == ".gz" and expanded > limit("expanded"):
+                    check_expanded(path, expanded)
+        except (EOFError, zlib.error, gzip.BadGzipFile):  # damaged: whoever reads it reports that
+            return
+
+
+def check_parquet(path: Path) -> None:
+    """Refuse a Parquet file with too many columns or cells; what is not such a file passes."""
+    with suppress(ImportError):
+        from pyarrow import ArrowException, parquet
+
+        try:
+            found = parquet.read_metadata(path)
+        except (ArrowException, OSError):
+            return
+        check_amount("columns", found.num_columns, path, "a table")
+        check_amount("cells", found.num_columns * found.num_rows, path, "a table")
+
+
+def check_labels(names: Iterable[str], what: str) -> None:
+    """Refuse class names so long that they cannot be names."""
+    check_amount("label", max(map(len, names), default=0), what, "a label")

@@ -1,0 +1,119 @@
+"""Disks fill, folders move and processes die: the folder says how it stands, and --resume completes it."""
+
+import errno
+import os
+import shutil
+
+import pytest
+
+from reweigh.errors import DataError, StorageError
+from reweigh.files.lock import locked
+from reweigh.fit.run_folder import begin, resume
+from reweigh.recipes.check import check
+from reweigh.recipes.read import read
+from reweigh.training import Run
+from reweigh.training.status import damage, missing, status
+
+
+@pytest.fixture
+def plan():
+    return check(read("demo", ["train.epochs=3", "model.hidden=[8]", "method.name=erm"]))
+
+
+class At:
+    """Does something after an epoch."""
+
+    def __init__(self, epoch, act):
+        self.when, self.act = epoch, act
+
+    def start(self, epochs, steps, done):
+        pass
+
+    def step(self, epoch, step, means):
+        pass
+
+    def epoch(self, line):
+        if line["epoch"] == self.when:
+            self.act()
+
+    def stop(self):
+        pass
+
+
+def full_after(monkeypatch, name):
+    """A disk that is full when a file of that name is written, and from then on."""
+    replace, full = os.replace, []
+
+    def fail(source, target):
+        if full or str(target).endswith(name):
+            full.append(target)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail)
+
+
+@pytest.mark.parametrize("name", ["inputs.json", "model.safetensors", "samples.csv"])
+def test_a_disk_that_fills_after_training(plan, tmp_path, monkeypatch, name):
+    whole = begin(plan, tmp_path / "whole").run
+    with monkeypatch.context() as patch:
+        full_after(patch, name)
+        with pytest.raises(StorageError) as caught:
+            begin(plan, tmp_path / "run")
+    run = Run(tmp_path / "run")
+    assert str(caught.value).startswith(
+        f"{run.path}: {name} cannot be written there (No space left on device); make room"
+    )
+    assert (
+        f"Training is done, and its checkpoint is kept; then write the results with: reweigh train --resume {run.path}"
+        in str(caught.value)
+    )
+    assert status(run) == "incomplete"
+    assert name in [file.name for file in missing(run)]
+    resume(run.path)
+    assert status(run) == "finished"
+    assert damage(run) == []
+    assert run.model.read_bytes() == whole.model.read_bytes()
+    assert run.samples.read_bytes() == whole.samples.read_bytes()
+
+
+def test_a_disk_that_fills_in_training(plan, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        full_after(patch, "summary.json")
+        with pytest.raises(StorageError, match=r"summary.json cannot be written there"):
+            begin(plan, tmp_path / "run")
+    assert status(Run(tmp_path / "run")) == "interrupted"  # never "running": no process is there
+    resume(tmp_path / "run")
+    assert status(Run(tmp_path / "run")) == "finished"
+
+
+def test_a_folder_that_is_moved_in_the_middle_and_put_back(plan, tmp_path):
+    path = tmp_path / "run"
+    with pytest.raises((StorageError, DataError), match=r"cannot be written there .* the folder is gone"):
+        begin(plan, path, At(2, lambda: path.rename(tmp_path / "moved")))
+    assert status(Run(tmp_path / "moved")) == "interrupted"
+    (tmp_path / "moved").rename(path)
+    resume(path)
+    assert status(Run(path)) == "finished"
+
+
+def test_a_folder_that_is_deleted_in_the_middle(plan, tmp_path):
+    path = tmp_path / "run"
+    with pytest.raises((StorageError, DataError), match="the folder is gone"):
+        begin(plan, path, At(2, lambda: shutil.rmtree(path)))
+    assert not path.exists()
+
+
+def test_a_run_has_one_writer(plan, tmp_path):
+    path = tmp_path / "run"
+
+    def again():
+        assert status(Run(path)) == "running"
+        for attempt in (lambda: resume(path), lambda: begin(plan, path, overwrite=True)):
+            with pytest.raises(DataError, match=rf"run: process {os.getpid()} on .* is writing here"):
+                attempt()
+
+    begin(plan, path, At(2, again))
+    assert status(Run(path)) == "finished"
+    with locked(path), pytest.raises(DataError, match="is writing here"):
+        resume(path)
