@@ -24,5 +24,9 @@ def test_summary():
         "seconds": 4.0,
         "best": LINES[1],
         "last": LINES[3],
+        "kept": LINES[3],
     }
+    judged = [{**line, "judge_keeps": keeps} for line, keeps in zip(LINES, (1, 2, 2, 2), strict=True)]
+    assert Result(judged).kept == judged[1]
+    assert (Result(LINES).kept_name, Result(judged).kept_name) == ("last", "kept")
     assert Result([]).summary("interrupted", 9) == {"status": "interrupted", "epochs": 9, "epochs_done": 0}

@@ -131,10 +131,11 @@ def test_what_the_model_said_of_the_test(run):
 
 def test_classes(run):
     run.write_classes(["a", "b"], [3, 1], [1, 0])
-    classes = {"names": ["a", "b"], "sizes": [3, 1], "families": [1, 0], "wrong": None}
+    classes = {"names": ["a", "b"], "sizes": [3, 1], "families": [1, 0], "finding": None}
     assert json.loads(run.classes.read_text()) == classes
-    run.write_classes(["a", "b"], [3, 1], None, [0.25, 0.0])
-    assert json.loads(run.classes.read_text()) == {**classes, "families": None, "wrong": [0.25, 0.0]}
+    finding = {"share": [0.25, 0.0], "words": "Some are wrong."}
+    run.write_classes(["a", "b"], [3, 1], None, finding)
+    assert json.loads(run.classes.read_text()) == {**classes, "families": None, "finding": finding}
 
 
 def test_a_process_that_was_killed_while_it_wrote_the_recipe_leaves_no_obstacle(tmp_path):
