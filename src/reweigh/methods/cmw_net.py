@@ -1,5 +1,6 @@
 """CMW-Net: learn the weight of each sample from its loss and the size of its class, while the model trains."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,15 @@ class CMWNet(Method):
             num_classes=setup.train_set.num_classes,
             loss=setup.loss,
             weighting=load_weighting(Path(weighting))[0] if weighting else None,
-            **self.settled,
+            **self._fixed(),
         )
         self._trusted = Trusted(setup)
         self._warm_up = False
         self._weights = torch.full((len(setup.train_set),), float("nan"))
+
+    def _fixed(self) -> Mapping[str, Any]:
+        """Options of the reweighter that the method fixes."""
+        return self.settled
 
     @property
     def model(self) -> nn.Module:
