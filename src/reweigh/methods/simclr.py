@@ -54,8 +54,8 @@ class SimCLR(ERM):
         self._temperature = temperature
         own = [setup.augment] if setup.augment else []
         self._view = Compose([*own, ResizedCrop(smallest=crop), ColorDistortion(strength=color)])
-        self._layer = linear_head(setup.model, **NEEDS)
-        width = int(setup.model.get_submodule(self._layer).in_features)
+        self._layer, layer = linear_head(setup.model, **NEEDS)
+        width = layer.in_features
         self._head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, projection)).to(setup.device)
         self._head_optimizer = _alike(setup.optimizer, self._head)
 

@@ -39,9 +39,7 @@ def with_cosine_head(model: nn.Module, scale: float = SCALE) -> nn.Module:
     Raises:
         ModelError: the last layer is not linear.
     """
-    name = linear_head(model, "a cosine head", "give a model with a linear classifier")
-    layer = model.get_submodule(name)
-    assert isinstance(layer, nn.Linear)
+    name, layer = linear_head(model, "a cosine head", "give a model with a linear classifier")
     if isinstance(layer, CosineLinear):
         layer.scale.fill_(scale)
         return model

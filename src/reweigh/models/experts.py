@@ -78,8 +78,8 @@ def _own_part(model: nn.Module) -> set[str]:
     try:
         return set(scoped(model, everything, "last-block"))
     except ModelError:
-        head = linear_head(model, "an ensemble of experts", "give a model with a linear classifier")
-        return {f"{head}.{name}".lstrip(".") for name, _ in model.get_submodule(head).named_parameters()}
+        head, layer = linear_head(model, "an ensemble of experts", "give a model with a linear classifier")
+        return {f"{head}.{name}".lstrip(".") for name, _ in layer.named_parameters()}
 
 
 def _outermost(model: nn.Module, own: set[str]) -> list[str]:

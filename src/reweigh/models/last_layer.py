@@ -8,8 +8,8 @@ from reweigh.core.scope import last_layer
 from reweigh.errors import ModelError
 
 
-def linear_head(model: nn.Module, who: str, instead: str) -> str:
-    """The name of the last layer, which is linear.
+def linear_head(model: nn.Module, who: str, instead: str) -> tuple[str, nn.Linear]:
+    """The name of the last layer, which is linear, and the layer.
 
     Args:
         who: what needs it, for the message.
@@ -26,7 +26,7 @@ def linear_head(model: nn.Module, who: str, instead: str) -> str:
             f"{who} needs a model that ends in a linear layer, but its last layer is a {type(layer).__name__}; "
             f"{instead}"
         )
-    return name
+    return name, layer
 
 
 def with_features(

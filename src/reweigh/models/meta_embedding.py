@@ -44,9 +44,7 @@ class MetaEmbedding(nn.Module):
 
     def __init__(self, classifier: nn.Module):
         super().__init__()
-        self._last = linear_head(classifier, **NEEDS)
-        layer = classifier.get_submodule(self._last)
-        assert isinstance(layer, nn.Linear)
+        self._last, layer = linear_head(classifier, **NEEDS)
         width, classes = layer.in_features, layer.out_features
         place: Any = {"device": layer.weight.device, "dtype": layer.weight.dtype}
         self.classifier = classifier

@@ -45,9 +45,7 @@ class SelectiveModel(nn.Module):
 
     def __init__(self, classifier: nn.Module):
         super().__init__()
-        self._last = linear_head(classifier, **NEEDS)
-        layer = classifier.get_submodule(self._last)
-        assert isinstance(layer, nn.Linear)
+        self._last, layer = linear_head(classifier, **NEEDS)
         width, place = layer.in_features, {"device": layer.weight.device, "dtype": layer.weight.dtype}
         self.classifier = classifier
         self.selection = nn.Sequential(

@@ -50,7 +50,7 @@ class SSR(ERM):
     ):
         super().__init__(setup)
         self._relabel, self._neighbors, self._anchors, self._mixup = relabel, neighbors, anchors, mixup
-        self._layer = linear_head(setup.model, **NEEDS)
+        self._layer, _ = linear_head(setup.model, **NEEDS)
         self._labels = setup.train_set.labels.clone()
         self._kept: Tensor | None = None
 

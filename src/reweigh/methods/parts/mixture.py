@@ -52,8 +52,9 @@ class BetaMixture(NamedTuple):
     Attributes:
         low: losses up to this one are at the lower end.
         high: losses from this one on are at the upper end.
-        table: shape (100,), the probability at points from the lower to the upper end; it never falls again after its
-            maximum, so that the largest losses do not pass for small ones.
+        table: shape (100,), the probability at points from the lower to the upper end. Below the mean of the low
+            component it is no larger than there, and it never falls again after its maximum: where both densities
+            vanish, their ratio says nothing.
     """
 
     low: float
@@ -86,7 +87,10 @@ class BetaMixture(NamedTuple):
             beta = alpha * (1 - mean) / mean
             weight = total / total.sum()
         points = torch.linspace(EDGE, 1 - EDGE, GRID, dtype=torch.float64)
-        table = _posterior(points, alpha, beta, weight)[int((alpha / (alpha + beta)).argmax())]
+        means = (alpha / (alpha + beta)).flatten()
+        table = _posterior(points, alpha, beta, weight)[int(means.argmax())]
+        middle = int((means.min() * (GRID - 1)).round())
+        table[:middle] = table[:middle].clamp_max(table[middle])
         peak = int(table.argmax())
         table[peak:] = table[peak]
         return cls(float(low), float(high), table)
