@@ -274,7 +274,11 @@ def targets(folder: Path) -> dict[str, Target]:
         "hostile checkpoint": below_seal("c", checkpoint.load, run / "checkpoint" / "last.safetensors"),
         "hostile weighting": below_seal("w", load_weighting, run / "weighting.safetensors"),
         "hostile classifier": below_seal("f", store.load, folder / "fit"),
-        "released weighting": Target([as_bytes(lambda file: torch.save(release, file))], "r.pth", read_released),
+        "released weighting": Target(
+            [as_bytes(lambda file: torch.save(release, file))],
+            "r.pth",
+            lambda file: read_released(file, ("large", "small", "medium")),
+        ),
         **{f"run: {name}": with_file(unsealed(run), name, everything) for name in IN_A_RUN},
         "page": with_file(unsealed(run), "samples.csv", lambda run: write_report([run], run.parent / "page.html")),
         "run: recipe": with_file(unsealed(run), "recipe.toml", open_run),

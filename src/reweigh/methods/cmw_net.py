@@ -1,7 +1,6 @@
 """CMW-Net: learn the weight of each sample from its loss and the size of its class, while the model trains."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -25,7 +24,8 @@ class CMWNet(Method):
 
     Args:
         weighting: file of a weighting function learned elsewhere, used as it is (the paper's meta-test, Algorithm 2);
-            no trusted samples are needed then, and none are chosen.
+            no trusted samples are needed then, and none are chosen. For the file that the authors released, give the
+            order of its heads too: "vnet.pth:large,small,medium".
     """
 
     learns_weights = True
@@ -40,7 +40,7 @@ class CMWNet(Method):
             setup.train_set.labels,
             num_classes=setup.train_set.num_classes,
             loss=setup.loss,
-            weighting=load_weighting(Path(weighting))[0] if weighting else None,
+            weighting=load_weighting(weighting)[0] if weighting else None,
             **self._fixed(),
         )
         self._trusted = Trusted(setup)

@@ -12,10 +12,10 @@ from reweigh.core.batch import Batch
 from reweigh.errors import DataError, ModelError
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
-from reweigh.models.last_layer import linear_head, with_features
+from reweigh.models.last_layer import Needs, linear_head, with_features
 from reweigh.transforms import ColorDistortion, Compose, ResizedCrop
 
-NEEDS = {"who": "method 'simclr'", "instead": "use a model with trained layers below its linear classifier"}
+NEEDS: Needs = {"who": "method 'simclr'", "instead": "use a model with trained layers below its linear classifier"}
 
 
 class SimCLR(ERM):

@@ -1,11 +1,18 @@
 """The linear layer that ends a classifier, and the features that enter it."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from torch import Tensor, nn
 
 from reweigh.core.scope import last_layer
 from reweigh.errors import ModelError
+
+
+class Needs(TypedDict):
+    """Who needs a linear head, and what to do with another model; for messages."""
+
+    who: str
+    instead: str
 
 
 def linear_head(model: nn.Module, who: str, instead: str) -> tuple[str, nn.Linear]:

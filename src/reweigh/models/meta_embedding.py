@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.models.last_layer import linear_head, with_features
+from reweigh.models.last_layer import Needs, linear_head, with_features
 
-NEEDS = {"who": "method 'oltr'", "instead": "give a model with a linear classifier"}
+NEEDS: Needs = {"who": "method 'oltr'", "instead": "give a model with a linear classifier"}
 REACH = 10.0  # factor of the reachability, as in the released code
 SCALE = 16.0  # of the cosines
 

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from reweigh.models.last_layer import linear_head, with_features
+from reweigh.models.last_layer import Needs, linear_head, with_features
 from reweigh.selective import log_odds
 
-NEEDS = {"who": "SelectiveNet", "instead": "method 'softmax-response' abstains with any model"}
+NEEDS: Needs = {"who": "SelectiveNet", "instead": "method 'softmax-response' abstains with any model"}
 
 
 class Heads(NamedTuple):

@@ -12,6 +12,7 @@ from reweigh.errors import DataError
 from reweigh.files import write_whole
 from reweigh.files.tensors import pack, read
 from reweigh.weighting.net import WeightNet, num_curves
+from reweigh.weighting.released import named_release, read_released
 
 KIND = "reweigh weighting function"
 VERSION = 1
@@ -54,12 +55,16 @@ def load_weighting(path: str | Path, net: nn.Module | None = None) -> tuple[Weig
     """Read a weighting function; nothing in the file can run.
 
     Args:
+        path: file written by ``save_weighting``; or the file that the paper's authors released and, after a colon, the
+            order of its heads: "vnet.pth:large,small,medium" (see ``read_released``).
         net: a module like the one that was saved, which gets the saved parameters; needed if it is your own, not one
             of ``WEIGHTINGS``.
 
     Raises:
         DataError: there is no such file, or it is not a weighting function that this version can read.
     """
+    if released := named_release(str(path)):
+        return read_released(*released), Origin(learned_on=f"{Path(released[0]).name}, released by the paper's authors")
     try:
         tensors, about = read(path)
     except DataError as error:

@@ -12,11 +12,11 @@ from reweigh.core.batch import Batch
 from reweigh.losses.labels import as_rows
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
-from reweigh.models.last_layer import linear_head, with_features
+from reweigh.models.last_layer import Needs, linear_head, with_features
 from reweigh.pseudo_labels.mixup import checked_draw
 
 AT_ONCE = 4_000_000  # numbers
-NEEDS = {"who": "method 'ssr'", "instead": "features are what a linear classifier reads"}
+NEEDS: Needs = {"who": "method 'ssr'", "instead": "features are what a linear classifier reads"}
 
 
 class SSR(ERM):
