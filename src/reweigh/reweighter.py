@@ -1,7 +1,7 @@
 """The drop-in for a training loop of one's own: learns the weight of each sample while the model trains."""
 
 from copy import deepcopy
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
 from annotated_types import Ge, Gt
@@ -48,6 +48,8 @@ class Reweighter:
         engine: how the meta-gradient is computed, a name in ``reweigh.core.jvp.ENGINES``: ``"auto"``, ``"forward"``,
             ``"difference"`` or ``"unrolled"``.
         lookahead: ``"virtual"``, the paper's; or ``"real"``, cheaper, where weights lag one step.
+        lookahead_step: ``"optimizer"``, the step that the optimizer would take; or ``"gradient"``, a plain gradient
+            step at its learning rate, whatever the optimizer, as in the paper and its released code.
         scope: the part of the model that the look-ahead moves: ``"all"``, ``"last-block"``, ``"last-layer"``, or a
             pattern over parameter names. The smaller, the cheaper.
         normalize: how weights are scaled in a batch: ``"weight-sum"``, where they only say which samples count more;
@@ -56,6 +58,7 @@ class Reweighter:
         meta_lr: learning rate of the weight net, which is trained by Adam. Paper: beta.
         meta_weight_decay: weight decay of the weight net. The paper's 1e-4 pulls all weights to one half once the
             trusted samples are learned; see docs/results.md.
+        meta_amsgrad: Adam of the weight net with AMSGrad; the released code for long tails.
         weighting: a function learned elsewhere (``load_weighting``), used as it is in place of ``weight_net``; no
             trusted data are needed then.
         reduce: averages a list of tensors over processes, in place; by default over those of a
@@ -78,10 +81,12 @@ class Reweighter:
         every: Annotated[int, Ge(1)] = 10,
         engine: str = "auto",
         lookahead: Order = "virtual",
+        lookahead_step: Literal["optimizer", "gradient"] = "optimizer",
         scope: str = "all",
         normalize: Normalize = "weight-sum",
         meta_lr: Annotated[float, Gt(0)] = 1e-3,
         meta_weight_decay: Annotated[float, Ge(0)] = 0.0,
+        meta_amsgrad: bool = False,
         weighting: nn.Module | None = None,
         reduce: Reduce | None = None,
     ):
@@ -106,11 +111,15 @@ class Reweighter:
         self.weight_net: nn.Module = net.to(self._device)
         self._wanted = wanted
         self.families = found
-        self.weights = weigher(self.weight_net, meta_lr, meta_weight_decay)
+        self.weights = weigher(self.weight_net, meta_lr, meta_weight_decay, meta_amsgrad)
         if lookahead == "real" and not self.weights.remembers:
             raise RecipeError(
                 f"lookahead = 'real' trains with the weights of the step before, but {type(net).__name__} finds them "
                 "anew for every batch; use lookahead = 'virtual'"
+            )
+        if lookahead == "real" and lookahead_step == "gradient":
+            raise RecipeError(
+                "lookahead_step = 'gradient' needs lookahead = 'virtual': the real step is the optimizer's own"
             )
         parallel = parallel_in(model)
         if parallel:
@@ -121,6 +130,7 @@ class Reweighter:
             self.weights,
             engine_named(engine),
             lookahead=lookahead,
+            plain_step=lookahead_step == "gradient",
             scope=scope,
             every=every,
             normalize=lookup(NORMALIZERS, normalize, "normalizer"),
