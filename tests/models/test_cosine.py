@@ -21,7 +21,7 @@ def test_logits_by_a_loop():
 
 @pytest.mark.parametrize("name", ["mlp", "cnn", "resnet32", "preact-resnet18"])
 def test_for_every_model(name):
-    model = build(name, (3, 8, 8), 4, head="cosine")
+    model = build(name, (3, 8, 8), 4, logits="cosine")
     assert model(torch.randn(2, 3, 8, 8)).abs().max() <= 30
     assert [type(module) for module in model.modules() if isinstance(module, nn.Linear)][-1] is CosineLinear
     assert with_cosine_head(model) is model
@@ -46,7 +46,7 @@ def test_in_a_recipe():
         "optimizer": {"name": "sgd"},
         "train": {"epochs": 1},
     }
-    plan, mistakes = examine({**values, "model": {"name": "mlp", "head": "cosine"}})
+    plan, mistakes = examine({**values, "model": {"name": "mlp", "logits": "cosine"}})
     assert plan is not None, mistakes
-    plan, mistakes = examine({**values, "model": {"name": "mlp", "head": "cosines"}})
-    assert "model.head" in str(mistakes)
+    plan, mistakes = examine({**values, "model": {"name": "mlp", "logits": "cosines"}})
+    assert "model.logits" in str(mistakes)

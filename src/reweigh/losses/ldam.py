@@ -25,7 +25,7 @@ def ldam(
     that under them.
 
     Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss. There logits
-    are cosines times the scale, as a model with ``model.head = "cosine"`` returns them, and margins are in units of
+    are cosines times the scale, as a model with ``model.logits = "cosine"`` returns them, and margins are in units of
     cosines. Ordinary logits work too: on held-out training images (Fashion-MNIST, long tail 100, mlp), margins of 2 to
     30 on them (scale * max_margin; the default is 15) did as well as the paper's layer.
 

@@ -54,7 +54,7 @@ def build(
     num_classes: int,
     *,
     trust_code: bool = False,
-    head: str = "linear",
+    logits: str = "linear",
     **options: Any,
 ) -> nn.Module:
     """A fresh model, initialized from torch's global generator.
@@ -64,7 +64,7 @@ def build(
         input_shape: shape of one sample, without the batch dimension.
         num_classes: number of logits.
         trust_code: as for ``find``.
-        head: "cosine" replaces its last layer, see ``reweigh.models.cosine``.
+        logits: "cosine" replaces its last layer, see ``reweigh.models.cosine``.
         options: the model's own keyword arguments.
 
     Raises:
@@ -79,4 +79,4 @@ def build(
                 there_are = f"there are: {', '.join(known)}" if known else "it has none"
                 raise RecipeError(f"model {name!r}: no option {option!r}; {there_are}.{suggestion(option, known)}")
     model = builder(input_shape, num_classes, **options)
-    return with_cosine_head(model) if head == "cosine" else model
+    return with_cosine_head(model) if logits == "cosine" else model

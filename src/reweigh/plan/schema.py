@@ -44,11 +44,11 @@ class ModelOptions(Options):
 
     Attributes:
         start: run folder or safetensors file whose weights the model starts from; otherwise it starts at random.
-        head: last layer of the model: "linear" as it is, or "cosine", whose logits are cosines times 30, as in LDAM.
+        logits: last layer of the model: "linear" as it is, or "cosine", whose logits are cosines times 30.
     """
 
     start: str | None = None
-    head: Literal["linear", "cosine"] = "linear"
+    logits: Literal["linear", "cosine"] = "linear"
 
 
 class TrainOptions(Options):

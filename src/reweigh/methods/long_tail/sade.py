@@ -21,7 +21,7 @@ class SADE(ERM):
 
     z_1 to z_3 are the logits of three experts, which share the network below its last block; reversed are the class
     shares, the smallest given to the most frequent class and so on. The mean of the logits predicts. Without the
-    authors' aggregation that is learned on unlabeled test data; their heads are ``model.head = "cosine"``.
+    authors' aggregation that is learned on unlabeled test data; their heads are ``model.logits = "cosine"``.
 
     Zhang, Hooi, Hong, Feng: Self-Supervised Aggregation of Diverse Experts for Test-Agnostic Long-Tailed Recognition.
 
