@@ -120,6 +120,11 @@ def test_the_order_of_released_heads_is_never_assumed(tmp_path: Path, order: str
 ORDER = ("large", "small", "medium")
 
 
+def test_a_released_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"absent\.pth: there is no such file"):
+        read_released(tmp_path / "absent.pth", ORDER)
+
+
 class Evil:
     def __reduce__(self) -> tuple:
         return print, ("run",)

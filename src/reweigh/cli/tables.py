@@ -10,6 +10,8 @@ import typer
 
 from reweigh.cli.printing import echo, show_table
 
+WIDTH, NUMBERS = 96, 11  # characters: of a terminal, and of two numbers
+
 if TYPE_CHECKING:
     from reweigh.recipes.published import Cell, PaperTable
 
@@ -38,15 +40,24 @@ def tables(
             for cell in cells if cells[0].method else ():
                 echo(_command(shown, row, cell, runs))
         return
-    rows = [[row, *(_number(shown, row, cell, runs) for cell in cells)] for row, cells in shown.rows.items()]
-    wide = 8  # columns that fit beside each other
-    for first in range(0, len(shown.columns), wide):
-        part = slice(first + 1, first + 1 + wide)
-        title = f"Table {name}: {shown.title}; {shown.measure} in percent, paper / here"
-        show_table(
-            title, ["", *shown.columns[first : first + wide]], ([row[0], *row[part]] for row in rows), numbers=True
-        )
+    title = f"Table {name}: {shown.title}; {shown.measure} in percent, paper / here"
+    for methods in _side_by_side(list(shown.rows), max(map(len, shown.columns))):
+        rows = [
+            [column, *(_number(shown, row, shown.rows[row][place], runs) for row in methods)]
+            for place, column in enumerate(shown.columns)
+        ]
+        show_table(title, ["", *methods], rows, numbers=True)
     echo(shown.about)
+
+
+def _side_by_side(names: list[str], first: int) -> list[list[str]]:
+    """Names of columns in groups that fit a terminal, beside a first column of that width."""
+    groups: list[list[str]] = [[]]
+    for name in names:
+        if groups[-1] and first + sum(max(len(each), NUMBERS) + 2 for each in [*groups[-1], name]) > WIDTH:
+            groups.append([])
+        groups[-1].append(name)
+    return groups
 
 
 def _about(shown: "PaperTable") -> list[str]:
@@ -77,7 +88,7 @@ def _number(shown: "PaperTable", row: str, cell: "Cell", runs: Path) -> str:
     from reweigh.training import Result, Run
     from reweigh.training.status import status
 
-    paper = "-" if isnan(cell.paper) else f"{cell.paper:.1f}"
+    paper = "-" if isnan(cell.paper) else f"{cell.paper:g}"
     run = Run(_folder(shown, row, cell, runs))
     if status(run) != "finished":
         return paper

@@ -33,6 +33,8 @@ def read_released(path: str | Path, heads: Sequence[str]) -> ClassAwareNet:
             f"{path}: the order of its heads is {','.join(heads) or 'not given'}; should be small, medium and large in "
             f"the order of the file, such as {path}:{PUBLISHED}"
         )
+    if not Path(path).is_file():
+        raise DataError(f"{path}: there is no such file")
     check_file(Path(path))
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
