@@ -48,8 +48,7 @@ class Reweighter:
         engine: how the meta-gradient is computed, a name in ``reweigh.core.jvp.ENGINES``: ``"auto"``, ``"forward"``,
             ``"difference"`` or ``"unrolled"``.
         lookahead: ``"virtual"``, the paper's; or ``"real"``, cheaper, where weights lag one step.
-        lookahead_step: ``"optimizer"``, the step that the optimizer would take; or ``"gradient"``, a plain gradient
-            step at its learning rate, whatever the optimizer, as in the paper and its released code.
+        lookahead_step: ``"optimizer"``, its own step; or ``"gradient"``, a plain gradient step, as the paper's.
         scope: the part of the model that the look-ahead moves: ``"all"``, ``"last-block"``, ``"last-layer"``, or a
             pattern over parameter names. The smaller, the cheaper.
         normalize: how weights are scaled in a batch: ``"weight-sum"``, where they only say which samples count more;
@@ -58,11 +57,9 @@ class Reweighter:
         meta_lr: learning rate of the weight net, which is trained by Adam. Paper: beta.
         meta_weight_decay: weight decay of the weight net. The paper's 1e-4 pulls all weights to one half once the
             trusted samples are learned; see docs/results.md.
-        meta_amsgrad: Adam of the weight net with AMSGrad; the released code for long tails.
-        weighting: a function learned elsewhere (``load_weighting``), used as it is in place of ``weight_net``; no
-            trusted data are needed then.
-        reduce: averages a list of tensors over processes, in place; by default over those of a
-            ``DistributedDataParallel`` model.
+        meta_amsgrad: Adam with AMSGrad, as the released code for long tails.
+        weighting: a function learned elsewhere (``load_weighting``), used as it is; no trusted data are needed then.
+        reduce: averages tensors over processes, in place; by default those of a ``DistributedDataParallel`` model.
     """
 
     def __init__(
@@ -117,10 +114,8 @@ class Reweighter:
                 f"lookahead = 'real' trains with the weights of the step before, but {type(net).__name__} finds them "
                 "anew for every batch; use lookahead = 'virtual'"
             )
-        if lookahead == "real" and lookahead_step == "gradient":
-            raise RecipeError(
-                "lookahead_step = 'gradient' needs lookahead = 'virtual': the real step is the optimizer's own"
-            )
+        if (lookahead, lookahead_step) == ("real", "gradient"):
+            raise RecipeError("lookahead_step = 'gradient' needs lookahead = 'virtual': a real step is the optimizer's")
         parallel = parallel_in(model)
         if parallel:
             start_alike(self.weight_net, parallel.process_group)
