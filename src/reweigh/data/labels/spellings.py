@@ -33,7 +33,7 @@ def warn_of_spellings(dataset: Dataset, what: str) -> None:
 
 def in_words(groups: Sequence[Sequence[str]]) -> str:
     """Which classes are likely one, and what to do."""
-    shown = listed(" and ".join(map(repr, group)) for group in groups)
+    shown = listed(" and ".join(map(repr, group[:3])) for group in groups)
     return f"likely one class each: {shown}; --join-labels (data.join_labels=true) counts them as one"
 
 
