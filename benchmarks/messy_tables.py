@@ -7,7 +7,7 @@ spelling of each category and label, no id, no copy of a column). A share of the
 
     sales     semicolons, decimal commas, currency, thousands separators, dates with the day first, gaps as ? and N/A
     patients  thirty classes with a long tail, labels in several spellings, some missing, units, yes and no in words
-    sorted    an integer id in a file sorted by label, percent signs, parentheses for negative numbers, copies of columns
+    sorted    an integer id in a file sorted by label, percent signs, parentheses for negative numbers, near-copies
 
 For each way: precision and recall of the labels that are flagged as wrong, over all rows that have a label.
 """

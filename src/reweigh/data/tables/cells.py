@@ -31,7 +31,6 @@ GAPS = frozenset(
             "<na>",
             "#n/a",
             "#na",
-            "#n/a n/a",
         ),
         *("#null!", "#value!", "#ref!", "#div/0!", "#name?", "nan", "-nan", "1.#qnan", "null", "none", "nil", "nat"),
         *("unknown", "missing", "(missing)", "not available", "not known", "k.a.", "\\n"),
