@@ -60,7 +60,7 @@ def usual_size(source: "Source") -> int | None:
     from reweigh.plan.check import check_slot
     from reweigh.plan.schema import SECTIONS
 
-    if source.part is not None or not Path(source.data).is_dir():
+    if source.part is not None:
         return None
     parts, mistakes = check_slot(source.section(False, None), "data", SECTIONS["data"])
     found = None if mistakes else look_at_images(parts[0], Path.cwd())

@@ -30,9 +30,10 @@ def leaks(dataset: Dataset) -> list[str]:
         block, start = inputs[:, start : start + width], start + width
         score = _score(block, labels)
         if score >= DETERMINES:
+            guess = f"{_guess(labels):.0%}"
             found.append(
-                f"Column {column.name!r} alone predicts {score:.1%} of the labels (a guess: {_guess(labels):.1%}). If it "
-                f"is made from the label, or known only afterward, leave it out: --drop {column.name!r}."
+                f"Column {column.name!r} alone predicts {score:.1%} of the labels (a guess: {guess}). If it is made "
+                f"from the label, or known only afterward, leave it out: --drop {column.name!r}."
             )
     return found
 

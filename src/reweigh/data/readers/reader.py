@@ -35,6 +35,7 @@ class Request:
     memory_gb: float = DEFAULT_MEMORY_GB
     unlabeled: bool = False
     drop_unlabeled: bool = False
+    labels_file: Path | None = None
 
 
 class Form(NamedTuple):
