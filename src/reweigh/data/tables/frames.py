@@ -145,7 +145,7 @@ def _read_excel(path: Path) -> "pd.DataFrame":
     with pd.ExcelFile(path) as book:
         if len(book.sheet_names) > 1:
             log.info("%s: the sheet %r is read, of %d", path, book.sheet_names[0], len(book.sheet_names))
-        return book.parse(0, dtype=object, keep_default_na=False, na_values=[""])
+        return pd.read_excel(book, sheet_name=0, dtype=object, keep_default_na=False, na_values=[""])
 
 
 def _is_number(text: str) -> bool:
