@@ -36,8 +36,7 @@ class Reweighter:
         loss: (what the model returns, labels) -> loss of each sample, shape (n,).
         families: number of families of classes, each with a curve of its own (paper: K; 1 is MW-Net), or the families
             themselves.
-        family_rule: how families are found: a name in ``reweigh.families.FAMILIES``, or a function (class sizes, number
-            of families) -> ``Families``.
+        family_rule: how families are found: a name in ``FAMILIES``, or (class sizes, number wanted) -> ``Families``.
         spare_curves: learn a curve for each of ``families`` even if fewer are found now, because ``refresh`` may find
             more. Fewer families use the curves by rank; a single one uses the curve in the middle.
         weight_net: the weighting function to learn: a name in ``reweigh.weighting.WEIGHTINGS``, or a module of your own
@@ -45,8 +44,7 @@ class Reweighter:
             as it is.
         hidden: width of the weight net.
         every: learn in every n-th step only. Paper: T_meta.
-        engine: how the meta-gradient is computed, a name in ``reweigh.core.jvp.ENGINES``: ``"auto"``, ``"forward"``,
-            ``"difference"`` or ``"unrolled"``.
+        engine: how the meta-gradient is computed: ``"auto"``, ``"forward"``, ``"difference"`` or ``"unrolled"``.
         lookahead: ``"virtual"``, the paper's; or ``"real"``, cheaper, where weights lag one step.
         lookahead_step: ``"optimizer"``, its own step; or ``"gradient"``, a plain gradient step, as the paper's.
         scope: the part of the model that the look-ahead moves: ``"all"``, ``"last-block"``, ``"last-layer"``, or a
@@ -55,8 +53,7 @@ class Reweighter:
             ``"mean"`` (the paper's, under label noise), where small weights also slow down training as a whole; or
             ``"weight-sum-differentiated"``.
         meta_lr: learning rate of the weight net, which is trained by Adam. Paper: beta.
-        meta_weight_decay: weight decay of the weight net. The paper's 1e-4 pulls all weights to one half once the
-            trusted samples are learned; see docs/results.md.
+        meta_weight_decay: weight decay of the weight net; the paper's 1e-4 pulls all weights to one half in the end.
         meta_amsgrad: Adam with AMSGrad, as the released code for long tails.
         weighting: a function learned elsewhere (``load_weighting``), used as it is; no trusted data are needed then.
         reduce: averages tensors over processes, in place; by default those of a ``DistributedDataParallel`` model.
@@ -110,10 +107,10 @@ class Reweighter:
         self.families = found
         self.weights = weigher(self.weight_net, meta_lr, meta_weight_decay, meta_amsgrad)
         if lookahead == "real" and not self.weights.remembers:
-            raise RecipeError(
-                f"lookahead = 'real' trains with the weights of the step before, but {type(net).__name__} finds them "
-                "anew for every batch; use lookahead = 'virtual'"
+            text = (
+                f"trains with the weights of the step before, but {type(net).__name__} finds them anew for every batch"
             )
+            raise RecipeError(f"lookahead = 'real' {text}; use lookahead = 'virtual'")
         if (lookahead, lookahead_step) == ("real", "gradient"):
             raise RecipeError("lookahead_step = 'gradient' needs lookahead = 'virtual': a real step is the optimizer's")
         parallel = parallel_in(model)
@@ -234,6 +231,10 @@ class Reweighter:
         inputs, labels = batch
         self._check(labels, "labels")
         return self._learner.learn(self._batch(inputs, labels), self._curve(labels), self._trusted(*meta_batch))
+
+    def freeze(self) -> None:
+        """Keep the weighting function as it is from now on; no step needs trusted data any more."""
+        self.weights.learns = False
 
     def refresh(self, labels: Tensor) -> None:
         """Find the families anew, because the labels of the training set have changed."""

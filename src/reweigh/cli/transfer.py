@@ -49,7 +49,8 @@ def transfer(
     else:
         file, called = _learned_in(Path(source)), Path(source).resolve().name
     _, origin = load_weighting(file)
-    name, contents = contents_of(recipe, [*changes, f"method.weighting={file}"], data, label, labels)
+    method = [] if origin.reads == "loss" else ["method.name=two-looks"]  # no other reads anything else
+    name, contents = contents_of(recipe, [*method, *changes, f"method.weighting={file}"], data, label, labels)
     echo(f"Weighting function: learned on {origin.learned_on or 'unknown data'}, in {source}; it is kept fixed.\n")
     carry_out(contents, f"{name}-from-{called}", out, overwrite, trust_code)
 

@@ -40,7 +40,7 @@ class CMWNet(Method):
             setup.train_set.labels,
             num_classes=setup.train_set.num_classes,
             loss=setup.loss,
-            weighting=load_weighting(weighting)[0] if weighting else None,
+            weighting=load_weighting(weighting, reads=self.reads)[0] if weighting else None,
             **self._fixed(),
         )
         self._trusted = Trusted(setup)
