@@ -1,6 +1,7 @@
 """Models from outside the package: timm, torchvision, or the user's own code, run only where the user trusts it."""
 
 import inspect
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -60,6 +61,8 @@ def _own(module: str, member: str, input_shape: tuple[int, ...], num_classes: in
     """Call the user's class or function, with ``input_shape`` and ``num_classes`` if it has such parameters."""
     if module.split(".")[0] in sys.stdlib_module_names:
         raise ModelError(f"module {module!r} belongs to Python's standard library, which defines no models")
+    if os.getcwd() not in sys.path:  # last, so that it hides no package, and only now that the user trusts the code
+        sys.path.append(os.getcwd())
     found = _imported(module, "check its spelling, and that its folder is on PYTHONPATH")
     build: Any = getattr(found, member, None)
     if not _may_build(build):
