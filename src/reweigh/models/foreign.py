@@ -41,7 +41,12 @@ def foreign(name: str, trust_code: bool = False) -> Callable[..., nn.Module]:
 
 
 def _refuse(name: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> nn.Module:
-    raise ModelError(
+    raise untrusted(name)
+
+
+def untrusted(name: str) -> ModelError:
+    """The error for a model outside the package that the user has not allowed."""
+    return ModelError(
         f"model {name!r} is code outside reweigh, and building it would run that code. If you trust it, and whoever "
         "wrote this recipe, allow it for this call: --trust-code on the command line, trust_code=True in Python"
     )
