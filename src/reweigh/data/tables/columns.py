@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from reweigh.data.normalize import HUGE
 from reweigh.data.tables.values import MISSING, as_numbers, as_strings
 from reweigh.errors import DataError
 
@@ -114,8 +115,12 @@ def fit_column(values: "pd.Series", kind: str, text_features: int) -> Column:
     name = str(values.name)
     if kind == "numeric":
         numbers = as_numbers(values)
+        largest = float(np.nanmax(np.abs(numbers)))
+        if largest > HUGE:
+            raise DataError(f"column {name!r}: values up to {largest:.1e}; divide them by a constant, or leave it out")
         std = float(np.nanstd(numbers))
-        return Numeric(name, float(np.nanmean(numbers)), std if std > 1e-12 else 1.0, bool(np.isnan(numbers).any()))
+        std = std if std > 1e-12 * largest else 1.0  # less is rounding of a constant
+        return Numeric(name, float(np.nanmean(numbers)), std, bool(np.isnan(numbers).any()))
     if kind == "categorical":
         return Categorical(name, tuple(sorted(set(as_strings(values)))))
     if kind == "hashing":
