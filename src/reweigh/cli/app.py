@@ -116,7 +116,7 @@ def _interrupt(signum: int, frame: Any) -> None:
 
 def main() -> None:
     """Run the command line."""
-    sys.path.append(os.getcwd())  # for a model of the user's own; last, so that it hides no package
+    os.environ["PYTHONSAFEPATH"] = "1"  # workers too must not import from the current folder
     signal.signal(signal.SIGTERM, _interrupt)
     keep_freed_memory()
     logger = logging.getLogger("reweigh")
