@@ -41,20 +41,35 @@ class Verbs(TyperGroup):
         except (ReweighError, OSError) as error:
             if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                 raise
-            echo(f"{type(error).__name__}: {message(error)}", err=True)
+            complain(f"{type(error).__name__}: {message(error)}")
             raise typer.Exit(2) from None
         except KeyboardInterrupt as interruption:
-            echo(str(interruption) or "interrupted", err=True)  # training says how to resume
+            complain(str(interruption) or "interrupted")  # training says how to resume
             raise typer.Exit(130) from None
         except Exception as error:
             if ctx.params.get("debug") or isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
                 raise
-            echo(
+            complain(
                 f"{type(error).__name__}: {error}\nreweigh did not expect this. Unless memory is short, it is a bug in "
-                "reweigh: please report it with what --debug shows.",
-                err=True,
+                "reweigh: please report it with what --debug shows."
             )
             raise typer.Exit(1) from None
+
+
+def complain(words: str) -> None:
+    """Write to standard error what went wrong; of several processes with the same message, one does."""
+    if not several():
+        echo(words, err=True)
+        return
+    from reweigh.training import processes
+
+    if processes.says(words):
+        echo(words, err=True)
+
+
+def several() -> bool:
+    """Whether torchrun started several processes of this command."""
+    return "TORCHELASTIC_RUN_ID" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def message(error: Exception) -> str:
@@ -123,4 +138,19 @@ def main() -> None:
     logger.setLevel(logging.INFO)
     logger.addHandler(Notes())
     warnings.showwarning = lambda message, *_: print(f"warning: {visible(message)}", file=sys.stderr)
-    app()
+    if several():
+        _run_together(logger)
+    else:
+        app()
+
+
+def _run_together(logger: logging.Logger) -> None:
+    """One of several processes of the same command: they train together, and the first one prints."""
+    from reweigh.training import processes
+
+    with processes.joined():
+        if not processes.is_first():
+            logger.handlers.clear()
+            warnings.showwarning = lambda *_: None
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
+        app()

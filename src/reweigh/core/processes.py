@@ -1,11 +1,14 @@
 """Several processes, each with a part of the batch: what they average."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
+
+from reweigh.errors import LostProcessError
 
 Reduce = Callable[[list[Tensor]], None]
 """Averages tensors over processes, in place."""
@@ -45,15 +48,33 @@ def averaging(group: distributed.ProcessGroup | None) -> Reduce:
     """Average tensors over the processes of a group, all tensors of one type in one message."""
 
     def reduce(tensors: list[Tensor]) -> None:
-        for kind in dict.fromkeys(tensor.dtype for tensor in tensors):
-            alike = [tensor for tensor in tensors if tensor.dtype == kind]
-            flat = torch.cat([tensor.reshape(-1) for tensor in alike])
-            distributed.all_reduce(flat, group=group)
-            flat /= distributed.get_world_size(group)
-            for tensor, part in zip(alike, flat.split([tensor.numel() for tensor in alike]), strict=True):
-                tensor.copy_(part.view_as(tensor))
+        for tensor, total in zip(tensors, add_up(tensors, group), strict=True):
+            tensor.copy_(total / distributed.get_world_size(group))
 
     return reduce
+
+
+def add_up(tensors: list[Tensor], group: distributed.ProcessGroup | None = None) -> list[Tensor]:
+    """The sums of tensors over the processes of a group, all tensors of one type in one message."""
+    found = list(tensors)
+    for kind in dict.fromkeys(tensor.dtype for tensor in tensors):
+        alike = [number for number, tensor in enumerate(tensors) if tensor.dtype == kind]
+        flat = torch.cat([tensors[number].reshape(-1) for number in alike])
+        with collective():
+            distributed.all_reduce(flat, group=group)
+        parts = flat.split([tensors[number].numel() for number in alike])
+        for number, part in zip(alike, parts, strict=True):
+            found[number] = part.view_as(tensors[number])
+    return found
+
+
+@contextmanager
+def collective() -> Iterator[None]:
+    """Around an exchange: what torch raises when another process has ended becomes a LostProcessError."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise LostProcessError("another process of this training has ended, or cannot be reached") from error
 
 
 def start_alike(module: nn.Module, group: distributed.ProcessGroup | None) -> None:
