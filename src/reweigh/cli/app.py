@@ -146,11 +146,18 @@ def main() -> None:
 
 def _run_together(logger: logging.Logger) -> None:
     """One of several processes of the same command: they train together, and the first one prints."""
-    from reweigh.training import processes
+    parent = os.getppid()
+    try:
+        from reweigh.training import processes
 
-    with processes.joined():
-        if not processes.is_first():
-            logger.handlers.clear()
-            warnings.showwarning = lambda *_: None
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
-        app()
+        with processes.joined(parent):
+            if not processes.is_first():
+                logger.handlers.clear()
+                warnings.showwarning = lambda *_: None
+                sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
+            app()
+    except KeyboardInterrupt:  # before or after the command itself
+        sys.exit(130)
+    except ReweighError as error:
+        echo(f"{type(error).__name__}: {error}", err=True)
+        sys.exit(2)

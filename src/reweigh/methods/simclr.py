@@ -55,7 +55,8 @@ class SimCLR(ERM):
         self._view = Compose([*own, ResizedCrop(smallest=crop), ColorDistortion(strength=color)])
         self._layer = _classifier(setup)
         width = self._layer.in_features
-        self._head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, projection)).to(setup.device)
+        self._head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, projection))
+        self._head.to(self._layer.weight)
         self._head_optimizer = _alike(setup.optimizer, self._head)
 
     def step(self, batch: Batch) -> dict[str, float]:

@@ -34,16 +34,21 @@ _joined = False
 
 
 @contextmanager
-def joined() -> Iterator[None]:
+def joined(parent: int) -> Iterator[None]:
     """Inside, the processes that torchrun started train together whatever is trained.
 
-    They end by themselves if torchrun does, as they do after SIGTERM: at the end of a step, with a checkpoint.
+    Args:
+        parent: the process whose end means the end of this one, as after SIGTERM: at the end of a step, with a
+            checkpoint. It is torchrun.
+
+    Raises:
+        LostProcessError: not all processes could meet.
     """
     global _joined
     cuda = torch.cuda.is_available()
     if cuda:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
     with collective():
         distributed.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=LONGEST)
     _joined = True
@@ -60,6 +65,11 @@ def _follow(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+def several() -> bool:
+    """Whether there are several processes."""
+    return _joined
 
 
 def restarted() -> bool:

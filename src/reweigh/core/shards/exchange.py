@@ -56,7 +56,7 @@ def gather(split: Tensor, n: int) -> Tensor:
     padded[: len(split)] = split
     found = split.new_empty((processes, *padded.shape))
     with collective():
-        distributed.all_gather_into_tensor(found.flatten(0, 1), padded)
+        distributed.all_gather(list(found.unbind()), padded)
     return torch.cat([part[:size] for part, size in zip(found, sizes, strict=True)])
 
 

@@ -1,0 +1,32 @@
+"""Run a function in several processes that train together, forked so that torch is imported once."""
+
+import os
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+
+
+def several(work: Callable[[], None], processes: int) -> None:
+    """Do the same work in so many processes; it fails if any of them does. Autograd must not have been used before."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    children = []
+    for process in range(processes):
+        pid = os.fork()
+        if pid == 0:
+            os.environ |= {"MASTER_ADDR": "localhost", "MASTER_PORT": str(port), "WORLD_SIZE": str(processes)}
+            os.environ |= {"RANK": str(process), "LOCAL_RANK": str(process)}
+            from reweigh.training.processes import joined
+
+            try:
+                with joined(os.getppid()):
+                    work()
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+        children.append(pid)
+    if any(os.waitpid(pid, 0)[1] for pid in children):
+        sys.exit(f"one of {processes} processes failed; see above")
