@@ -6,6 +6,8 @@ import sys
 import traceback
 from collections.abc import Callable
 
+import torch._dynamo  # torch imports it at the first step, in every process anew
+
 
 def several(work: Callable[[], None], processes: int) -> None:
     """Do the same work in so many processes; it fails if any of them does. Autograd must not have been used before."""

@@ -62,7 +62,9 @@ def carry_out(
     if workers < 1:
         raise RecipeError(f"workers: got {workers}; should be at least 1")
     if workers > 1 and processes.several():
-        raise RecipeError("workers: torchrun's processes share each run; leave out --workers, or start without torchrun")
+        raise RecipeError(
+            "workers: torchrun's processes share each run; leave out --workers, or start without torchrun"
+        )
     paths = {key: key.path(folder) for key in planned}
     threads = max(1, torch.get_num_threads() // workers)
     resume = resume or processes.restarted()

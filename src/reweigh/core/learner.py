@@ -170,13 +170,20 @@ class MetaLearner:
         """
         size: Tensor | int = terms.size
         if self.reduce is not alone:
-            size = self._average(torch.tensor(float(size), dtype=torch.float64, device=self._device))
-        scaled = self.normalize(weights, size, self._average)
+            size = self.average(torch.tensor(float(size), dtype=torch.float64, device=self._device))
+        scaled = self.normalize(weights, size, self.average)
         coefficients, rest = terms.coefficients, terms.rest * (terms.size / size)
         return scaled, torch.dot(scaled.detach().to(coefficients.dtype), coefficients) + rest.to(coefficients.dtype)
 
-    def _average(self, value: Tensor) -> Tensor:
+    def average(self, value: Tensor) -> Tensor:
+        """The mean of a value over processes."""
         return value if self.reduce is alone else Averaged.apply(value, self.reduce)
+
+    def share(self, size: int) -> Tensor | None:
+        """How much a mean over ``size`` samples of this process counts in the mean over processes; None in one."""
+        if self.reduce is alone:
+            return None
+        return size / self.average(torch.tensor(float(size), dtype=torch.float64, device=self._device))
 
     def _gradient(self, loss: Tensor, leaves: Params) -> Params:
         """The gradient of the objective; a parameter that it does not touch is left out."""

@@ -104,7 +104,9 @@ def _train(plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer
             trust_code=trust_code,
         )
     except LostProcessError as error:
-        raise LostProcessError(f"{error}; continue, with any number of processes: reweigh train --resume {path}") from error
+        raise LostProcessError(
+            f"{error}; continue, with any number of processes: reweigh train --resume {path}"
+        ) from error
     try:
         processes.first(lambda: write(found, Run(path), train_set))
     except StorageError as error:

@@ -31,6 +31,7 @@ T = TypeVar("T")
 LONGEST = timedelta(hours=2)  # that one process may be busy alone, such as writing, while others wait for it
 
 _joined = False
+_parent = 0
 
 
 @contextmanager
@@ -44,7 +45,8 @@ def joined(parent: int) -> Iterator[None]:
     Raises:
         LostProcessError: not all processes could meet.
     """
-    global _joined
+    global _joined, _parent
+    _parent = parent
     cuda = torch.cuda.is_available()
     if cuda:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -124,10 +126,12 @@ def says(message: str) -> bool:
     """Whether this process should print a message that several may have; exactly one does."""
     if not _joined:
         return True
+    if os.getppid() != _parent:  # torchrun, which keeps the count, has ended
+        return is_first()
     key = hashlib.blake2b(f"{os.environ.get('TORCHELASTIC_RESTART_COUNT')} {message}".encode()).hexdigest()
     try:
         return distributed.distributed_c10d._get_default_store().add(key, 1) == 1
-    except RuntimeError:  # torchrun, which keeps the count, has ended
+    except RuntimeError:
         return is_first()
 
 
