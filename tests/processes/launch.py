@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
-import torch._dynamo  # torch imports it at the first step, in every process anew
+import torch._dynamo  # noqa: F401 (torch imports it at the first step, in every process anew)
 
 
 def several(work: Callable[[], None], processes: int) -> None:

@@ -59,12 +59,13 @@ class Batchwise(TorchFunctionMode):
         return inputs * _column(scale, inputs).to(inputs.dtype) + _column(shift, inputs).to(inputs.dtype)
 
     def _dropout(self, inputs: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        if not training or not p or len(inputs) != self._sizes[0] and len(inputs) not in self._sizes:
+        mine = own(self._n)
+        if not training or not p or len(inputs) != mine.stop - mine.start:
             return F.dropout(inputs, p, training, inplace)
         ones = inputs.new_ones((self._n, *inputs.shape[1:]))
         if not inputs.is_contiguous() and inputs.dim() == 4:  # random numbers fill a tensor in the order of memory
             ones = ones.contiguous(memory_format=torch.channels_last)
-        mask = F.dropout(ones, p, True)[own(self._n)]
+        mask = F.dropout(ones, p, True)[mine]
         return inputs.mul_(mask) if inplace else inputs * mask
 
 
