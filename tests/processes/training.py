@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from launch import several
@@ -24,6 +25,7 @@ from torch import Tensor, distributed, nn
 from reweigh.bias import CANDIDATES
 from reweigh.compare.grid import plan
 from reweigh.data import Dataset, few_labels, with_candidates
+from reweigh.data.dataset import Inputs
 from reweigh.fit import fit
 from reweigh.methods import METHODS
 from reweigh.training import Interrupted, Observer, Run, Silent, processes
@@ -69,11 +71,18 @@ def network(shape: tuple[int, ...], num_classes: int) -> nn.Module:
 
 
 def trained(name: str, run: Callable[[], Run] | None = None, observer: Observer | None = None) -> dict[str, Tensor]:
-    """What a method comes to: its weights, and what it made of the samples."""
+    """What a method comes to: its weights, and what it made of the samples.
+
+    Args:
+        name: the method, and options of it if need be: cmw-net:engine=difference:scope=last-layer
+    """
+    name, *given = name.split(":")
     changes = [f"train.epochs={EPOCHS}", "train.warmup_epochs=1", "train.batch_size=13", "meta_set.per_class=3"]
     (recipe,) = plan("demo", [*changes, "method.every=2", *OPTIONS.get(name, [])], [name], seeds=1).values()
+    options: dict[str, Any] = dict(option.split("=") for option in given)
     if "settled" in recipe.method.options:  # soft labels from the first epoch on
-        recipe = replace(recipe, method=replace(recipe.method, options={**recipe.method.options, "settled": 0.0}))
+        options["settled"] = 0.0
+    recipe = replace(recipe, method=replace(recipe.method, options={**recipe.method.options, **options}))
     samples, tested = data(name), images().subset(torch.arange(7))
     if name == "elr":  # as if read from files
         samples = replace(samples, inputs=Stored(samples.inputs))
@@ -93,15 +102,16 @@ class Stored:
 
     fetched = 0
 
-    def __init__(self, inputs: Tensor):
+    def __init__(self, inputs: Inputs):
         self.inputs = inputs
 
     def __len__(self) -> int:
         return len(self.inputs)
 
     def __getitem__(self, index: Tensor, /) -> Tensor:
-        Stored.fetched += len(self.inputs[index])
-        return self.inputs[index]
+        found = self.inputs[index]
+        Stored.fetched += len(found)
+        return found
 
 
 class Stopping(Silent):

@@ -28,6 +28,8 @@ from reweigh.cli.transfer import transfer
 from reweigh.errors import DataError, ReweighError
 from reweigh.memory import keep_freed_memory
 
+TOGETHER = ("train", "compare")  # verbs that several processes of torchrun do together
+
 
 class Verbs(TyperGroup):
     """Prints an error as one message; exits 2 if the user can fix it, 1 if it is ours, 130 after Ctrl-C or SIGTERM."""
@@ -147,6 +149,12 @@ def main() -> None:
 def _run_together(logger: logging.Logger) -> None:
     """One of several processes of the same command: they train together, and the first one prints."""
     parent = os.getppid()
+    verb = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    if verb not in TOGETHER:
+        if os.environ["RANK"] == "0":
+            verbs = " and ".join(f"reweigh {name}" for name in TOGETHER)
+            echo(f"RecipeError: torchrun can start {verbs}; start reweigh {verb} without torchrun", err=True)
+        sys.exit(2)
     try:
         from reweigh.training import processes
 

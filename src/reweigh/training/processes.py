@@ -174,7 +174,7 @@ def check_alike(model: nn.Module, generator: Generator) -> None:
         return
     digest = hashlib.blake2b(digest_size=8)
     for tensor in (*model.parameters(), generator.get_state()):
-        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
+        digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
     mine = torch.frombuffer(bytearray(digest.digest()), dtype=torch.int64)
     random = torch.get_rng_state()
     with collective():
