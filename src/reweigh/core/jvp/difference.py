@@ -15,8 +15,9 @@ def difference(f: Callable[[Params], Tensor], at: Params, along: Params) -> Tens
 
         (f(at + h * along) - f(at)) / h
 
-    In single precision it is off by 5e-4 to 7e-3 of its size, as measured on networks; in double precision by 1e-8. Under autocast both forwards
-    are computed in the precision of the parameters: half precision would round the difference away.
+    In single precision it is off by 5e-4 to 7e-3 of its size, as measured on networks; in double precision by 1e-8.
+    Under autocast both forwards are computed in the precision of the parameters: half precision would round the
+    difference away.
     """
     moving = {name: at[name].detach() for name in along}
     length = _norm(along)
