@@ -10,6 +10,7 @@ from torch.optim import Optimizer
 
 from reweigh.core.batch import Batch
 from reweigh.core.scope import last_layer, scoped
+from reweigh.core.shards import split
 from reweigh.errors import DataError, ModelError
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
@@ -54,13 +55,14 @@ class SimCLR(ERM):
         self._view = Compose([*own, ResizedCrop(smallest=crop), ColorDistortion(strength=color)])
         self._layer = _classifier(setup)
         width = self._layer.in_features
-        self._head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, projection)).to(setup.device)
+        self._head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, projection))
+        self._head.to(self._layer.weight)
         self._head_optimizer = _alike(setup.optimizer, self._head)
 
     def step(self, batch: Batch) -> dict[str, float]:
         twice = batch.index.cpu().repeat(2)
         views = self._setup.train_set.batch(twice, self._view, self._setup.generator, self._setup.device)
-        features, logits = self._forward(views.inputs)
+        features, logits = split(self.model, self._forward, views.inputs)
         first, second = self._head(features).chunk(2)
         contrast = batch.weighted(nt_xent(first, second, self._temperature)).mean()
         losses = [self._setup.loss(half, batch.labels) for half in logits.chunk(2)]

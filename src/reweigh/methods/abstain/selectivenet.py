@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Loss
+from reweigh.core.shards import is_sharded, shard
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
 from reweigh.models.selective import Heads, SelectiveModel
@@ -126,6 +127,8 @@ def with_heads(setup: Setup) -> Setup:
     if isinstance(setup.model, SelectiveModel):
         return setup
     model = SelectiveModel(setup.model)
+    if is_sharded(setup.model):
+        shard(model)
     heads = [*model.selection.parameters(), *model.auxiliary.parameters()]
     setup.optimizer.param_groups[0]["params"].extend(heads)
     return replace(setup, model=model)
