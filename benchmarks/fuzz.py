@@ -266,7 +266,11 @@ def targets(folder: Path) -> dict[str, Target]:
         "hostile weighting": below_seal("w", load_weighting, run / "weighting.safetensors"),
         "hostile classifier": below_seal("f", store.load, folder / "fit"),
         "hostile estimator": below_seal("e", RobustClassifier.load, folder / "estimator"),
-        "released weighting": Target([as_bytes(lambda file: torch.save(release, file))], "r.pth", read_released),
+        "released weighting": Target(
+            [as_bytes(lambda file: torch.save(release, file))],
+            "r.pth",
+            lambda file: read_released(file, ("large", "small", "medium")),
+        ),
         **{f"run: {name}": with_file(unsealed(run), name, everything) for name in IN_A_RUN},
         **{f"page: {name}": with_file(unsealed(run), name, as_page) for name in IN_A_RUN},
         "run: recipe": with_file(unsealed(run), "recipe.toml", open_run),
