@@ -12,7 +12,7 @@ from reweigh.core.jvp import engine as engine_named
 from reweigh.core.learner import MetaLearner, Order
 from reweigh.core.normalize import NORMALIZERS, Normalize
 from reweigh.core.objective import Loss, MetaObjective, Objective, mean_loss, reweighted
-from reweigh.core.processes import Reduce, alone, averaging, parallel_in, start_alike
+from reweigh.core.processes import Reduce, all_counts, alone, averaging, parallel_in, start_alike
 from reweigh.core.step import Step
 from reweigh.errors import DataError, RecipeError
 from reweigh.families import FAMILIES, Families, FamilyRule
@@ -31,7 +31,8 @@ class Reweighter:
     Args:
         model: any ``nn.Module``; may return anything that ``loss`` understands; may be compiled or wrapped.
         optimizer: trains ``model``. The look-ahead follows its rule (SGD, Adam, AdamW; else a plain gradient step).
-        labels: shape (N,), all given labels of the training set: the families come from the sizes of the classes.
+        labels: shape (N,), all given labels of the training set: the families come from the sizes of the classes. With
+            a ``DistributedDataParallel`` model, each process may pass those of its own part instead.
         num_classes: number of classes, if some have no sample; by default the largest label plus one.
         loss: (what the model returns, labels) -> loss of each sample, shape (n,).
         families: number of families of classes, each with its own curve (paper: K; 1 is MW-Net); or the families.
@@ -90,9 +91,12 @@ class Reweighter:
         self.model = model
         self.loss = loss
         self._device = next(model.parameters(), torch.empty(0)).device
-        self._num_classes = num_classes or int(labels.max()) + 1
-        self._rule = lookup(FAMILIES, family_rule, "family rule") if isinstance(family_rule, str) else family_rule
+        parallel = parallel_in(model)
+        self._group = parallel.process_group if parallel else None
+        self._num_classes = num_classes or 0
         sizes = self._sizes(labels)
+        self._num_classes = num_classes or len(sizes)
+        self._rule = lookup(FAMILIES, family_rule, "family rule") if isinstance(family_rule, str) else family_rule
         if isinstance(weight_net, nn.Module):
             wanted = min(wanted, num_curves(weight_net, wanted))
         found = families if isinstance(families, Families) else self._rule(sizes, wanted)
@@ -112,20 +116,20 @@ class Reweighter:
             raise RecipeError(f"lookahead = 'real' {text}; use lookahead = 'virtual'")
         if (lookahead, lookahead_step) == ("real", "gradient"):
             raise RecipeError("lookahead_step = 'gradient' needs lookahead = 'virtual': a real step is the optimizer's")
-        parallel = parallel_in(model)
-        if parallel:
-            start_alike(self.weight_net, parallel.process_group)
+        if self._group is not None:
+            start_alike(self.weight_net, self._group)
+            reduce = reduce or averaging(self._group)
         self._learner = MetaLearner(
             model,
             optimizer,
             self.weights,
-            engine_named(engine),
+            engine_named(engine, self._in_any_process if reduce else bool),
             lookahead=lookahead,
             plain_step=lookahead_step == "gradient",
             scope=scope,
             every=every,
             normalize=lookup(NORMALIZERS, normalize, "normalizer"),
-            reduce=reduce or (averaging(parallel.process_group) if parallel else alone),
+            reduce=reduce or alone,
         )
         self._options = f"every={every}, engine={engine!r}, lookahead={lookahead!r}, scope={scope!r}"
 
@@ -258,7 +262,12 @@ class Reweighter:
 
     def _trusted(self, inputs: Any, labels: Tensor) -> MetaObjective:
         self._check(labels, "meta_labels")
-        return mean_loss(self._losses, inputs, _as_classes(labels))
+        share = self._learner.share(len(labels))
+        found = mean_loss(self._losses, inputs, _as_classes(labels))
+        return found if share is None else lambda forward: share * found(forward)
+
+    def _in_any_process(self, flag: bool) -> bool:
+        return bool(self._learner.average(torch.tensor(float(flag), device=self._device)) > 0)
 
     def _losses(self, outputs: Any, labels: Tensor) -> Tensor:
         losses = self.loss(outputs, labels)
@@ -278,7 +287,8 @@ class Reweighter:
             raise DataError(
                 f"labels: integers of shape (N,) are needed, got {labels.dtype} of shape {tuple(labels.shape)}"
             )
-        return torch.bincount(labels.cpu(), minlength=self._num_classes)
+        counts = torch.bincount(labels.cpu(), minlength=self._num_classes)
+        return counts if self._group is None else all_counts(counts, self._group)
 
     def _check(self, labels: Tensor, what: str) -> None:
         if len(labels) == 0:

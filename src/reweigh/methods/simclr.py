@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from reweigh.core.batch import Batch
+from reweigh.core.shards import split
 from reweigh.errors import DataError, ModelError
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
@@ -56,15 +57,13 @@ class SimCLR(ERM):
         self._view = Compose([*own, ResizedCrop(smallest=crop), ColorDistortion(strength=color)])
         self._layer, layer = linear_head(setup.model, **NEEDS)
         width = layer.in_features
-        self._head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, projection)).to(setup.device)
+        self._head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, projection)).to(layer.weight)
         self._head_optimizer = _alike(setup.optimizer, self._head)
 
     def step(self, batch: Batch) -> dict[str, float]:
         twice = batch.index.cpu().repeat(2)
         views = self._setup.train_set.batch(twice, self._view, self._setup.generator, self._setup.device)
-        features, logits = with_features(self.model, self._layer, views.inputs, cut=True, **NEEDS)
-        if not features.requires_grad:
-            raise ModelError(f"{NEEDS['who']} has no features to learn; {NEEDS['instead']}")
+        features, logits = split(self.model, self._forward, views.inputs)
         first, second = self._head(features).chunk(2)
         contrast = batch.weighted(nt_xent(first, second, self._temperature)).mean()
         losses = [self._setup.loss(half, batch.labels) for half in logits.chunk(2)]
@@ -78,6 +77,13 @@ class SimCLR(ERM):
         for optimizer in optimizers:
             optimizer.step()
         return {"loss": loss.item(), "contrast": contrast.item()}
+
+    def _forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """What enters the last layer, with its graph; and the logits, whose graph ends there."""
+        features, logits = with_features(self.model, self._layer, inputs, cut=True, **NEEDS)
+        if not features.requires_grad:
+            raise ModelError(f"{NEEDS['who']} has no features to learn; {NEEDS['instead']}")
+        return features, logits
 
     def state_dict(self) -> dict[str, Any]:
         head = {"head": self._head.state_dict(), "head_optimizer": self._head_optimizer.state_dict()}
