@@ -127,6 +127,6 @@ def as_inputs(found: Any, what: str) -> Tensor | SparseRows:
     values = found.data if sparse.issparse(found) else found
     if values.dtype.kind == "f" and np.isnan(values).any():
         raise DataError(
-            f"{what}: contains NaN, and only dense rows of numbers may, if those of training had some too; fill the gaps"
+            f"{what}: contains NaN, and only dense rows of numbers may, if those of training did; fill the gaps"
         )
     return SparseRows(found) if sparse.issparse(found) else channels_first(as_tensor(found, what))
