@@ -1,9 +1,13 @@
 """The weight net: from a sample's loss and the family of its class to a weight."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
 from reweigh.weighting.net import WeightNet
+
+FITTING = 600  # steps
 
 
 class ClassAwareNet(WeightNet):
@@ -21,6 +25,29 @@ class ClassAwareNet(WeightNet):
         self.num_families, self.width = num_families, hidden
         self.hidden = nn.Linear(1, hidden)
         self.heads = nn.Linear(hidden, num_families)
+
+    @classmethod
+    def following(cls, curve: Callable[[Tensor], Tensor], points: Tensor, num_families: int) -> "ClassAwareNet":
+        """A net that starts from a known curve in every family, fitted to it by least squares; always the same net.
+
+        Args:
+            curve: losses -> weights in (0, 1).
+            points: shape (n,), losses at which the curve is fitted.
+        """
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.manual_seed(0)
+            fitted, one = cls(1), torch.zeros(len(points), dtype=torch.int64)
+            optimizer = torch.optim.Adam(fitted.parameters(), 1e-2)
+            for _ in range(FITTING):
+                optimizer.zero_grad()
+                (fitted(points, one) - curve(points)).square().mean().backward()
+                optimizer.step()
+            net = cls(num_families)
+        with torch.no_grad():
+            net.hidden.load_state_dict(fitted.hidden.state_dict())
+            net.heads.weight.copy_(fitted.heads.weight.expand_as(net.heads.weight))
+            net.heads.bias.copy_(fitted.heads.bias.expand_as(net.heads.bias))
+        return net
 
     def forward(self, losses: Tensor, family: Tensor) -> Tensor:
         """Weights in (0, 1).

@@ -12,6 +12,7 @@ from reweigh.errors import DataError
 from reweigh.files import write_whole
 from reweigh.files.tensors import pack, read
 from reweigh.weighting.net import WeightNet, num_curves
+from reweigh.weighting.released import named_release, read_released
 
 KIND = "reweigh weighting function"
 VERSION = 1
@@ -23,13 +24,15 @@ class Origin:
 
     Attributes:
         centers: the mean class size of each family, ascending. Paper: mu_k.
-        loss: the loss it reads, by name.
+        loss: the loss it was learned with, by name.
         learned_on: the data, in words.
+        reads: what it reads of a sample besides the family of the class: "loss", or "doubt" as in two looks.
     """
 
     centers: tuple[float, ...] = ()
     loss: str = "cross-entropy"
     learned_on: str = ""
+    reads: str = "loss"
 
 
 def save_weighting(path: str | Path, net: nn.Module, origin: Origin) -> None:
@@ -50,16 +53,37 @@ def save_weighting(path: str | Path, net: nn.Module, origin: Origin) -> None:
     write_whole(path, pack(tensors, about))
 
 
-def load_weighting(path: str | Path, net: nn.Module | None = None) -> tuple[WeightNet, Origin]:
+def load_weighting(
+    path: str | Path, net: nn.Module | None = None, reads: str | None = None
+) -> tuple[WeightNet, Origin]:
     """Read a weighting function; nothing in the file can run.
 
     Args:
+        path: file written by ``save_weighting``; or the file that the paper's authors released and, after a colon, the
+            order of its heads: "vnet.pth:large,small,medium" (see ``read_released``).
         net: a module like the one that was saved, which gets the saved parameters; needed if it is your own, not one
             of ``WEIGHTINGS``.
+        reads: what it must read of a sample: "loss" or "doubt"; by default either will do.
 
     Raises:
         DataError: there is no such file, or it is not a weighting function that this version can read.
     """
+    released = named_release(str(path))
+    if released:
+        found = read_released(*released)
+        origin = Origin(learned_on=f"{Path(released[0]).name}, released by the paper's authors")
+    else:
+        found, origin = _saved(path, net)
+    if reads not in (None, origin.reads):
+        raise DataError(
+            f"{path}: this function weighs samples by their {origin.reads}, and was learned by a method that does; the "
+            f"method named here weighs them by their {reads}. 'two-looks' reads doubt, all others read the loss"
+        )
+    return found, origin
+
+
+def _saved(path: str | Path, net: nn.Module | None) -> tuple[WeightNet, Origin]:
+    """A weighting function from the file that ``save_weighting`` wrote."""
     try:
         tensors, about = read(path)
     except DataError as error:
@@ -71,7 +95,9 @@ def load_weighting(path: str | Path, net: nn.Module | None = None) -> tuple[Weig
             f"{path}: written by another version of reweigh (format {about.get('version')}, known here {VERSION})"
         )
     try:
-        origin = Origin(tuple(map(float, json.loads(about["centers"]))), about["loss"], about["learned_on"])
+        origin = Origin(
+            tuple(map(float, json.loads(about["centers"]))), about["loss"], about["learned_on"], about["reads"]
+        )
         return rebuilt(about, tensors, net), origin
     except (DataError, RuntimeError, LookupError, ValueError, TypeError, RecursionError) as error:
         raise DataError(f"{path}: {error}") from None
