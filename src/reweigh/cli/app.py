@@ -22,6 +22,7 @@ from reweigh.cli.list import list_members
 from reweigh.cli.predict import predict
 from reweigh.cli.printing import echo, visible
 from reweigh.cli.report import report
+from reweigh.cli.review import review
 from reweigh.cli.show import show
 from reweigh.cli.train import train
 from reweigh.cli.transfer import transfer
@@ -89,7 +90,7 @@ def options(
     """Options of all verbs."""
 
 
-for verb in (train, compare, report, issues, predict, export, transfer, inspect, corrupt):
+for verb in (train, compare, report, issues, review, predict, export, transfer, inspect, corrupt):
     app.command(verb.__name__)(verb)
 app.add_typer(data, name="data")
 app.command("list")(list_members)

@@ -173,7 +173,7 @@ class TwoLooks(Method):
     def _take_first_stock(self) -> None:
         """Judge the labels by the first look, and begin the second."""
         found = self._first.predictions()
-        self._stock = take_stock(found.best, self._given)
+        self._stock = self._taken(found.best)
         self._ensemble.share([1 / self._first.members] * self._first.members)
         if self._second_length == 0:
             self._count = count_wrong(self._stock, self._given, found.best, torch.arange(len(found.best)), found.best)
@@ -181,6 +181,14 @@ class TwoLooks(Method):
         self._second = self._new_second(self._stock.posterior)
         if not self._first.early:
             self._second.student.model.load_state_dict(self._averages[0].model.state_dict())
+
+    def _taken(self, predictions: Tensor) -> Stock:
+        """The stock; labels that a person has checked are certain, and say nothing about how wrong ones come about."""
+        checked = self._setup.train_set.trusted
+        if checked is None:
+            return take_stock(predictions, self._given)
+        stock = take_stock(predictions, self._given, (~checked).nonzero().flatten())
+        return stock._replace(posterior=torch.where(checked[:, None], self._given, stock.posterior))
 
     def _new_second(self, targets: Tensor) -> SecondLook:
         first = self._first.judge.around(self._first.best)[self._held_out[self._first.judging]]
@@ -197,7 +205,7 @@ class TwoLooks(Method):
             logs = (logs + self._first.consensus()) / 2
         if not second.dropped:
             logs = (logs + latest) / 2
-        self._stock = take_stock(logs.softmax(1), self._given)
+        self._stock = self._taken(logs.softmax(1))
         self._count = count_wrong(self._stock, self._given, found.unseen, found.known, latest)
 
     def sample_weights(self) -> Tensor:

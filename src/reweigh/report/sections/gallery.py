@@ -7,7 +7,7 @@ import numpy as np
 from reweigh.errors import DataError
 from reweigh.report.account import Account
 from reweigh.report.content import Card, Panel, Section
-from reweigh.report.inputs import Shown, show
+from reweigh.report.inputs import Looks, Shown, on_card
 from reweigh.report.words import sentence
 
 MOST = 50  # samples of one run
@@ -36,7 +36,9 @@ def panel(account: Account, most: int) -> Panel:
     shown, missing = [Shown()] * len(rows), account.no_data
     if account.dataset is not None:
         try:
-            shown = show(account.dataset, account.recipe.source, rows)
+            looks = Looks.of_source(account.dataset, account.recipe.source)
+            other = samples.given if samples.suggested is None else samples.suggested
+            shown = [on_card(looks, index, int(samples.given[index]), int(other[index])) for index in rows.tolist()]
         except (DataError, OSError) as error:
             missing = str(error)
     if missing:
