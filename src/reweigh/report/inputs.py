@@ -36,7 +36,11 @@ class Looks:
     """
 
     def __init__(
-        self, dataset: Dataset, frame: "pd.DataFrame | None" = None, label: str | None = None, folder: Path | None = None
+        self,
+        dataset: Dataset,
+        frame: "pd.DataFrame | None" = None,
+        label: str | None = None,
+        folder: Path | None = None,
     ):
         self._dataset, self._frame, self._label, self._folder = dataset, frame, label, folder
         self.is_images = dataset.is_images
@@ -171,14 +175,10 @@ def as_image(image: np.ndarray, side: int) -> "Image":
     return drawn
 
 
-def as_png(image: "Image", side: int) -> bytes:
-    """A PNG file; pixels of a tiny image stay sharp when the browser enlarges it."""
-    from PIL import Image
-
-    if (times := side // max(image.size)) > 1:
-        image = image.resize((image.width * times, image.height * times), Image.Resampling.NEAREST)
+def as_png(image: "Image", optimize: bool = False) -> bytes:
+    """A PNG file."""
     file = io.BytesIO()
-    image.save(file, format="PNG", optimize=side <= SIDE)
+    image.save(file, format="PNG", optimize=optimize)
     return file.getvalue()
 
 
@@ -203,9 +203,13 @@ LETTERS = 80  # characters of a value on a card, at most
 def on_card(looks: Looks, index: int, given: int, suggested: int) -> Shown:
     """As much of a sample as fits on a small card."""
     if looks.is_images:
+        from PIL import Image
+
         image = looks.picture(index, SIDE)
+        if (times := SIDE // max(image.size)) > 1:  # pixels of a tiny image stay sharp when the browser enlarges it
+            image = image.resize((image.width * times, image.height * times), Image.Resampling.NEAREST)
         image = image.quantize(COLORS) if image.mode == "RGB" else image
-        return Shown("data:image/png;base64," + base64.b64encode(as_png(image, SIDE)).decode())
+        return Shown("data:image/png;base64," + base64.b64encode(as_png(image, optimize=True)).decode())
     values = looks.values(index, given, suggested)
     short = [(name, value if len(value) <= LETTERS else value[: LETTERS - 1] + "…") for name, value in values[:VALUES]]
     return Shown(values=short, more=max(len(values) - VALUES, 0))

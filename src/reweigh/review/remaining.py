@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-BINS = 200
-SHIFTS = np.linspace(-3.5, 3.5, 71)  # a: how far all doubts are too small or too large, in log-odds
-SLOPES = np.linspace(0.2, 2.2, 21)  # b: how far they are too timid or too bold
+BINS = 64
+SHIFTS = np.linspace(-3.5, 3.5, 36)  # a: how far all doubts are too small or too large, in log-odds
+SLOPES = np.linspace(0.2, 2.2, 11)  # b: how far they are too timid or too bold
 SPREAD = (0.9, 0.35)  # standard deviations of both before any decision
 EDGE = 0.002  # no doubt is closer to 0 or 1
 LIMITS = (0.05, 0.95)
@@ -42,9 +42,7 @@ def remaining(doubt: np.ndarray, decided: np.ndarray, wrong: np.ndarray) -> Rema
     centers = (edges[:-1] + edges[1:]) / 2
     left = np.ones(len(doubt), bool)
     left[decided] = False
-    undecided, yes, no = (
-        np.bincount(place[some], minlength=BINS) for some in (left, decided[wrong], decided[~wrong])
-    )
+    undecided, yes, no = (np.bincount(place[some], minlength=BINS) for some in (left, decided[wrong], decided[~wrong]))
     shift, slope = (each.ravel() for each in np.meshgrid(SHIFTS, SLOPES, indexing="ij"))
     odds = shift[:, None] + slope[:, None] * centers
     right = -np.logaddexp(0, odds)  # log P(label is right)

@@ -64,7 +64,7 @@ def application(session: Session, token: str, port: int) -> "Starlette":
 
         try:
             body = await request.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             return JSONResponse({"error": "the content is not JSON"}, 422)
         return await run_in_threadpool(answer(lambda _: _decided(session, body)), request)
 
@@ -116,7 +116,9 @@ class Review:
         try:
             import uvicorn
         except ImportError as error:
-            raise DataError("the review page needs a small server; install it: pip install 'reweigh[review]'") from error
+            raise DataError(
+                "the review page needs a small server; install it: pip install 'reweigh[review]'"
+            ) from error
         reviewer = getpass.getuser() if reviewer is None else reviewer.strip()
         if not reviewer or len(reviewer) > 60 or not reviewer.isprintable():
             raise DataError(f"reviewer: got {reviewer!r}; give a name of 1 to 60 printable characters")
@@ -170,6 +172,7 @@ def _listening(port: int) -> socket.socket:
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         found.bind((ADDRESS, port))
+        found.listen()  # who opens the address before the server runs waits
     except (OSError, OverflowError) as error:
         found.close()
         raise DataError(f"port {port}: cannot be opened ({error}); leave it out to take any free one") from error

@@ -171,7 +171,7 @@ class Session:
         looks, side = self.subject.looks, SMALL if small else LARGE
         if looks is None or not looks.is_images:
             raise DataError("the samples are not images")
-        return as_png(looks.picture(index, side), side)
+        return as_png(looks.picture(index, side))
 
     def decide(self, index: int, label: int | None) -> dict[str, Any]:
         """Write a decision to disk.

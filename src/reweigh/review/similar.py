@@ -15,7 +15,7 @@ class Similar:
     """Finds neighbors by the cosine of standardized features.
 
     Args:
-        dataset: None, images and data too large have no neighbors.
+        dataset: None, color images and data too large have no neighbors.
     """
 
     def __init__(self, dataset: Dataset | None):
@@ -24,9 +24,11 @@ class Similar:
     @cached_property
     def _rows(self) -> np.ndarray | None:
         inputs = None if self._dataset is None else self._dataset.inputs
-        if not isinstance(inputs, Tensor) or inputs.dim() != 2 or inputs.numel() * 4 > ROWS_IN_MEMORY:
+        if not isinstance(inputs, Tensor) or inputs.numel() * 4 > ROWS_IN_MEMORY:
             return None
-        rows = inputs.numpy().astype(np.float32)
+        if inputs.dim() != 2 and inputs.shape[1] != 1:  # pixels of color photos say little about what they show
+            return None
+        rows = inputs.flatten(1).numpy().astype(np.float32)
         rows = (rows - rows.mean(0)) / np.maximum(rows.std(0), 1e-6)
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
 

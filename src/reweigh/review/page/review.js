@@ -66,6 +66,9 @@ async function show() {
     for (const ahead of queue.slice(place + 1, place + 4)) get(ahead).catch(() => {});
   }
   for (const id of ["accept", "keep", "other", "unsure"]) $(id).disabled = card === null;
+  const called = (id, words, label) => $(id).querySelector("span").replaceChildren(words, ...(card && label >= 0 ? [": ", named(label)] : []));
+  called("accept", "Accept", card ? card.suggested : -1);
+  called("keep", "Keep", card ? card.given : -1);
   $("accept").disabled = card === null || card.suggested < 0;
   $("back").disabled = place === 0;
   $("next").disabled = place >= queue.length;
@@ -79,7 +82,6 @@ function draw() {
   if (facts.images) {
     const image = make("img", { src: "picture/" + card.index, alt: "Sample in row " + card.row });
     image.addEventListener("error", () => image.replaceWith(make("p", {}, "The image cannot be read anymore.")));
-    image.addEventListener("load", () => image.classList.toggle("fine", image.naturalWidth < 600));
     shown.append(image);
   }
   const rows = [];
