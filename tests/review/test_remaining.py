@@ -45,7 +45,7 @@ def test_on_the_grid_it_is_bayes_rule():
             share = 1 / (1 + np.exp(-(a + b * np.log(doubt / (1 - doubt)))))
             belief = np.exp(-((a / 0.9) ** 2) / 2 - ((b - 1) / 0.35) ** 2 / 2) * share[1]
             total, mean = total + belief, mean + belief * share[0]
-    assert abs(found.count - mean / total) < 0.01
+    assert abs(found.estimate - mean / total) < 0.01
 
 
 def test_when_all_is_decided_nothing_is_left():

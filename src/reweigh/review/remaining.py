@@ -15,7 +15,7 @@ LIMITS = (0.05, 0.95)
 class Remaining(NamedTuple):
     """A number of wrong labels, and the limits between which it lies with a probability of 90 percent."""
 
-    count: float
+    estimate: float
     low: float
     high: float
 

@@ -4,10 +4,12 @@ import getpass
 import secrets
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from reweigh.data import Dataset
 from reweigh.errors import DataError, StorageError
@@ -164,6 +166,17 @@ class Review:
         found.refresh()
         return found
 
+    def labels(self) -> tuple[np.ndarray, np.ndarray]:
+        """The label of each sample, decided or else as given, and which of them people agree on; shape (N,) each."""
+        subject, agreed = self.session.subject, self.decisions.agreed()
+        number = {name: label for label, name in enumerate(subject.class_names)}
+        found = [agreed.get(row) for row in subject.samples.row.tolist()]
+        labels = [
+            int(given) if decision is None else number[str(decision.label)]
+            for given, decision in zip(subject.samples.given, found, strict=True)
+        ]
+        return np.array(subject.classes)[labels], np.array([decision is not None for decision in found])
+
     def __repr__(self) -> str:
         return f"Review at {self.address}"
 
@@ -189,11 +202,22 @@ def review_run(path: str | Path, reviewer: str | None = None, port: int = 0) -> 
 
 
 def review_fit(
-    found: Fit, dataset: Dataset, frame: "pd.DataFrame | None", file: str | Path, reviewer: str | None = None
+    found: Fit,
+    dataset: Dataset,
+    frame: "pd.DataFrame | None",
+    file: str | Path,
+    reviewer: str | None = None,
+    classes: Sequence[Any] | None = None,
 ) -> Review:
     """The review of a fit, not yet served.
 
+    Args:
+        dataset: The inputs that it was fitted to.
+        frame: The table that they come from.
+        file: Where decisions are written.
+        classes: The classes as the caller writes them; their names by default.
+
     Raises:
-        DataError: See ``of_fit``.
+        DataError: These are other samples, or the fit does not judge labels.
     """
-    return Review(of_fit(found, dataset, frame, Path(file)), reviewer)
+    return Review(of_fit(found, dataset, frame, Path(file), classes), reviewer)

@@ -15,6 +15,7 @@ from reweigh.review.similar import Similar
 from reweigh.review.subject import Subject
 
 LARGE, SMALL = 768, 160  # pixels of the sample that is judged, and of those beside it
+COLUMNS = 3  # values of a similar sample: those that tell most about the one that is judged
 LETTERS = 20_000  # characters of a value
 SHOWN = {"suspicious", "all"}
 STATES = {"open", "decided", "unsure", "disputed", "any"}
@@ -155,11 +156,15 @@ class Session:
             return []
         if looks.is_images:
             return [{"index": each, "text": ""} for each in found]
-        other = int(self._suggested[index]), int(self._given[index])
-        return [
-            {"index": each, "text": "\n".join(_plain(text) for _, text in looks.values(each, *other)[:3])[:300]}
-            for each in found
+        names = [
+            name for name, _ in looks.values(index, int(self._given[index]), int(self._suggested[index]))[:COLUMNS]
         ]
+
+        def text(each: int) -> str:
+            values = dict(looks.values(each))
+            return "\n".join(f"{name}: {values[name]}" if len(names) > 1 else values[name] for name in names)
+
+        return [{"index": each, "text": _plain(text(each))[:300]} for each in found]
 
     def picture(self, index: int, small: bool = False) -> bytes:
         """A sample as PNG.

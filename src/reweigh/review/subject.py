@@ -1,13 +1,14 @@
 """What is reviewed: the samples of a run folder, or of a classifier that was just fitted."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reweigh.data import Dataset
+from reweigh.data.dataset import Reading
 from reweigh.errors import DataError
 from reweigh.fit import Fit
 from reweigh.fit.run_folder import not_ended, open_run
@@ -29,6 +30,7 @@ class Subject:
         looks: The samples themselves; None if they cannot be shown.
         dataset: Their features; None if they cannot be read.
         trouble: Why they cannot be shown; empty if they can.
+        classes: The classes as the caller writes them, such as numbers; by default their names.
     """
 
     title: str
@@ -38,6 +40,10 @@ class Subject:
     looks: Looks | None = None
     dataset: Dataset | None = None
     trouble: str = ""
+    classes: Sequence[Any] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", self.class_names if len(self.classes) == 0 else self.classes)
 
     @property
     def quality(self) -> np.ndarray:
@@ -67,16 +73,10 @@ def of_run(path: Path) -> Subject:
     return Subject(account.name, run.decisions, account.classes.names, samples, looks, account.dataset, trouble)
 
 
-def of_fit(found: Fit, dataset: Dataset, frame: "pd.DataFrame | None", file: Path) -> Subject:
-    """The training samples of a fit.
-
-    Args:
-        dataset: The inputs that it was fitted to.
-        frame: The table that they come from.
-
-    Raises:
-        DataError: These are other samples, or the fit does not judge labels.
-    """
+def of_fit(
+    found: Fit, dataset: Dataset, frame: "pd.DataFrame | None", file: Path, classes: Sequence[Any] | None
+) -> Subject:
+    """The training samples of a fit; see ``reweigh.review.review_fit``."""
     judged = found.samples
     if len(dataset) != len(judged.given):
         raise DataError(f"X: {len(dataset):,} samples, but {len(judged.given):,} were fitted; pass the X of the fit")
@@ -85,4 +85,13 @@ def of_fit(found: Fit, dataset: Dataset, frame: "pd.DataFrame | None", file: Pat
     columns: dict[str, Any] = {name: getattr(judged, name).numpy() for name in ("given", "suggested", "quality")}
     weight = None if judged.weights is None else judged.weights.numpy()
     samples = Samples(row=found.origin.numpy(), **columns, issue=judged.wrong.numpy(), weight=weight)
-    return Subject(file.stem, file, found.class_names, samples, Looks(dataset, frame), dataset)
+    dataset = replace(dataset, labels=judged.given, reading=Reading(encoding=found.inputs.encoding))
+    return Subject(
+        file.stem,
+        file,
+        found.class_names,
+        samples,
+        Looks(dataset, frame),
+        dataset,
+        classes=() if classes is None else classes,
+    )
