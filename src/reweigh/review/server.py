@@ -77,6 +77,7 @@ def application(session: Session, token: str, port: int) -> "Starlette":
             Route("/queue", answer(lambda request: session.queue(request.query_params))),
             Route("/progress", answer(lambda request: session.progress())),
             Route("/sample/{index:int}", answer(lambda request: session.card(_index(request.path_params)))),
+            Route("/similar/{index:int}", answer(lambda request: session.similar(_index(request.path_params)))),
             Route("/picture/{index:int}", answer(picture)),
             Route("/decision", decide, methods=["POST"]),
         ],

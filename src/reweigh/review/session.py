@@ -108,7 +108,7 @@ class Session:
         return found
 
     def card(self, index: int) -> dict[str, Any]:
-        """A sample, its labels, its neighbors, and what was decided about it.
+        """A sample, its labels, and what was decided about it.
 
         Raises:
             DataError: There is no such sample.
@@ -131,13 +131,24 @@ class Session:
             "weight": None if weight is None else _finite(weight[index]),
             "values": [(_plain(name), _plain(text)) for name, text in values[:200]],
             "more": max(0, len(values) - 200),
-            "similar": {str(label): self._beside(index, label) for label in {given, self._other(index)} if label >= 0},
-            "mine": None if mine is None else {"label": mine.label and self._number.get(mine.label)},
+            "mine": None if mine is None else {"label": self._decided(mine)},
             # others' words would lead the reviewer, so they are shown afterward
-            "others": [
-                {"by": by, "label": its.label and self._number.get(its.label)} for by, its in each.items() if mine
-            ],
+            "others": [{"by": by, "label": self._decided(its)} for by, its in each.items() if mine],
         }
+
+    def _decided(self, decision: Decision) -> int | None:
+        return None if decision.label is None else self._number.get(decision.label, -1)
+
+    def similar(self, index: int) -> dict[str, list[dict[str, Any]]]:
+        """By class, the given and the suggested one, the samples most like this one; apart from the card, since the
+        first time they take a while.
+
+        Raises:
+            DataError: There is no such sample.
+        """
+        self._check(index)
+        labels = {int(self._given[index]), self._other(index)}
+        return {str(label): self._beside(index, label) for label in labels if label >= 0}
 
     def _other(self, index: int) -> int:
         """The suggested class, if it is not the given one; otherwise -1."""

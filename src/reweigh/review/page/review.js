@@ -105,15 +105,20 @@ function draw() {
   if (card.quality !== null) side.append(make("p", { class: "facts" }, `Label quality ${card.quality.toFixed(3)}: 0 is surely wrong, 1 surely right.`));
   if (card.weight !== null) side.append(make("p", { class: "facts" }, `Mean weight in training ${card.weight.toFixed(2)}.`));
   if (card.suggested < 0) side.append(make("p", { class: "facts" }, "Training suggests no other label."));
-  for (const label of [card.given, card.suggested]) {
-    const beside = card.similar[label];
-    if (!beside || !beside.length) continue;
-    const list = make("ul", {}, ...beside.map((each) => make("li", {}, facts.images
+  $("sample").replaceChildren(shown, side);
+  beside(card, side).catch(() => {});
+}
+
+async function beside({ index, given, suggested }, side) {
+  const found = await ask("similar/" + index);
+  for (const label of [given, suggested]) {
+    const samples = found[label] ?? [];
+    if (!samples.length) continue;
+    const list = make("ul", {}, ...samples.map((each) => make("li", {}, facts.images
       ? make("img", { src: `picture/${each.index}?size=small`, alt: "similar sample" })
       : make("bdi", {}, each.text))));
     side.append(make("section", { class: "similar" }, make("h2", {}, "Most similar with the label ", named(label)), list));
   }
-  $("sample").replaceChildren(shown, side);
 }
 
 function progress(state) {
