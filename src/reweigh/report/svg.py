@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from reweigh.report.figures.style import LIGHT
+from reweigh.report.figures.style import HOVER, LIGHT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +35,7 @@ def to_svg(figure: "Figure", prefix: str, alternative: str) -> str:
         element.tag = NAMESPACE.sub("", element.tag)
         for key in [key for key in element.keys() if NAMESPACE.match(key)]:  # noqa: SIM118 (not a dict)
             element.set(NAMESPACE.sub("", key), element.attrib.pop(key))
+    _titles(root)
     _own_ids(root, prefix)
     _prune(root)
     for element in root.iter():
@@ -52,6 +53,17 @@ def to_svg(figure: "Figure", prefix: str, alternative: str) -> str:
     root.set("aria-label", alternative)
     root.set("xmlns", SVG)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _titles(root: ElementTree.Element) -> None:
+    """Words of marks become their titles, which browsers show when the reader points at them."""
+    for element in root.iter():
+        name = element.get("id", "")
+        if name.startswith(HOVER):
+            del element.attrib["id"]
+            title = ElementTree.Element("title")
+            title.text = name.removeprefix(HOVER)
+            element.insert(0, title)
 
 
 def _own_ids(root: ElementTree.Element, prefix: str) -> None:
