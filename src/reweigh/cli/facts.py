@@ -1,15 +1,17 @@
 """Look at the user's data to choose a recipe for them; only the headers of images are read."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from reweigh.data.tables.decide import ReadAs
     from reweigh.plan import Part
     from reweigh.plan.choose import Facts
 
+SMALL = 2  # samples of a class
 LARGEST = 64  # side in pixels that the small network is made for
 
 
@@ -21,14 +23,19 @@ class Look(NamedTuple):
         held_out: Number of samples that are held out for testing; None if there is a separate test set.
         sizes: Number of different image sizes.
         size: Side in pixels that images are resized to; None keeps their size.
-        several_in_one: Name of a class that looks like a set of candidates although the user did not say so.
+        several_in_one: A class that looks like a set of candidates although the user did not say so, and the
+            separator between them.
+        readings: How the columns of a table are read.
+        small: Classes with one or two training samples.
     """
 
     facts: "Facts"
     held_out: int | None
     sizes: int = 1
     size: int | None = None
-    several_in_one: str | None = None
+    several_in_one: tuple[str, str] | None = None
+    readings: "Sequence[ReadAs]" = ()
+    small: Sequence[str] = ()
 
 
 def look(section: Mapping[str, Any]) -> Look | None:
@@ -53,29 +60,42 @@ def look(section: Mapping[str, Any]) -> Look | None:
     train, test = parts[0].bind()(data_root(parts[0].added["root"]))
     held_out = None if parts[0].name != "files" or train.origin is None else len(test)
     several = None if train.candidates is not None else several_in_one(train.class_names)
-    return Look(Facts.of(train), held_out, several_in_one=several)
+    readings = train.reading.encoding.readings if train.reading.encoding else ()
+    sizes = zip(train.class_names, train.class_sizes.tolist(), strict=True)
+    small = [name for name, size in sizes if 0 < size <= SMALL]
+    return Look(Facts.of(train), held_out, several_in_one=several, readings=readings, small=small)
 
 
 def look_at_images(part: "Part", root: Path) -> Look | None:
     """Look at a folder of images by their headers; None if the data are something else."""
+    from reweigh.data.labels.class_numbers import encode
     from reweigh.data.readers import has_test_part
     from reweigh.data.readers.cifar import find_layout
     from reweigh.data.readers.found_images import find_images
     from reweigh.data.readers.idx import find_idx_pair
     from reweigh.data.readers.image_files import check_pillow
+    from reweigh.data.readers.image_list import find_list, headers
     from reweigh.data.readers.image_paths import class_folders, split_folder
 
     path = Path(root, part.options.get("path") or "")
-    if part.name != "files" or not path.is_dir() or find_layout(path) or find_idx_pair(path, "train"):
-        return None
-    if part.options["separator"] or not any(entry.is_dir() for entry in path.iterdir()):
-        return None  # folder names are not the classes, or nothing known is in it; reading reports that
+    if part.name != "files" or part.options["separator"]:
+        return None  # folder names are not the classes
     from reweigh.plan.choose import Facts
 
-    check_pillow()
-    folder = split_folder(path, "train")
-    names = class_folders(folder, None)
-    found, _ = find_images(folder, names)
+    labels = part.options["labels"] and Path(root, part.options["labels"])
+    if (by_list := find_list(path, labels, part.options["label"])) is not None:
+        images, _, rows = headers(by_list)
+        numbers, names = encode([by_list.labels[row] for row in rows], None, str(path))
+        found = [image._replace(label=label) for image, label in zip(images, numbers.tolist(), strict=True)]
+    else:
+        if not path.is_dir() or find_layout(path) or find_idx_pair(path, "train"):
+            return None
+        if not any(entry.is_dir() for entry in path.iterdir()):
+            return None  # nothing known is in it; reading reports that
+        check_pillow()
+        folder = split_folder(path, "train")
+        names = class_folders(folder, None)
+        found, _ = find_images(folder, names)
     if not found:
         return None
     sizes = Counter(image.header[:2] for image in found)
@@ -91,4 +111,5 @@ def look_at_images(part: "Part", root: Path) -> Look | None:
     samples = sum(kept)
     held_out = None if has_test else len(found) - samples
     facts = Facts(samples, shape, tuple(kept), images=True, photos=shape[0] == 3)
-    return Look(facts, held_out, len(sizes), None if given else size)
+    small = [name for name, size in zip(names, kept, strict=True) if size <= SMALL]
+    return Look(facts, held_out, len(sizes), None if given else size, small=small)

@@ -6,23 +6,36 @@ from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reweigh.cli.columns import show_columns
 from reweigh.cli.facts import LARGEST, Look, look
 from reweigh.cli.printing import echo
 from reweigh.cli.source import find
 
 if TYPE_CHECKING:
-    from reweigh.plan.choose import Choice
+    from reweigh.plan.choose import Choice, Facts
     from reweigh.recipes.read import Contents
+
+BASELINE = "erm"
 
 
 def recipe_for(
-    data: str, label: str | None, labels: Path | None, candidates: bool, recipe: str | None, changes: Sequence[str]
+    data: str,
+    label: str | None,
+    labels: Path | None,
+    candidates: bool,
+    recipe: str | None,
+    changes: Sequence[str],
+    written: Mapping[str, Any],
+    compare: Sequence[str] | None = None,
 ) -> "Contents":
     """The recipe that trains on the data; prints what was chosen.
 
     Args:
         recipe: Gives everything but the data; without one everything is chosen from the data.
         changes: ``key=value``, which win.
+        written: How the files are written, as options of section [data].
+        compare: Methods to choose for, each in a section [compare.METHOD]; if empty, plain training and the method that
+            suits the data.
 
     Raises:
         RecipeError: There are no such data, no such recipe, or a mistake in it.
@@ -36,7 +49,7 @@ def recipe_for(
     from reweigh.recipes.read import Contents, read
 
     values = {} if recipe is None else deepcopy(dict(read(recipe).values))
-    source, mistakes = find(data, label, labels)
+    source, mistakes = find(data, label, labels, written=written)
     raise_all(mistakes, "reweigh train --data")
     values["data"] = source.section(candidates, values.get("data"))
     given = deepcopy(values)
@@ -54,11 +67,35 @@ def recipe_for(
     for choice in choices:
         for key, value in choice.values.items():
             put(values, key.split("."), value)
+    if compare is not None and found is not None:
+        names = compare or list(
+            dict.fromkeys([BASELINE, given.get("method", {}).get("name") or values["method"]["name"]])
+        )
+        values["compare"] = {name: chosen_for(name, found.facts, given, changes) for name in names}
     contents = Contents(f"for {data}", values, apply(changes, values))
     check(contents)  # mistakes first: they matter more than what was chosen
     assert found is not None
     show_choices(data, found, choices, changes, recipe)
     return contents
+
+
+def chosen_for(method: str, facts: "Facts", given: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
+    """What suits the data and a method, except for what the user changes."""
+    from reweigh.plan.choose import choose
+    from reweigh.plan.edit import put
+    from reweigh.plan.options import options_of
+    from reweigh.plan.tables import members, method_named
+
+    own: dict[str, Any] = {}
+    changed = {change.partition("=")[0] for change in changes}
+    with_method = {**given, "method": {**given.get("method", {}), "name": method}}
+    for choice in choose(facts, with_method):
+        for key, value in choice.values.items():
+            if key not in changed and key != "method.name":
+                put(own, key.split("."), value)
+    known = options_of(method_named(method)).model_fields if method in members("methods") else {}
+    own["method"] = {key: value for key, value in own.get("method", {}).items() if key in known}
+    return own
 
 
 def title(data: str) -> str:
@@ -89,7 +126,11 @@ def show_choices(
     data: str, found: Look, choices: "Sequence[Choice]", changes: Sequence[str], recipe: str | None
 ) -> None:
     """Print what is in the data, and what was chosen for them."""
+    from reweigh.data.checks import listed
+    from reweigh.data.labels.candidates import SEPARATOR
+
     facts = found.facts
+    show_columns(found.readings)
     shape = f"{facts.shape[0]} features" if len(facts.shape) == 1 else " x ".join(map(str, facts.shape))
     echo(f"{data}: {facts.samples:,} samples of {shape} to train on, {len(facts.class_sizes)} classes")
     if found.held_out is not None:
@@ -98,7 +139,11 @@ def show_choices(
     if facts.candidates and found.held_out is not None:
         echo("Where a held-out sample has several candidates, any of them counts as right.")
     if found.several_in_one is not None:
-        echo(f"Class {found.several_in_one!r} seems to name several candidates; if it does, add --candidates.")
+        name, separator = found.several_in_one
+        other = "" if separator == SEPARATOR else f" data.separator={shlex.quote(separator)}"
+        echo(f"Class {name!r} seems to name several candidates; if it does, add --candidates{other}.")
+    if found.small:
+        echo(f"Classes of one or two samples: {listed(found.small)}. They are kept, but hard to judge.")
     if recipe is not None:
         echo(f"Everything but the data is as in {recipe}.")
     given = [change.partition("=")[0] for change in changes]

@@ -16,7 +16,7 @@ from reweigh.data import Dataset, with_label
 from reweigh.data.subsets import stratified
 from reweigh.errors import DataError
 from reweigh.fit.inputs import InputForm
-from reweigh.fit.issues import CHUNK, Samples, judge, likeliest_candidates
+from reweigh.fit.issues import CHUNK, Samples, judge, judge_unseen, likeliest_candidates
 from reweigh.fit.out_of_fold import out_of_fold, probabilities
 from reweigh.fit.scored import Scored, judged_by, scored
 from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device
@@ -51,6 +51,7 @@ class Fit:
         tested: Predictions for the test set with its labels; None without a test set.
         held_out: Predictions for the samples held out for calibration; None if there are none.
         finding: How many labels are wrong, and what was done about it; None if the method does not estimate that.
+        unseen: What the model makes of the labels of the test set, which it was not trained on; None without one.
     """
 
     plan: Plan
@@ -65,6 +66,7 @@ class Fit:
     tested: Scored | None = None
     held_out: Scored | None = None
     finding: Finding | None = None
+    unseen: Samples | None = None
 
 
 def fit(
@@ -120,6 +122,7 @@ def fit(
         logger.info(finding.words)
     samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
     counted = train_set.with_labels(torch.where(samples.given >= 0, samples.given, samples.suggested))
+    tested = None if test_set is None else look(test_set)
     return Fit(
         plan=plan,
         inputs=InputForm.of(train_set),
@@ -130,10 +133,26 @@ def fit(
         weighting=weighting,
         history=trained.history,
         origin=torch.arange(len(train_set)) if train_set.origin is None else train_set.origin,
-        tested=None if test_set is None else look(test_set),
+        tested=tested,
         held_out=look(train_set.subset(calibrating)) if len(calibrating) else None,
         finding=finding,
+        unseen=None if test_set is None or tested is None else unseen(plan, test_set, tested, samples),
     )
+
+
+def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> Samples | None:
+    """What the model makes of labels that it was not trained on; None if these are sets of candidates, or not judged.
+
+    Args:
+        tested: Its predictions.
+        trained: What training made of its own samples.
+    """
+    if test_set.candidates is not None or bool(trained.quality.isnan().all()):
+        return None
+    prior = plan.method.options.get("prior", plan.train["prior"])
+    judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
+    losses = F.cross_entropy(tested.logits.float(), test_set.labels.clamp_min(0), reduction="none")
+    return Samples(test_set.labels, *judgment, losses=losses)
 
 
 def usable(train_set: Dataset, method: str) -> Dataset:

@@ -50,7 +50,8 @@ def reached(account: Account) -> str:
         return f"{account.method} has no valid test result{when}."
     what = "" if judged_by == "test_accuracy" else f"a {in_words(judged_by)} of "
     if judged_by == "test_accuracy" and held_out(account):
-        return f"The model ({account.method}) agrees with {percent(share)} of the held-out labels{when}; some of these may be wrong too."
+        agrees = f"The model ({account.method}) agrees with {percent(share)} of the held-out labels{when}"
+        return f"{agrees}; some of these may be wrong too."
     doubt = ", whose labels may be wrong too" if held_out(account) else ""
     return f"The model ({account.method}) reaches {what}{percent(share)} on the test set{when}{doubt}."
 
@@ -140,7 +141,7 @@ def key_numbers(account: Account) -> list[tuple[str, str]]:
     """A few numbers with their names, shown in large letters."""
     numbers = []
     if account.tests:
-        name = f"test {in_words(account.tests[0])}, {account.kept_name} epoch"
+        name = f"{in_words(account.tests[0])} on {'held-out' if held_out(account) else 'test'} labels"
         numbers.append((name, shown(account.kept, account.tests[0])))
     if account.samples is not None and account.samples.issue is not None:
         numbers.append(("labels that look wrong", f"{int(account.samples.issue.sum()):,}"))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 SVG = "http://www.w3.org/2000/svg"
 NAMESPACE = re.compile(r"^\{.*\}")
 VARIABLES = {color: f"var(--{role})" for role, color in LIGHT.items()}
+UNPRINTABLE = re.compile(r"[\x00-\x1f\ufffe\uffff]")  # XML has no such letters
 LENGTHY = re.compile(r"-?\d+\.\d{2,}")
 
 
@@ -62,7 +63,7 @@ def _titles(root: ElementTree.Element) -> None:
         if name.startswith(HOVER):
             del element.attrib["id"]
             title = ElementTree.Element("title")
-            title.text = name.removeprefix(HOVER)
+            title.text = UNPRINTABLE.sub(" ", bytes.fromhex(name.removeprefix(HOVER)).decode())
             element.insert(0, title)
 
 

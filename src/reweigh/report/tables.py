@@ -4,10 +4,10 @@ import csv
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -64,6 +64,19 @@ class Samples:
             return np.empty(0, int)
         found = np.flatnonzero(self.issue)
         return found[np.argsort(np.nan_to_num(self.quality[found], nan=np.inf), kind="stable")]
+
+    def with_more(self, others: "Samples") -> "Samples":
+        """These samples and others, such as those that were held out, of which less may be known."""
+
+        def both(name: str) -> Any:
+            first, second = getattr(self, name), getattr(others, name)
+            if first is None or (second is None and not isinstance(first, np.ndarray)):
+                return None
+            if second is None:
+                second = np.full(len(others), np.nan if first.dtype.kind == "f" else -1, first.dtype)
+            return np.concatenate([first, second]) if isinstance(first, np.ndarray) else [*first, *second]
+
+        return Samples(**{field.name: both(field.name) for field in fields(self)})
 
     def title(self, index: int) -> str:
         """What a sample is called: its row in the user's data, and its file if it has one."""

@@ -1,14 +1,18 @@
 """What a reader is: how to recognize a format at a path, and how to read it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reweigh.data.dataset import Dataset, Inputs, is_image
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
+from reweigh.data.tables.decide import Kind
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -25,8 +29,13 @@ class Request:
     size: int | tuple[int, int] | None = None
     class_names: Sequence[str] | None = None
     encoding: Encoding | None = None
+    columns: Mapping[str, Kind] | None = None
+    sep: str | None = None
+    charset: str | None = None
     memory_gb: float = DEFAULT_MEMORY_GB
     unlabeled: bool = False
+    drop_unlabeled: bool = False
+    labels_file: Path | None = None
 
 
 class Form(NamedTuple):
@@ -36,11 +45,15 @@ class Form(NamedTuple):
         shape: shape of one sample.
         encoding: encoding of the columns, if the samples are rows of a table.
         raw_bytes: whether the raw inputs are bytes, as those of images are.
+        sep: separator of a table, if it is given.
+        charset: encoding of the text of a table, if it is given.
     """
 
     shape: tuple[int, ...]
     encoding: Encoding | None
     raw_bytes: bool
+    sep: str | None = None
+    charset: str | None = None
 
     def mismatch(self, path: Path, got: str, remedy: str = "give data of that kind") -> DataError:
         """The error for data in another form than that of the training samples."""
@@ -49,10 +62,15 @@ class Form(NamedTuple):
 
 
 class Unlabeled(NamedTuple):
-    """Inputs without labels, and the name of each (a file name); rows of a table or an array have no names."""
+    """Inputs without labels, and the name of each (a file name); rows of a table or an array have no names.
+
+    Attributes:
+        frame: The table that the inputs were read from.
+    """
 
     inputs: Inputs
     names: tuple[str, ...] = ()
+    frame: "pd.DataFrame | None" = None
 
 
 class UnlabeledReader(NamedTuple):

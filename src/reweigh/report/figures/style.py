@@ -35,7 +35,7 @@ DARK = {
     "family-3": "#f0a8dc",
 }
 FAMILIES = [LIGHT[f"family-{family}"] for family in range(4)]
-HOVER = "hover: "  # how the id of a mark with words begins
+HOVER = "hover-"  # how the id of a mark with words begins
 LINES: list[Any] = ["-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (9, 2))]
 
 
@@ -91,7 +91,7 @@ def legend(figure: "Figure | SubFigure", axes: "Axes", columns: int = 1) -> None
 
 def hover(artist: "Artist", words: str) -> None:
     """Let the page show some words when the reader points at a mark."""
-    artist.set_gid(HOVER + words)
+    artist.set_gid(HOVER + words.encode("utf-8", "replace").hex())  # an id holds no other letters
 
 
 def shorten(name: object, length: int = 20) -> str:
