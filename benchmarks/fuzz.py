@@ -5,8 +5,9 @@
 Each target starts from good files. A round takes one from the corpus, changes it at random (bits, spans, numbers, words
 that parsers dislike, a piece of another file), and reads it. A file that ends in a new way joins the corpus, where the
 next run starts. Findings (another error, a hang, too much memory) are written to CORPUS/findings and end the
-program with exit code 1; each belongs into tests/files/test_fuzz.py. Files that reweigh itself seals are changed twice:
-as they are, where any change must be noticed, and below a correct checksum, as somebody hostile would.
+program with exit code 1; each belongs into FOUND of tests/end_to_end/test_fuzz.py, which also does a few rounds. Files
+that reweigh itself seals are changed twice: as they are, where any change must be noticed, and below a correct
+checksum, as somebody hostile would.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import json
 import logging
 import random
 import re
+import resource
 import shutil
 import signal
 import sys
@@ -35,6 +37,7 @@ import pandas as pd
 import torch
 from PIL import Image
 
+from reweigh import RobustClassifier
 from reweigh.data import read
 from reweigh.data.labels.label_file import label_values
 from reweigh.data.readers import read_unlabeled
@@ -53,36 +56,14 @@ from reweigh.training.status import damage, status
 from reweigh.weighting import load_weighting, read_released
 
 WORDS = [
-    *(
-        b"nan",
-        b"inf",
-        b"-1",
-        b"1e999",
-        b"9223372036854775808",
-        b"1" * 400,
-        b"1_0",
-        b"null",
-        b"true",
-        b"[]",
-        b"{}",
-        b'""',
-    ),
-    *(
-        b"[" * 2000,
-        b'{"a":' * 500,
-        b"'''",
-        b'"""',
-        b"\x00",
-        b"\xff\xfe",
-        b"\xed\xa0\x80",
-        b"\x1b[2J",
-        b"\r",
-        b"\n",
-        b",",
-    ),
-    *(b"=1+1", b"../../x", b"__metadata__", b"os:system", b"0x10", b"\xe2\x80\xae", b";", b"\t", b"e", b"."),
-]
-SECONDS = 20  # a file that takes longer to read is a hang
+    *(b"nan", b"inf", b"-1", b"1e999", b"9223372036854775808", b"1" * 400, b"1_0", b"null", b"true", b"[]"),
+    *(b"{}", b'""', b"[" * 2000, b'{"a":' * 500, b"'''", b'"""', b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b"\x1b[2J"),
+    *(b"\r", b"\n", b",", b"=1+1", b"../../x", b"__metadata__", b"os:system", b"0x10", b"\xe2\x80\xae", b";", b"\t"),
+    *(b"e", b".", b"<U99999999"),
+]  # fmt: skip
+SECONDS = 20  # a file that takes longer to read, in time of the processor, is a hang
+WAITING = 600  # and so is one that takes so long by the clock
+MEMORY = 12e9  # bytes of address space that reading may take
 
 
 class Target(NamedTuple):
@@ -144,13 +125,16 @@ def alarm() -> Iterator[None]:
     def ring(signum: int, frame: Any) -> None:
         raise Hang
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(SECONDS)
+    before = [signal.signal(each, ring) for each in (signal.SIGPROF, signal.SIGALRM)]
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.alarm(WAITING)
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        for each, handler in zip((signal.SIGPROF, signal.SIGALRM), before, strict=True):
+            signal.signal(each, handler)
 
 
 def outcome(target: Target, data: bytes, folder: Path) -> tuple[str, str | None]:
@@ -210,6 +194,11 @@ def everything(run: Path) -> None:
     read_account(run, "run")
 
 
+def as_page(run: Path) -> None:
+    """The report of a run."""
+    write_report([run], run.parent / "page.html")
+
+
 def targets(folder: Path) -> dict[str, Target]:
     """All readers, with good files made on the spot."""
     draw = np.random.default_rng(0)
@@ -224,6 +213,8 @@ def targets(folder: Path) -> dict[str, Target]:
     done = begin(plan, folder / "run")
     run = done.run.path
     store.save(folder / "fit", done.fit, {})
+    estimator = RobustClassifier(epochs=1, method="erm", model="mlp").fit(features, kinds)
+    estimator.save(folder / "estimator")
     sealed = {name: (run / name).read_bytes() for name in ("model.safetensors", "weighting.safetensors")}
 
     def as_bytes(write: Callable[[Any], object]) -> bytes:
@@ -274,9 +265,14 @@ def targets(folder: Path) -> dict[str, Target]:
         "hostile checkpoint": below_seal("c", checkpoint.load, run / "checkpoint" / "last.safetensors"),
         "hostile weighting": below_seal("w", load_weighting, run / "weighting.safetensors"),
         "hostile classifier": below_seal("f", store.load, folder / "fit"),
-        "released weighting": Target([as_bytes(lambda file: torch.save(release, file))], "r.pth", read_released),
+        "hostile estimator": below_seal("e", RobustClassifier.load, folder / "estimator"),
+        "released weighting": Target(
+            [as_bytes(lambda file: torch.save(release, file))],
+            "r.pth",
+            lambda file: read_released(file, ("large", "small", "medium")),
+        ),
         **{f"run: {name}": with_file(unsealed(run), name, everything) for name in IN_A_RUN},
-        "page": with_file(unsealed(run), "samples.csv", lambda run: write_report([run], run.parent / "page.html")),
+        **{f"page: {name}": with_file(unsealed(run), name, as_page) for name in IN_A_RUN},
         "run: recipe": with_file(unsealed(run), "recipe.toml", open_run),
     }
 
@@ -351,6 +347,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_AS, (int(MEMORY), int(MEMORY)))
     logging.disable()
     end = time.monotonic() + 60 * given.minutes
     with tempfile.TemporaryDirectory() as scratch:

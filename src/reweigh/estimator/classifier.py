@@ -129,7 +129,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
                 method that learns from samples without a label too, -1, None and NaN mark these.
             sample_weight: Shape (N,), how much each sample counts besides; ones change nothing.
             X_trusted: Samples whose labels were checked. The weights are learned on them, the network is not; without
-                them the samples of lowest loss in each class are trusted.
+                them, labels that are held out or samples of lowest loss take their place.
             y_trusted: Their labels.
 
         Raises:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from reweigh.data import Inputs
-from reweigh.data.arrays import as_tensor, channels_first
+from reweigh.data.arrays import as_tensor, channels_first, check_precision
 from reweigh.data.checks import listed
 from reweigh.data.normalize import standardize_like, unchanged
 from reweigh.data.sparse import SparseRows, scale_like
@@ -53,6 +53,7 @@ def read_inputs(estimator: Any, X: Any) -> ReadInputs:
         frame = found.set_axis(list(columns), axis=1)
         encoding = fit_encoding(frame, what="X")
         return ReadInputs(encoding.apply(frame, "X"), unchanged, encoding, columns, found.index)
+    check_precision(found, "X")
     inputs = as_inputs(found, "X")
     return ReadInputs(inputs, scale_like(inputs.matrix) if isinstance(inputs, SparseRows) else standardize_like(inputs))
 

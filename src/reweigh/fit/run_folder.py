@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from reweigh import models
 from reweigh.data import Dataset
 from reweigh.data.labels.candidates import SEPARATOR
-from reweigh.errors import DataError, ModelError, RecipeError, StorageError
+from reweigh.errors import DataError, LostProcessError, ModelError, RecipeError, StorageError
 from reweigh.files import read_json, read_text, write_whole
 from reweigh.files.lock import locked
 from reweigh.files.tensors import read
@@ -19,10 +18,11 @@ from reweigh.fit.fitting import Fit, fit, usable
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import Samples
 from reweigh.fit.source import read_source
+from reweigh.fit.trainer import builder
 from reweigh.plan import Part, Plan
 from reweigh.plan.tables import method_named
 from reweigh.plan.toml import from_toml, to_toml
-from reweigh.training import Observer, Result, Run
+from reweigh.training import Observer, Result, Run, processes
 from reweigh.weighting import Origin, load_weighting, save_weighting
 
 
@@ -78,28 +78,38 @@ def resume(
     Raises:
         DataError: There is no run, or one of another plan, or another process is writing there.
     """
-    run, plan = open_run(path)
+    run, plan = processes.first(lambda: open_run(path))
     if expected is not None and plan != expected:
         raise DataError(f"{path}: the run there has another recipe; choose another folder, or replace it (--overwrite)")
-    with locked(run.path):
-        run = Run.open(path)
-        return _train(plan, run.path, lambda: run, observer, trust_code)
+    with ExitStack() as stack:
+
+        def reopen() -> Run:
+            stack.enter_context(locked(run.path))
+            return Run.open(path)
+
+        again = processes.first(reopen)
+        return _train(plan, run.path, lambda: again, observer, trust_code)
 
 
 def _train(plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer | None, trust_code: bool) -> Outcome:
     train_set, test_set, trusted = read_source(plan)
     train_set = usable(train_set, plan.method.name)
-    found = fit(
-        train_set,
-        plan,
-        test_set=test_set,
-        trusted=trusted,
-        run=folder,
-        observer=observer,
-        trust_code=trust_code,
-    )
     try:
-        write(found, Run(path), train_set, test_set)
+        found = fit(
+            train_set,
+            plan,
+            test_set=test_set,
+            trusted=trusted,
+            run=folder,
+            observer=observer,
+            trust_code=trust_code,
+        )
+    except LostProcessError as error:
+        raise LostProcessError(
+            f"{error}; continue, with any number of processes: reweigh train --resume {path}"
+        ) from error
+    try:
+        processes.first(lambda: write(found, Run(path), train_set, test_set))
     except StorageError as error:
         raise StorageError(
             f"{error}. Training is done, and its checkpoint is kept; then write the results with: "
@@ -255,7 +265,7 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     inputs = InputForm.from_json(read_text(run.inputs), str(run.inputs))
     class_names = names_of(run)
     assert plan.model is not None
-    bare = models.build(plan.model.name, inputs.shape, len(class_names), trust_code=trust_code, **plan.model.options)
+    bare = builder(plan.model, trust_code)(inputs.shape, len(class_names))
     model = filled(method_named(plan.method.name).wraps(bare), run.model)
     return TrainedModel(run, plan, model, class_names, inputs)
 

@@ -20,6 +20,8 @@ class DataOptions(Options):
         foreign: the dataset that open-set noise takes its inputs from.
         reviewed: run folder or file with decisions of reviewers; their labels replace the given ones and are trusted.
         decisions: Use the first so many lines of that file, which only grows; None uses all.
+        posteriors: .npy file with the probability of each class for each training sample, shape (N, C), that
+            feature-dependent noise is drawn from; by default those of a quick linear probe.
         labeled: keep so many labels, the same number in each class, and take away the others; None keeps all.
     """
 
@@ -27,6 +29,7 @@ class DataOptions(Options):
     foreign: Annotated[str, AfterValidator(partial(named_member, "datasets"))] | None = None
     reviewed: str | None = None
     decisions: Annotated[int, Ge(1)] | None = None
+    posteriors: str | None = None
     labeled: Annotated[int, Ge(1)] | None = None
 
 
@@ -45,9 +48,11 @@ class ModelOptions(Options):
 
     Attributes:
         start: run folder or safetensors file whose weights the model starts from; otherwise it starts at random.
+        logits: last layer of the model: "linear" as it is, or "cosine", whose logits are cosines times 30.
     """
 
     start: str | None = None
+    logits: Literal["linear", "cosine"] = "linear"
 
 
 class TrainOptions(Options):

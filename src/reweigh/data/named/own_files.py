@@ -11,6 +11,7 @@ from torch import Tensor
 from reweigh.data.dataset import Dataset, Reading, Splits
 from reweigh.data.labels.candidates import split_names
 from reweigh.data.normalize import Standardize, standardize_like
+from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers import has_test_part, read
 from reweigh.data.subsets import stratified
 from reweigh.data.tables.decide import Kind
@@ -39,6 +40,7 @@ def files(
     size: int | None = None,
     unlabeled: bool = False,
     separator: str | None = None,
+    memory_gb: Annotated[float, Gt(0)] = DEFAULT_MEMORY_GB,
 ) -> Splits:
     """Your own data: a folder of images, a table, arrays, IDX or CIFAR files.
 
@@ -62,6 +64,7 @@ def files(
         unlabeled: whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
             For methods that also learn from these samples; only labeled samples are held out.
         separator: string between labels where a sample has several candidate labels, such as ``|``.
+        memory_gb: images that take more gigabytes in memory are read on demand.
 
     Raises:
         DataError: the data cannot be read.
@@ -84,6 +87,7 @@ def files(
         unlabeled=unlabeled,
         drop_unlabeled=True,
         new_classes=several,
+        memory_gb=memory_gb,
         **written,
     )
     if several:
@@ -99,6 +103,7 @@ def files(
         class_names=None if several else train.class_names,
         encoding=train.reading.encoding,
         size=(train.shape[1], train.shape[2]) if train.is_images else None,
+        memory_gb=memory_gb,
         drop_unlabeled=True,
         **written,
     )
