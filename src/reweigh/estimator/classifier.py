@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from reweigh.review import Review
+
 
 class RobustClassifier(ClassifierMixin, BaseEstimator):
     """A neural classifier that learns, while it trains, how far to trust each sample.
@@ -73,6 +75,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         sample_weight_: Shape (N,), the mean weight of each training sample along training, without the user's own
             factor; one for a sample that was never weighed.
         suggested_labels_: Shape (N,), the label that training suggests for each sample.
+        label_quality_: Shape (N,), how far each given label can be believed, in the order of y.
+        is_label_issue_: Shape (N,) bool, which labels look wrong, in the order of y.
         finding_: How many labels are wrong: ``finding_.words`` is one sentence; ``share``, ``low`` and ``high`` have
             one number per class, as in ``classes_``. None for a method that does not estimate it.
         weighting_: The learned function, ``weighting_(losses, family)``; None for a method without one.
@@ -121,8 +125,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         """Train on samples with their given labels, right or wrong.
 
         Args:
-            X: Rows of numbers, dense or sparse; a DataFrame, whose columns may be numbers, dates, categories and text,
-                with gaps; or images (N, channels, height, width), bytes or floats.
+            X: Rows of numbers, dense (NaN is a gap) or sparse; a DataFrame, whose columns may be numbers, dates,
+                categories and text, with gaps; or images (N, channels, height, width), bytes or floats.
             y: N labels; or N x num_classes rows of probabilities, or with ``candidates`` a mask of that shape. For a
                 method that learns from samples without a label too, -1, None and NaN mark these.
             sample_weight: Shape (N,), how much each sample counts besides; ones change nothing.
@@ -211,6 +215,30 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             self._issues = self._fit.samples.label_issues(self.classes_.tolist(), self._index)
         return self._issues
 
+    def review(self, X: Any, file: str | Path = "decisions.jsonl", reviewer: str | None = None) -> "Review":
+        """Serve a page on this computer to go through the suspicious labels; its address is shown.
+
+            review = classifier.review(X)
+            review.address                   # open it in a browser
+            y_new, checked = review.labels() # as far as decided
+            review.stop()
+
+        Needs the extra ``review``.
+
+        Args:
+            X: What the classifier was fitted to.
+            file: Where decisions are written, at once; an existing file is continued.
+            reviewer: Name under which they are written; by default that of the user.
+
+        Raises:
+            DataError: X holds other samples, or the extra is not installed.
+        """
+        from reweigh.review import review_fit
+
+        check_is_fitted(self)
+        frame = X if hasattr(X, "iloc") and hasattr(X, "columns") else None
+        return review_fit(self._fit, self._samples(X), frame, file, reviewer, self.classes_.tolist()).start()
+
     def plot_weighting(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the learned weight against the loss, one curve for each family of classes.
 
@@ -274,6 +302,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             torch.ones(len(found.samples.given)) if weights is None else weights.nan_to_num(1.0)
         ).numpy()
         self.suggested_labels_ = classes[found.samples.suggested.numpy()]
+        self.label_quality_ = found.samples.quality.numpy()
+        self.is_label_issue_ = found.samples.wrong.numpy()
         self.finding_ = found.finding
         self.weighting_ = found.weighting
 
@@ -290,4 +320,5 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
