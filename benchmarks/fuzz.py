@@ -245,6 +245,18 @@ def targets(folder: Path) -> dict[str, Target]:
         "csv.gz": Target(
             [gzipped(table.to_csv(index=False).encode())], "t.csv.gz", lambda path: read(path, label="kind")
         ),
+        "messy csv": Target(
+            MESSY, "t.csv", lambda path: read(path, label="kind", drop_unlabeled=True, join_labels=True)
+        ),
+        "json": Target([table.to_json(orient="records").encode()], "t.json", lambda path: read(path, label="kind")),
+        "jsonl": Target(
+            [table.to_json(orient="records", lines=True).encode()], "t.jsonl", lambda path: read(path, label="kind")
+        ),
+        "feather": Target([as_bytes(table.to_feather)], "t.feather", lambda path: read(path, label="kind")),
+        "xlsx": Target(
+            [as_bytes(lambda file: table.to_excel(file, index=False))], "t.xlsx", lambda path: read(path, label="kind")
+        ),
+        "image list": Target([b"i.png cat\nj.png dog\n" * 3], "l.txt", read),
         "parquet": Target([as_bytes(table.to_parquet)], "t.parquet", lambda path: read(path, label="kind")),
         "table to predict": Target(
             [table.to_csv(index=False).encode()],
@@ -278,6 +290,11 @@ def targets(folder: Path) -> dict[str, Target]:
 
 
 IMAGES = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
+MESSY_LINES = "sep=;\nkind;price;since;share;ok\n" + "".join(
+    f"{('cat', 'Dog ')[row % 2]};€ {row * 997 % 5000},{row:02};{1 + row % 28:02}.05.2024;{row} %;{'?yn'[row % 3]}\n"
+    for row in range(40)
+)
+MESSY = [MESSY_LINES.encode(name) for name in ("utf-8-sig", "cp1252", "utf-16", "utf-16-le")]
 IN_A_RUN = (
     "summary.json",
     "classes.json",
@@ -345,15 +362,17 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--corpus", type=Path, default=Path("fuzz-corpus"))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", help="names of targets, separated by commas; all by default")
     given = parser.parse_args()
     torch.set_num_threads(1)
     resource.setrlimit(resource.RLIMIT_AS, (int(MEMORY), int(MEMORY)))
     logging.disable()
     end = time.monotonic() + 60 * given.minutes
     with tempfile.TemporaryDirectory() as scratch:
-        rounds, findings = fuzz(
-            targets(Path(scratch)), Path(scratch), given.seed, lambda number: time.monotonic() > end, given.corpus
-        )
+        chosen = targets(Path(scratch))
+        if given.only:
+            chosen = {name: chosen[name] for name in given.only.split(",")}
+        rounds, findings = fuzz(chosen, Path(scratch), given.seed, lambda number: time.monotonic() > end, given.corpus)
     for name, count in rounds.items():
         print(f"{name:22} {count:8,} files")
     print(f"{sum(rounds.values()):,} files, {len(findings)} findings")

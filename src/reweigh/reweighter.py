@@ -35,8 +35,7 @@ class Reweighter:
             a ``DistributedDataParallel`` model, each process may pass those of its own part instead.
         num_classes: number of classes, if some have no sample; by default the largest label plus one.
         loss: (what the model returns, labels) -> loss of each sample, shape (n,).
-        families: number of families of classes, each with a curve of its own (paper: K; 1 is MW-Net), or the families
-            themselves.
+        families: number of families of classes, each with its own curve (paper: K; 1 is MW-Net); or the families.
         family_rule: how families are found: a name in ``FAMILIES``, or (class sizes, number wanted) -> ``Families``.
         spare_curves: learn a curve for each of ``families`` even if fewer are found now, because ``refresh`` may find
             more. Fewer families use the curves by rank; a single one uses the curve in the middle.

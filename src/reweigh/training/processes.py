@@ -7,7 +7,6 @@ this does nothing.
 
 import hashlib
 import os
-import pickle
 import signal
 import threading
 import time
@@ -85,28 +84,23 @@ def is_first() -> bool:
 
 
 def first(do: Callable[[], T]) -> T:
-    """Let the first process do something; all get its result, which can be pickled, or its error."""
+    """Let the first process do something; all get its result, or its error."""
     if not _joined:
         return do()
-    answer: list[bytes | None] = [None]
-    result: Any = None
+    answer: list[Any] = [None, None, ""]
     error: BaseException | None = None
     if is_first():
         try:
-            result = do()
-            answer = [pickle.dumps((result, None, ""))]
+            answer[0] = do()
         except (Exception, KeyboardInterrupt) as raised:
             error = raised
-            kind = type(raised) if isinstance(raised, ReweighError | KeyboardInterrupt) else ReweighError
-            answer = [pickle.dumps((None, kind, str(raised)))]
+            answer[1] = type(raised) if isinstance(raised, ReweighError | KeyboardInterrupt) else ReweighError
+            answer[2] = str(raised)
     with collective():
         distributed.broadcast_object_list(answer, src=0)
     if error is not None:
         raise error
-    if is_first():
-        return result
-    assert answer[0] is not None
-    result, kind, message = pickle.loads(answer[0])
+    result, kind, message = answer
     if kind is not None:
         raise kind(message)
     return result
