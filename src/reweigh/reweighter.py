@@ -1,7 +1,7 @@
 """The drop-in for a training loop of one's own: learns the weight of each sample while the model trains."""
 
 from copy import deepcopy
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
 from annotated_types import Ge, Gt
@@ -35,10 +35,8 @@ class Reweighter:
             a ``DistributedDataParallel`` model, each process may pass those of its own part instead.
         num_classes: number of classes, if some have no sample; by default the largest label plus one.
         loss: (what the model returns, labels) -> loss of each sample, shape (n,).
-        families: number of families of classes, each with a curve of its own (paper: K; 1 is MW-Net), or the families
-            themselves.
-        family_rule: how families are found: a name in ``reweigh.families.FAMILIES``, or a function (class sizes, number
-            of families) -> ``Families``.
+        families: number of families of classes, each with its own curve (paper: K; 1 is MW-Net); or the families.
+        family_rule: how families are found: a name in ``FAMILIES``, or (class sizes, number wanted) -> ``Families``.
         spare_curves: learn a curve for each of ``families`` even if fewer are found now, because ``refresh`` may find
             more. Fewer families use the curves by rank; a single one uses the curve in the middle.
         weight_net: the weighting function to learn: a name in ``reweigh.weighting.WEIGHTINGS``, or a module of your own
@@ -46,21 +44,19 @@ class Reweighter:
             as it is.
         hidden: width of the weight net.
         every: learn in every n-th step only. Paper: T_meta.
-        engine: how the meta-gradient is computed, a name in ``reweigh.core.jvp.ENGINES``: ``"auto"``, ``"forward"``,
-            ``"difference"`` or ``"unrolled"``.
+        engine: how the meta-gradient is computed: ``"auto"``, ``"forward"``, ``"difference"`` or ``"unrolled"``.
         lookahead: ``"virtual"``, the paper's; or ``"real"``, cheaper, where weights lag one step.
+        lookahead_step: ``"optimizer"``, its own step; or ``"gradient"``, a plain gradient step, as the paper's.
         scope: the part of the model that the look-ahead moves: ``"all"``, ``"last-block"``, ``"last-layer"``, or a
             pattern over parameter names. The smaller, the cheaper.
         normalize: how weights are scaled in a batch: ``"weight-sum"``, where they only say which samples count more;
             ``"mean"`` (the paper's, under label noise), where small weights also slow down training as a whole; or
             ``"weight-sum-differentiated"``.
         meta_lr: learning rate of the weight net, which is trained by Adam. Paper: beta.
-        meta_weight_decay: weight decay of the weight net. The paper's 1e-4 pulls all weights to one half once the
-            trusted samples are learned; see docs/results.md.
-        weighting: a function learned elsewhere (``load_weighting``), used as it is in place of ``weight_net``; no
-            trusted data are needed then.
-        reduce: averages a list of tensors over processes, in place; by default over those of a
-            ``DistributedDataParallel`` model.
+        meta_weight_decay: weight decay of the weight net; the paper's 1e-4 pulls all weights to one half in the end.
+        meta_amsgrad: Adam with AMSGrad, as the released code for long tails.
+        weighting: a function learned elsewhere (``load_weighting``), used as it is; no trusted data are needed then.
+        reduce: averages tensors over processes, in place; by default those of a ``DistributedDataParallel`` model.
     """
 
     def __init__(
@@ -79,10 +75,12 @@ class Reweighter:
         every: Annotated[int, Ge(1)] = 10,
         engine: str = "auto",
         lookahead: Order = "virtual",
+        lookahead_step: Literal["optimizer", "gradient"] = "optimizer",
         scope: str = "all",
         normalize: Normalize = "weight-sum",
         meta_lr: Annotated[float, Gt(0)] = 1e-3,
         meta_weight_decay: Annotated[float, Ge(0)] = 0.0,
+        meta_amsgrad: bool = False,
         weighting: nn.Module | None = None,
         reduce: Reduce | None = None,
     ):
@@ -110,12 +108,14 @@ class Reweighter:
         self.weight_net: nn.Module = net.to(self._device)
         self._wanted = wanted
         self.families = found
-        self.weights = weigher(self.weight_net, meta_lr, meta_weight_decay)
+        self.weights = weigher(self.weight_net, meta_lr, meta_weight_decay, meta_amsgrad)
         if lookahead == "real" and not self.weights.remembers:
-            raise RecipeError(
-                f"lookahead = 'real' trains with the weights of the step before, but {type(net).__name__} finds them "
-                "anew for every batch; use lookahead = 'virtual'"
+            text = (
+                f"trains with the weights of the step before, but {type(net).__name__} finds them anew for every batch"
             )
+            raise RecipeError(f"lookahead = 'real' {text}; use lookahead = 'virtual'")
+        if (lookahead, lookahead_step) == ("real", "gradient"):
+            raise RecipeError("lookahead_step = 'gradient' needs lookahead = 'virtual': a real step is the optimizer's")
         if self._group is not None:
             start_alike(self.weight_net, self._group)
             reduce = reduce or averaging(self._group)
@@ -125,6 +125,7 @@ class Reweighter:
             self.weights,
             engine_named(engine, self._in_any_process if reduce else bool),
             lookahead=lookahead,
+            plain_step=lookahead_step == "gradient",
             scope=scope,
             every=every,
             normalize=lookup(NORMALIZERS, normalize, "normalizer"),

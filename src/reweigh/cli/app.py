@@ -23,6 +23,7 @@ from reweigh.cli.predict import predict
 from reweigh.cli.printing import echo, visible
 from reweigh.cli.report import report
 from reweigh.cli.show import show
+from reweigh.cli.tables import tables
 from reweigh.cli.train import train
 from reweigh.cli.transfer import transfer
 from reweigh.errors import DataError, ReweighError
@@ -106,7 +107,7 @@ def options(
     """Options of all verbs."""
 
 
-for verb in (train, compare, report, issues, predict, export, transfer, inspect, corrupt):
+for verb in (train, compare, report, issues, predict, export, transfer, inspect, corrupt, tables):
     app.command(verb.__name__)(verb)
 app.add_typer(data, name="data")
 app.command("list")(list_members)
@@ -133,7 +134,7 @@ def _interrupt(signum: int, frame: Any) -> None:
 
 def main() -> None:
     """Run the command line."""
-    sys.path.append(os.getcwd())  # for a model of the user's own; last, so that it hides no package
+    os.environ["PYTHONSAFEPATH"] = "1"  # workers too must not import from the current folder
     signal.signal(signal.SIGTERM, _interrupt)
     keep_freed_memory()
     logger = logging.getLogger("reweigh")

@@ -33,6 +33,7 @@ class MetaLearner:
         engine: the Jacobian-vector product, see ``core.jvp``.
         lookahead: ``"virtual"``: look one step ahead, improve the weights, then train with them (the paper's).
             ``"real"``: train, then learn from that very step; cheaper, and the weights lag one step.
+        plain_step: the look-ahead takes a plain gradient step, whatever the optimizer.
         scope: the part of the model that the look-ahead moves, see ``core.scope``.
         every: learn in every n-th step. Paper: T_meta.
         normalize: how weights are scaled, see ``core.normalize``.
@@ -47,6 +48,7 @@ class MetaLearner:
         engine: Engine,
         *,
         lookahead: Order = "virtual",
+        plain_step: bool = False,
         scope: str = "all",
         every: int = 1,
         normalize: Normalizer = mean,
@@ -62,7 +64,7 @@ class MetaLearner:
         self.reduce = reduce
         self.steps = 0
         self._plain = unwrapped(model)
-        self._wanted = scope
+        self._wanted, self._plain_step = scope, plain_step
         self._move(scoped(self._plain, optimizer, scope))
         self._device = next(iter(self._scope.values())).device
         self._warned = False
@@ -227,7 +229,7 @@ class MetaLearner:
     def _move(self, scope: Params) -> None:
         """Let the look-ahead move these parameters."""
         self._scope = scope
-        self._update = Update(self.optimizer, scope)
+        self._update = Update(self.optimizer, scope, self._plain_step)
         self._tricks = Tricks(self._plain, scope if self._wanted != "all" and self._plain is self.model else None)
 
     def _warn_of_collapse(self, weights: Tensor) -> None:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from reweigh import models
 from reweigh.data import Dataset
 from reweigh.data.labels.candidates import SEPARATOR
 from reweigh.errors import DataError, LostProcessError, ModelError, RecipeError, StorageError
@@ -19,6 +18,7 @@ from reweigh.fit.fitting import Fit, fit, usable
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import Samples
 from reweigh.fit.source import read_source
+from reweigh.fit.trainer import builder
 from reweigh.plan import Part, Plan
 from reweigh.plan.tables import method_named
 from reweigh.plan.toml import from_toml, to_toml
@@ -265,7 +265,7 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     inputs = InputForm.from_json(read_text(run.inputs), str(run.inputs))
     class_names = names_of(run)
     assert plan.model is not None
-    bare = models.build(plan.model.name, inputs.shape, len(class_names), trust_code=trust_code, **plan.model.options)
+    bare = builder(plan.model, trust_code)(inputs.shape, len(class_names))
     model = filled(method_named(plan.method.name).wraps(bare), run.model)
     return TrainedModel(run, plan, model, class_names, inputs)
 

@@ -155,7 +155,7 @@ def builder(part: Part, trust_code: bool = False) -> Build:
     Args:
         trust_code: Whether a network from outside the package may be built, which runs its code.
     """
-    return partial(_named, part.name, dict(part.options), trust_code)
+    return partial(_named, part.name, {**part.options, "logits": part.added["logits"]}, trust_code)
 
 
 def _named(

@@ -1,6 +1,6 @@
 """SelectiveNet: learn to predict, and which samples to predict at all."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import torch
@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Loss
-from reweigh.core.shards import is_sharded, shard
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
 from reweigh.models.selective import Heads, SelectiveModel
@@ -119,16 +118,11 @@ class SelectiveNet(ERM):
 def with_heads(setup: Setup) -> Setup:
     """The setup with a selective model around its own, whose heads the optimizer trains too.
 
-    They join its first group of parameters, and so follow the schedule. A model that has the heads stays as it is.
+    A model that has the heads stays as it is.
 
     Raises:
         ModelError: the model does not end in a linear layer.
     """
     if isinstance(setup.model, SelectiveModel):
         return setup
-    model = SelectiveModel(setup.model)
-    if is_sharded(setup.model):
-        shard(model)
-    heads = [*model.selection.parameters(), *model.auxiliary.parameters()]
-    setup.optimizer.param_groups[0]["params"].extend(heads)
-    return replace(setup, model=model)
+    return setup.with_model(SelectiveModel(setup.model))
