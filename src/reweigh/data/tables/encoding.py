@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from reweigh.data.checks import listed, raise_all
+from reweigh.data.tables.categories import fit_categorical
 from reweigh.data.tables.cells import cells_of
-from reweigh.data.tables.columns import Column, Hashing, fit_categorical, fit_date, fit_numeric, fit_tf_idf
+from reweigh.data.tables.columns import Column, Hashing, fit_date, fit_numeric, fit_tf_idf
 from reweigh.data.tables.decide import Kind, ReadAs, decide
 from reweigh.errors import DataError
 from reweigh.names import suggestion
