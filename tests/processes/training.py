@@ -150,7 +150,7 @@ def stopped(folder: Path, after: int) -> None:
 def main(folder: str, number: str, *names: str) -> None:
     torch.set_num_threads(1)
     logging.disable()
-    here, chosen = Path(folder), names or tuple(METHODS)
+    here, chosen = Path(folder), names or tuple(name for name in METHODS if not METHODS[name].one_process)
 
     def work() -> None:
         found = {name: trained(name) for name in chosen}

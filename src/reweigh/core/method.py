@@ -32,6 +32,7 @@ class Method(Protocol):
             own, so that a recipe cannot ask for either.
         reads: what its weight net reads of a sample besides the family of the class; "loss" as in the paper.
         settled: options of ``Reweighter`` that the method fixes, and that are therefore not options of it.
+        one_process: whether it looks at layers inside its model, of which each of several processes has its rows only.
     """
 
     unlabeled: ClassVar[bool] = False
@@ -42,6 +43,7 @@ class Method(Protocol):
     own_judge: ClassVar[bool] = False
     reads: ClassVar[str] = "loss"
     settled: ClassVar[Mapping[str, Any]] = {}
+    one_process: ClassVar[bool] = False
 
     @abstractmethod
     def __init__(self, setup: Any, **options: Any) -> None:

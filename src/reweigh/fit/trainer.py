@@ -74,6 +74,11 @@ class Trainer:
             ModelError: The network does not fit the samples, or the weights that it should start from.
         """
         plan, train = self.plan, self.plan.train
+        if processes.several() and methods.METHODS[plan.method.name].one_process:
+            raise RecipeError(
+                f"method.name: {plan.method.name!r} looks at layers inside its network, which several processes cannot "
+                "share; train it in one process, without torchrun"
+            )
         fresh = partial(self._network, train_set.shape, train_set.num_classes)
         model, optimizer = fresh()
         schedule = plan.optimizer.parts["schedule"][0].bind()(optimizer, train["epochs"])

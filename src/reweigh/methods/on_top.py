@@ -59,6 +59,7 @@ def on_top_of(method: type[ERM]) -> type[CMWNet]:
         "__signature__": inspect.Signature(list(merged.values())),
         "beneath": method,
         "own_loss": method.own_loss,
+        "one_process": method.one_process,
         "wraps": staticmethod(method.wraps),
     }
     return type(f"{method.__name__}CMWNet", (OnTop,), attributes)

@@ -29,6 +29,8 @@ class OLTR(ERM):
         attraction: factor of the term that gathers features around the centers of their classes.
     """
 
+    one_process = True
+
     @staticmethod
     def wraps(model: nn.Module) -> nn.Module:
         return MetaEmbedding(model)

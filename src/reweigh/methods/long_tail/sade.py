@@ -29,6 +29,8 @@ class SADE(ERM):
         strength: factor of the reversed shares. Paper: lambda.
     """
 
+    one_process = True
+
     @staticmethod
     def wraps(model: nn.Module) -> nn.Module:
         return Experts(model)

@@ -39,6 +39,8 @@ class SSR(ERM):
         mixup: strength of mixing samples in pairs; 0 mixes none.
     """
 
+    one_process = True
+
     def __init__(
         self,
         setup: Setup,
