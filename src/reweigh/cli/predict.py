@@ -81,15 +81,20 @@ def predictions(
     from reweigh.data.readers import read_unlabeled
     from reweigh.fit.scored import scored
     from reweigh.fit.trainer import at_once, find_device
+    from reweigh.training import progress
 
     form = trained.inputs
-    given = read_unlabeled(data, form.shape, encoding=form.encoding, raw_bytes=form.bytes)
+    as_trained = {key: value for key, value in trained.plan.source.options.items() if key in ("resize", "memory_gb")}
+    given = read_unlabeled(data, form.shape, encoding=form.encoding, raw_bytes=form.bytes, **as_trained)
     device = find_device("auto")
-    samples = form.dataset(given.inputs, trained.class_names)
+    samples = form.dataset(given.inputs, trained.class_names, trained.front, device, progress())
+    names = given.names
+    if names and samples.origin is not None:  # some could not be read
+        names = tuple(names[row] for row in samples.origin.tolist())
     found = scored(trained.model.to(device), samples, at_once(samples), device)
     probability, predicted = found.probabilities.max(1)
     classes: list[str | None] = [trained.class_names[label] for label in predicted.tolist()]
-    return given.names, classes, probability.tolist(), found.scores.tolist()
+    return names, classes, probability.tolist(), found.scores.tolist()
 
 
 def calibrated_threshold(run: "Run", coverage: float) -> float:

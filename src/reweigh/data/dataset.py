@@ -36,6 +36,12 @@ class Rows:
         self.inputs = inputs
         self.index = index
 
+    @property
+    def content(self) -> Callable[[int], Sequence[bytes]] | None:
+        """Bytes that determine a sample, if the inputs know them (see ``OnDemand``)."""
+        content = getattr(self.inputs, "content", None)
+        return None if content is None else lambda row: content(int(self.index[row]))
+
     def __len__(self) -> int:
         return len(self.index)
 

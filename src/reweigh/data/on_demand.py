@@ -1,7 +1,7 @@
 """Inputs that do not fit in memory, read by threads when a batch asks for them."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -26,17 +26,20 @@ class OnDemand:
         shape: tuple[int, ...],
         dtype: torch.dtype = torch.uint8,
         workers: int | None = None,
+        content: Callable[[int], Sequence[bytes]] | None = None,
     ) -> None:
         """
         Args:
             read_one: index -> the sample, of ``shape`` and ``dtype``.
             workers: number of threads; by default the number of processors, at most eight.
+            content: index -> bytes that determine the sample, which are quicker to read than the sample itself.
         """
         self.read_one = read_one
         self.length = length
         self.shape = shape
         self.dtype = dtype
         self.workers = workers or min(8, os.cpu_count() or 1)
+        self.content = content
 
     def __len__(self) -> int:
         return self.length

@@ -42,7 +42,7 @@ def save(
 
 
 def load(
-    path: str | Path, model: Any, trust_code: bool
+    path: str | Path, model: Any, features: Any, trust_code: bool
 ) -> tuple[Fit, dict[str, Any], dict[str, Any], np.ndarray, tuple[str, ...]]:
     """What ``save`` was given; the network is where it was trained, if there is such a device here.
 
@@ -51,10 +51,12 @@ def load(
         ModelError: The network is needed, or does not fit.
     """
     build = None if model is None or isinstance(model, str) else own_builder(model)
-    found, more = store.load(path, build, trust_code)
+    found, more = store.load(path, build, features, trust_code)
     params = more["params"]
     if build is not None:
         params["model"] = model
+    if features is not None:
+        params["features"] = features
     if isinstance(params["class_weight"], list):
         params["class_weight"] = dict(map(tuple, params["class_weight"]))
     classes = np.empty(len(more["classes"]["values"]), dtype=np.dtype(more["classes"]["dtype"]))
@@ -69,6 +71,7 @@ def _storable(params: dict[str, Any]) -> dict[str, Any]:
     return {
         **params,
         "model": model if isinstance(model, str) else None,
+        "features": params["features"] if isinstance(params["features"], str) else None,
         "random_state": state if isinstance(state, int | np.integer) else None,
         "class_weight": [list(map(_plain, pair)) for pair in weights.items()] if isinstance(weights, dict) else weights,
         "device": str(params["device"]),

@@ -15,6 +15,7 @@ from reweigh.core.judgment import Finding, Judgment
 from reweigh.data import Dataset, with_label
 from reweigh.data.subsets import stratified
 from reweigh.errors import DataError
+from reweigh.fit.front import Front, open_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import CHUNK, Samples, judge, likeliest_candidates
 from reweigh.fit.out_of_fold import out_of_fold, probabilities
@@ -51,6 +52,7 @@ class Fit:
         tested: Predictions for the test set with its labels; None without a test set.
         held_out: Predictions for the samples held out for calibration; None if there are none.
         finding: How many labels are wrong, and what was done about it; None if the method does not estimate that.
+        front: The frozen network in front of the model; None if there is none.
     """
 
     plan: Plan
@@ -65,6 +67,7 @@ class Fit:
     tested: Scored | None = None
     held_out: Scored | None = None
     finding: Finding | None = None
+    front: Front | None = None
 
 
 def fit(
@@ -74,6 +77,7 @@ def fit(
     test_set: Dataset | None = None,
     trusted: Dataset | None = None,
     build: Build | None = None,
+    front: Front | None = None,
     run: Callable[[], Run] | None = None,
     observer: Observer | None = None,
     trust_code: bool = False,
@@ -86,6 +90,7 @@ def fit(
         test_set: What the model is judged on after each epoch.
         trusted: Trusted samples apart from the training set, if the plan's meta set asks for them.
         build: Makes the network, if the plan names none.
+        front: The frozen network in front of it, if the plan names none and there is one.
         run: Opens the folder for metrics and checkpoints. It is called once everything is built, so that a plan that
             cannot be built leaves an earlier run there alone.
         trust_code: Whether a network from outside the package may be built, which runs its code.
@@ -98,7 +103,13 @@ def fit(
     if plan.train["num_threads"]:
         torch.set_num_threads(plan.train["num_threads"])
     device = find_device(plan.train["device"])
-    train_set = usable(train_set, plan.method.name)
+    train_set = raw = usable(train_set, plan.method.name)
+    front = front or open_front(plan.features, raw.shape, trust_code)
+    if front is not None:
+        train_set = front.through(raw, None, device, observer)
+        behind = partial(front.through, normalize=train_set.normalize, device=device, observer=observer)
+        test_set = test_set and behind(test_set)
+        trusted = trusted and behind(trusted)
     share, seed = plan.train["judge"], plan.train["seed"]
     kept, calibrating = set_apart(train_set, plan.train["calibration"], seed)
     judging = kept[judges(train_set.subset(kept), share, seed)] if share else kept[:0]
@@ -122,7 +133,7 @@ def fit(
     counted = train_set.with_labels(torch.where(samples.given >= 0, samples.given, samples.suggested))
     return Fit(
         plan=plan,
-        inputs=InputForm.of(train_set),
+        inputs=InputForm.of(train_set, raw if front is not None else None),
         class_names=train_set.class_names,
         class_sizes=tuple(counted.class_sizes.tolist()),
         model=model,
@@ -133,6 +144,7 @@ def fit(
         tested=None if test_set is None else look(test_set),
         held_out=look(train_set.subset(calibrating)) if len(calibrating) else None,
         finding=finding,
+        front=front,
     )
 
 

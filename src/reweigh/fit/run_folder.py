@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from reweigh import models
@@ -16,6 +17,7 @@ from reweigh.files import read_json, read_text, write_whole
 from reweigh.files.lock import locked
 from reweigh.files.tensors import read
 from reweigh.fit.fitting import Fit, fit, usable
+from reweigh.fit.front import Front, open_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.source import read_source
 from reweigh.plan import Part, Plan
@@ -97,6 +99,7 @@ def _train(plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer
         observer=observer,
         trust_code=trust_code,
     )
+    train_set = at_origin(train_set, found.origin)
     try:
         write(found, Run(path), train_set)
     except StorageError as error:
@@ -160,6 +163,14 @@ def columns(found: Fit, train_set: Dataset) -> dict[str, list[Any]]:
     return table
 
 
+def at_origin(dataset: Dataset, origin: Tensor) -> Dataset:
+    """The samples of a dataset that come from these rows of its source; some may have been left out in training."""
+    if len(dataset) == len(origin):
+        return dataset
+    own = torch.arange(len(dataset)) if dataset.origin is None else dataset.origin
+    return dataset.subset(torch.isin(own, origin))
+
+
 def origin_of(found: Fit) -> Origin:
     """Where a weighting function was learned: here, or where the file says that the plan takes it from."""
     if given := found.plan.method.options.get("weighting"):
@@ -194,6 +205,7 @@ class TrainedModel(NamedTuple):
         model: The network, on the CPU and in evaluation mode.
         class_names: Names of the classes, in the order of the logits.
         inputs: How raw inputs become its inputs.
+        front: The frozen network in front of it; None if there is none.
     """
 
     run: Run
@@ -201,6 +213,7 @@ class TrainedModel(NamedTuple):
     model: nn.Module
     class_names: tuple[str, ...]
     inputs: InputForm
+    front: Front | None = None
 
 
 def open_run(path: Path) -> tuple[Run, Plan]:
@@ -244,9 +257,12 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     inputs = InputForm.from_json(read_text(run.inputs), str(run.inputs))
     class_names = names_of(run)
     assert plan.model is not None
-    bare = models.build(plan.model.name, inputs.shape, len(class_names), trust_code=trust_code, **plan.model.options)
+    bare = models.build(
+        plan.model.name, inputs.model_shape, len(class_names), trust_code=trust_code, **plan.model.options
+    )
     model = filled(method_named(plan.method.name).wraps(bare), run.model)
-    return TrainedModel(run, plan, model, class_names, inputs)
+    front = open_front(plan.features, inputs.shape, trust_code)
+    return TrainedModel(run, plan, model, class_names, inputs, front)
 
 
 def names_of(run: Run) -> tuple[str, ...]:

@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import Annotated
 
 import torch
-from annotated_types import Gt, Lt
+from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 
 from reweigh.data.dataset import Dataset, Reading, Splits
 from reweigh.data.labels.candidates import split_names
 from reweigh.data.normalize import Standardize, standardize_like
+from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers import has_test_part, read
+from reweigh.data.readers.image_files import Resize
 from reweigh.data.subsets import stratified
 from reweigh.data.tables.encoding import fit_encoding
 from reweigh.data.tables.frames import read_frame
@@ -29,6 +31,8 @@ def files(
     labels: str | None = None,
     true_label: str | None = None,
     size: int | None = None,
+    resize: Resize = "crop",
+    memory_gb: Annotated[float, Ge(0)] = DEFAULT_MEMORY_GB,
     unlabeled: bool = False,
     separator: str | None = None,
 ) -> Splits:
@@ -46,6 +50,8 @@ def files(
         labels: a label file for the samples of ``path``.
         true_label: the column of a table that holds true labels.
         size: height and width to resize images to.
+        resize: how images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
+        memory_gb: images that take more gigabytes are read when they are needed.
         unlabeled: whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
             For methods that also learn from these samples; only labeled samples are held out.
         separator: string between labels where a sample has several candidate labels, such as ``|``.
@@ -66,6 +72,8 @@ def files(
         labels=label_file,
         true_label=true_label,
         size=size,
+        resize=resize,
+        memory_gb=memory_gb,
         unlabeled=unlabeled,
         new_classes=several,
     )
@@ -83,6 +91,8 @@ def files(
         label=label,
         true_label=true_label,
         size=(train.shape[1], train.shape[2]) if train.is_images else None,
+        resize=resize,
+        memory_gb=memory_gb,
     )
     check_alike(train, judged)
     if several:

@@ -8,6 +8,7 @@ from reweigh.data.dataset import Dataset
 from reweigh.data.labels.label_file import label_values, override
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers import cifar, idx, image_folder, npz, table
+from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.image_paths import SPLIT_FOLDERS
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
 from reweigh.data.tables.encoding import Encoding
@@ -34,6 +35,7 @@ def read(
     size: int | tuple[int, int] | None = None,
     class_names: Sequence[str] | None = None,
     encoding: Encoding | None = None,
+    resize: Resize = "crop",
     memory_gb: float = DEFAULT_MEMORY_GB,
     unlabeled: bool = False,
     new_classes: bool = False,
@@ -46,6 +48,7 @@ def read(
         true_label: the column of a table that holds true labels.
         split: "train" or "test", where the path holds both.
         size: height and width to resize images to, needed if they differ in size.
+        resize: how images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
         class_names: class names in the order of the class numbers; taken from the data by default.
         encoding: how to encode a table, as fitted to another.
         memory_gb: images that take more gigabytes are read on demand.
@@ -68,6 +71,7 @@ def read(
         size=size,
         class_names=class_names,
         encoding=encoding,
+        resize=resize,
         memory_gb=memory_gb,
         unlabeled=unlabeled and (labels is None or not own_labels),
     )
@@ -78,7 +82,13 @@ def read(
 
 
 def read_unlabeled(
-    path: str | Path, shape: tuple[int, ...], *, encoding: Encoding | None, raw_bytes: bool
+    path: str | Path,
+    shape: tuple[int, ...],
+    *,
+    encoding: Encoding | None,
+    raw_bytes: bool,
+    resize: Resize = "crop",
+    memory_gb: float = DEFAULT_MEMORY_GB,
 ) -> Unlabeled:
     """Read inputs to predict, in the form that the model was trained on; labels are ignored.
 
@@ -86,6 +96,8 @@ def read_unlabeled(
         shape: shape of a training sample; images are resized to it.
         encoding: encoding of the columns, if the training samples came from a table.
         raw_bytes: whether the training samples were bytes, as those of images.
+        resize: how images of other proportions are resized.
+        memory_gb: images that take more gigabytes are read on demand.
 
     Raises:
         DataError: the data are of another kind or shape, cannot be read, or contain NaN or infinity.
@@ -95,7 +107,7 @@ def read_unlabeled(
     readers = [reader.unlabeled for reader in READERS.values() if reader.unlabeled]
     for reader in readers:
         if reader.recognizes(path):
-            found = reader.read(path, Form(tuple(shape), encoding, raw_bytes))
+            found = reader.read(path, Form(tuple(shape), encoding, raw_bytes, resize, memory_gb))
             check_inputs(found.inputs, str(path))
             return found
     raise unknown(path, [reader.about for reader in readers])

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from reweigh.data.dataset import Dataset, Inputs, is_image
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
+from reweigh.data.readers.image_files import Resize
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError
 
@@ -26,6 +27,7 @@ class Request:
     class_names: Sequence[str] | None = None
     encoding: Encoding | None = None
     memory_gb: float = DEFAULT_MEMORY_GB
+    resize: Resize = "crop"
     unlabeled: bool = False
 
 
@@ -36,11 +38,15 @@ class Form(NamedTuple):
         shape: shape of one sample.
         encoding: encoding of the columns, if the samples are rows of a table.
         raw_bytes: whether the raw inputs are bytes, as those of images are.
+        resize: how images of other proportions are resized.
+        memory_gb: images that take more gigabytes are read on demand.
     """
 
     shape: tuple[int, ...]
     encoding: Encoding | None
     raw_bytes: bool
+    resize: Resize = "crop"
+    memory_gb: float = DEFAULT_MEMORY_GB
 
     def mismatch(self, path: Path, got: str, remedy: str = "give data of that kind") -> DataError:
         """The error for data in another form than that of the training samples."""
