@@ -48,9 +48,7 @@ def export(
         echo(f"  inputs: float32 (n, {shape}), {scale}; normalization is inside")
         if trained.front is not None and trained.front.network.size is not None:
             network = trained.front.network
-            how = "crop the middle" if network.resize == "crop" else "pad with gray"
-            echo(
-                f"  resize images before: {'short' if network.resize == 'crop' else 'long'} side to {network.size}, {how}"
-            )
+            side, then = ("short", "crop the middle") if network.resize == "crop" else ("long", "pad with gray")
+            echo(f"  resize images before: {side} side to {network.size}, {then}")
         echo("  logits: float32 (n, classes); softmax turns them into probabilities")
     echo(f"  metadata: {', '.join(about(trained))}")

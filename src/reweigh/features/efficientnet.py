@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0 as features: small, quick on a CPU, and its weights come with a package, so that it works offline."""
+"""EfficientNet-Lite0 as features: small, quick on a CPU, and with weights that come in a package and work offline."""
 
 from math import ceil
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Networks from outside the package as features: timm, torchvision, transformers; run only where the user trusts them."""
+"""Networks from outside the package as features: timm, torchvision, transformers, or the user's own code."""
 
 from collections.abc import Callable
 from functools import partial

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from reweigh.core.judgment import Finding, Judgment
 from reweigh.data import Dataset, with_label
 from reweigh.data.subsets import stratified
 from reweigh.errors import DataError
+from reweigh.features.neighbors import neighborhood
 from reweigh.fit.front import Front, open_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import CHUNK, Samples, judge, likeliest_candidates
@@ -130,6 +131,8 @@ def fit(
     if finding is not None:
         logger.info(finding.words)
     samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
+    if front is not None and isinstance(train_set.inputs, Tensor):
+        samples = beside_neighbors(samples, train_set.inputs)
     counted = train_set.with_labels(torch.where(samples.given >= 0, samples.given, samples.suggested))
     return Fit(
         plan=plan,
@@ -254,6 +257,23 @@ def judge_samples(
     if weighting is not None:
         family = weighting.families.of_class[torch.where(given >= 0, given, judgment.suggested)]
     return Samples(given, *judgment, losses=losses, weights=weights, family=family)
+
+
+def beside_neighbors(samples: Samples, features: Tensor) -> Samples:
+    """What is known of the samples, with what their nearest neighbors say."""
+    found = neighborhood(features)
+    if found is None:
+        return samples
+    other, given = found.near_duplicate_of, samples.given
+    differ = (other >= 0) & (given >= 0) & (given[other] >= 0) & (given != given[other])
+    copies, alone = int((other >= 0).sum()), int(found.outlier.sum())
+    logger.info(
+        "neighbors: %d samples have a near-duplicate, %d of them with another label; %d look foreign (outliers)",
+        copies,
+        int(differ.sum()),
+        alone,
+    )
+    return replace(samples, outlier=found.outlier, near_duplicate_of=found.near_duplicate_of)
 
 
 def given_labels(train_set: Dataset, store: Predictions) -> Tensor:

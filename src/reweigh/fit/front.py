@@ -82,8 +82,8 @@ def own_front(module: Any, shape: tuple[int, ...]) -> Front:
     """
     if not isinstance(module, nn.Module):
         raise ModelError(
-            f"features: got {module!r}; pass the name of a network ({', '.join(features.FEATURES)}, timm:NAME, ...), or "
-            "a torch.nn.Module that returns one row of features per sample"
+            f"features: got {module!r}; pass a name ({', '.join(features.FEATURES)}, timm:NAME, ...), or a "
+            "torch.nn.Module that returns one row of features per sample"
         )
     return Front(own_network(type(module).__name__, module, shape))
 

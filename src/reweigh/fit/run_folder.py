@@ -153,6 +153,11 @@ def columns(found: Fit, train_set: Dataset) -> dict[str, list[Any]]:
         "family": unknown if samples.family is None else samples.family.tolist(),
         "loss": samples.losses.tolist(),
     }
+    if samples.outlier is not None and samples.near_duplicate_of is not None:
+        called_rows = [names[row] for row in rows] if names else rows
+        others = samples.near_duplicate_of.tolist()
+        table["is_outlier"] = samples.outlier.tolist()
+        table["near_duplicate_of"] = [called_rows[other] if other >= 0 else None for other in others]
     if train_set.candidates is not None:
         table["candidates"] = [
             SEPARATOR.join(name for name, there in zip(found.class_names, row, strict=True) if there)

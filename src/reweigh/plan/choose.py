@@ -25,7 +25,8 @@ JUDGE = 0.1  # share of the samples that judges,
 JUDGED = 2_000  # if there are so many with a label; fewer judge by chance
 MOST_ROWS = 20_000  # beyond, out-of-fold models take too long to be trained unasked
 
-TINY = 64  # pixels; smaller gray images are digits and the like, which photos teach nothing about
+TINY = 16  # pixels; smaller images have too little in them,
+TINY_GRAY = 64  # and smaller gray ones are digits and the like, which photos teach nothing about
 PRETRAINED = "efficientnet-lite0"
 FROM_PIXELS = ("simclr", "cmw-net-sl+")  # methods that distort images, besides those that learn without labels
 WORTH = "on 5,000 photos of CIFAR-10 with 40 % wrong labels they reach 78 % where a small network reaches 45 %"
@@ -151,10 +152,10 @@ def features(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
 
 
 def wants_features(facts: Facts, given: Mapping[str, Any]) -> bool:
-    """Whether pretrained features are the better way: for images, but for tiny gray ones and those that are distorted."""
+    """Whether pretrained features are the better way: for images, unless these are tiny and gray, or distorted."""
     if not facts.pixels or {"features", "model", "augment"} & given.keys():
         return False
-    if not facts.photos and min(facts.shape[1:]) < TINY:
+    if min(facts.shape[1:]) < (TINY if facts.photos else TINY_GRAY):
         return False
     name = str(_section(given, "method").get("name"))
     return name not in FROM_PIXELS and not (name in METHODS and METHODS[name].unlabeled)

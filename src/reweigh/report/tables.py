@@ -34,6 +34,8 @@ class Samples:
         family: Family of the given class.
         loss: Loss of the given label at the end of training.
         true: True label.
+        outlier: Whether the sample belongs to no class.
+        near_duplicate_of: Name or row of a sample that is nearly the same; empty for none.
         candidates: Candidate labels of each sample, if there were several; ``given`` is then the likeliest.
     """
 
@@ -47,6 +49,8 @@ class Samples:
     family: np.ndarray | None = None
     loss: np.ndarray | None = None
     true: np.ndarray | None = None
+    outlier: np.ndarray | None = None
+    near_duplicate_of: Sequence[str] | None = None
     candidates: Sequence[tuple[int, ...]] | None = None
 
     def __len__(self) -> int:
@@ -120,6 +124,8 @@ def read_samples(path: Path, class_names: Sequence[str]) -> Samples | None:
         family=table.integers_or_none("family"),
         loss=table.numbers("loss"),
         true=table.labels_or_none("true_label"),
+        outlier=table.truths("is_outlier"),
+        near_duplicate_of=table.columns.get("near_duplicate_of"),
         candidates=table.sets("candidates"),
     )
 
