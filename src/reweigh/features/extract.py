@@ -63,8 +63,9 @@ def extract(
         store.reserve(len(todo))
     unreadable: dict[int, str] = {}
     wait: list[int] = []
+    batches = todo.split(BATCH) if len(todo) else ()
     with evaluating(network, device):
-        for done, (index, images, broken) in enumerate(read_ahead(inputs, todo.split(BATCH)), start=1):
+        for done, (index, images, broken) in enumerate(read_ahead(inputs, batches), start=1):
             unreadable |= broken
             if len(index):
                 rows[index] = network(images.to(device)).float().cpu()

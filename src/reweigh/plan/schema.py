@@ -41,15 +41,9 @@ class FeatureOptions(Options):
 
     Attributes:
         cache: whether features are stored on disk, so that another run on the same samples takes seconds.
-        unfreeze: how much of the network is trained too, after the model on its features: "last-block" or "all".
-        unfreeze_epochs: epochs of that.
-        unfreeze_lr: largest learning rate of that, falling along a cosine; a tenth of it for the network.
     """
 
     cache: bool = True
-    unfreeze: Literal["none", "last-block", "all"] = "none"
-    unfreeze_epochs: Annotated[int, Ge(1)] = 3
-    unfreeze_lr: Annotated[float, Gt(0)] = 1e-3
 
 
 class ModelOptions(Options):
