@@ -1,7 +1,8 @@
 """Arguments that several verbs share, and the names that a shell completes; nothing heavy is imported."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,6 +30,16 @@ AnyData = Annotated[str, typer.Argument(metavar="DATA", help="A path, or the nam
 Data = Annotated[str | None, typer.Option(metavar="DATA", help="Your images, table or arrays, or a dataset's name.")]
 Label = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column or array of DATA that holds the labels.")]
 Labels = Annotated[Path | None, typer.Option(metavar="FILE", help="Label file to use instead of the labels in DATA.")]
+Sep = Annotated[
+    str | None, typer.Option(metavar="CHARACTER", help="Separator of a table, such as ';' or tab. Default: detected.")
+]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Encoding of a table, such as latin-1. Default: detected.")
+]
+Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Column of a table to leave out; repeatable.")]
+JoinLabels = Annotated[
+    bool, typer.Option("--join-labels", help="Count labels such as 'gold', 'Gold' and 'gold.' as one class.")
+]
 Root = Annotated[Path | None, typer.Option(help="Folder of the datasets. Default: $REWEIGH_DATA, or data.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
 SpreadsheetSafe = Annotated[
@@ -37,6 +48,13 @@ SpreadsheetSafe = Annotated[
 TrustCode = Annotated[
     bool, typer.Option("--trust-code", help="Allow a model from outside reweigh in the recipe; this runs its code.")
 ]
+
+
+def written(sep: str | None, encoding: str | None, drop: Sequence[str] | None, join_labels: bool) -> dict[str, Any]:
+    """How the files of the data are written, as options of section [data]; only what the user says."""
+    options = {"sep": sep, "encoding": encoding, "columns": dict.fromkeys(drop, "drop") if drop else None}
+    return {key: value for key, value in options.items() if value} | ({"join_labels": True} if join_labels else {})
+
 
 # how a user of the command line gives an argument that an error asks for
 OPTIONS = {

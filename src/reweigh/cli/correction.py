@@ -1,18 +1,20 @@
 """A copy of the user's data with the suggested labels in place of those that look wrong."""
 
-import gzip
 import io
 import shlex
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reweigh.cli.target import check_ending
 from reweigh.errors import DataError
 from reweigh.files.cells import as_text, to_csv, warn_of_formulas
+from reweigh.files.limits import opened
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
-    from torch import Tensor
 
     from reweigh.data import Dataset
     from reweigh.report.account import Account
@@ -25,18 +27,21 @@ class Corrected(NamedTuple):
     usage: str
 
 
-def corrected_copy(account: "Account", out: Path, spreadsheet_safe: bool = False) -> Corrected:
+def corrected_copy(
+    account: "Account", rows: "np.ndarray", labels: "np.ndarray", out: Path, spreadsheet_safe: bool = False
+) -> Corrected:
     """The same table with other labels; a label file for images, arrays, and labels that had a file of their own.
 
-    Labels of the part that was held out for testing stay as they are: nothing was learned about them.
-
     Args:
+        rows: Shape (n,), rows of the user's data.
+        labels: Shape (n,), the new label of each.
         out: Path of the copy; its ending must be that of the table, or of a label file.
         spreadsheet_safe: Whether to write formulas as text; otherwise the copy is exact but for the labels.
 
     Raises:
         DataError: The labels are not those of a file, or the file is gone or was changed.
     """
+    changes = dict(zip(rows.tolist(), labels.tolist(), strict=True))
     data, dataset = account.recipe.source, account.dataset
     if data.name != "files":
         raise DataError(f"--apply: {data.name} is a named dataset, not a file of yours; use --out")
@@ -52,32 +57,27 @@ def corrected_copy(account: "Account", out: Path, spreadsheet_safe: bool = False
 
     path = Path(data_root(data.added["root"]), data.options["path"])
     if path.name.endswith(SUFFIXES) and data.options["labels"] is None:
-        return _table(account, path, out, spreadsheet_safe)
+        return _table(account, path, changes, out, spreadsheet_safe)
     check_ending("--apply", out, (".csv",), "a label file")
     label = ["--label", data.options["label"]] if data.options["label"] else []
     usage = ["reweigh", "train", "--data", str(path), *label, "--labels", str(out), *_kind(account)]
-    return Corrected(to_csv(_label_file(account), out, spreadsheet_safe), shlex.join(usage))
+    return Corrected(to_csv(_label_file(account, changes), out, spreadsheet_safe), shlex.join(usage))
 
 
 def _kind(account: "Account") -> list[str]:
     """What a command must say about labels that are not plain ones."""
     options = account.recipe.source.options
     several = ["--candidates"] if options["separator"] else []
+    several += ["--join-labels"] if options["join_labels"] else []
+    several += [word for name, kind in (options["columns"] or {}).items() for word in _column(name, kind)]
     return [*several, *(["data.unlabeled=true"] if options["unlabeled"] else [])]
 
 
-def changes(account: "Account") -> "tuple[Tensor, Tensor]":
-    """Rows of the labels that look wrong, and the suggested class of each."""
-    import torch
-
-    samples = account.samples
-    assert samples is not None
-    assert samples.issue is not None
-    assert samples.suggested is not None
-    return torch.from_numpy(samples.row[samples.issue]), torch.from_numpy(samples.suggested[samples.issue])
+def _column(name: str, kind: str) -> list[str]:
+    return ["--drop", name] if kind == "drop" else [f"data.columns.{name}={kind}"]
 
 
-def _label_file(account: "Account") -> list[tuple[Any, ...]]:
+def _label_file(account: "Account", changes: Mapping[int, int]) -> list[tuple[Any, ...]]:
     """A header, and index, name and label of every sample of the source, the held-out ones too."""
     from reweigh.fit.source import read_training_set
 
@@ -87,8 +87,7 @@ def _label_file(account: "Account") -> list[tuple[Any, ...]]:
     for part in (train, test):
         if part.origin is not None:  # a part of the source
             labels |= zip(part.origin.tolist(), _as_written(part, between), strict=True)
-    for row, label in zip(*(each.tolist() for each in changes(account)), strict=True):
-        labels[row] = train.class_names[label]
+    labels |= {row: train.class_names[label] for row, label in changes.items()}
     names = train.reading.names
     rows = [(row, *names[row : row + 1], label) for row, label in sorted(labels.items())]
     return [("index", "name", "label") if names else ("index", "label"), *rows]
@@ -103,46 +102,68 @@ def _as_written(part: "Dataset", separator: str | None) -> list[str]:
     return [separator.join(name for name, there in zip(part.class_names, row, strict=True) if there) for row in rows]
 
 
-def _table(account: "Account", path: Path, out: Path, spreadsheet_safe: bool) -> Corrected:
-    """The same table, cell by cell, except for the labels that look wrong."""
+def _table(account: "Account", path: Path, changes: Mapping[int, int], out: Path, spreadsheet_safe: bool) -> Corrected:
+    """The same table, cell by cell, except for the labels that change."""
     import pandas as pd
 
     from reweigh.data.readers.table import label_column
-    from reweigh.data.tables.frames import data_errors, read_frame, separator
+    from reweigh.data.tables.dialect import dialect_of
+    from reweigh.data.tables.frames import data_errors, is_text, read_frame, tables_at
 
-    label = label_column(read_frame(path), account.recipe.source.options["label"], str(path))
+    options = account.recipe.source.options
+    if len(tables_at(path)) > 1:
+        raise DataError(f"--apply: {path} are several files; write the list with --out, or make one table of them")
+    frame = read_frame(path, options["sep"], options["encoding"])
+    label = label_column(frame, options["label"], str(path))
     usage = shlex.join(["reweigh", "train", "--data", str(out), "--label", label, *_kind(account)])
-    if path.suffix == ".parquet":
-        check_ending("--apply", out, (".parquet",), "a copy of this table")
-        frame = pd.read_parquet(path)
-        _replace(account, frame, [str(name) for name in frame.columns].index(label), 0)
+    if not is_text(path):
+        ending = path.suffix if path.suffix in (".parquet", ".feather") else ".csv"
+        check_ending("--apply", out, (ending,), "a copy of this table")
         buffer = io.BytesIO()
-        frame.to_parquet(buffer)
+        if ending == ".parquet":
+            frame = pd.read_parquet(path)
+        _replace(account, frame, [str(name) for name in frame.columns].index(label), 0, changes)
+        write = {".parquet": frame.to_parquet, ".feather": frame.to_feather}.get(ending)
+        if write is None:
+            return Corrected(frame.to_csv(index=False), usage)
+        write(buffer)
         return Corrected(buffer.getvalue(), usage)
-    between = separator(path)
-    check_ending("--apply", out, (".tsv" if between == "\t" else ".csv",), "a copy of this table")
     with data_errors(path):
-        frame = pd.read_csv(path, sep=between, header=None, dtype=str, keep_default_na=False)  # the header is row 0
-    _replace(account, frame, frame.iloc[0].tolist().index(label), 1)
+        how = dialect_of(path, options["sep"], options["encoding"])
+        check_ending("--apply", out, (".tsv" if how.separator == "\t" else ".csv",), "a copy of this table")
+        frame = pd.read_csv(  # the header is row 0
+            path,
+            sep=how.separator,
+            encoding=how.encoding,
+            quotechar=how.quote,
+            skiprows=how.skip,
+            header=None,
+            dtype=str,
+            na_filter=False,
+        )
+    _replace(account, frame, [name.strip() for name in frame.iloc[0].tolist()].index(label), 1, changes)
     if spreadsheet_safe:
         frame = frame.map(as_text)
     else:
         warn_of_formulas(frame.itertuples(index=False), out)
-    text = frame.to_csv(sep=between, header=False, index=False, lineterminator=_line_end(path))
-    return Corrected(text, usage)
+    end = _line_end(path)
+    text = frame.to_csv(sep=how.separator, quotechar=how.quote, header=False, index=False, lineterminator=end)
+    first = f"sep={how.separator}{end}" if how.skip else ""
+    return Corrected((first + text).encode(how.encoding), usage)
 
 
 def _line_end(path: Path) -> str:
-    """What ends the first line of a text file, plain or gzipped."""
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-        return "\r\n" if file.readline().endswith(b"\r\n") else "\n"
+    """What ends the first line of a text file, plain or compressed."""
+    with opened(path) as file:
+        return "\r\n" if b"\r" in file.readline() else "\n"
 
 
-def _replace(account: "Account", frame: "pd.DataFrame", column: int, first: int) -> None:
-    """Put suggested labels into a column, each as the table itself writes that class.
+def _replace(account: "Account", frame: "pd.DataFrame", column: int, first: int, changes: Mapping[int, int]) -> None:
+    """Put other labels into a column, each as the table itself writes that class most often.
 
     Args:
         first: Row of the frame that holds sample 0.
+        changes: The new label of each row that changes.
     """
     dataset = account.dataset
     assert dataset is not None
@@ -150,7 +171,9 @@ def _replace(account: "Account", frame: "pd.DataFrame", column: int, first: int)
     cells = frame.iloc[:, column]
     written = dict(enumerate(dataset.class_names))
     if dataset.candidates is None:
-        written |= zip(dataset.labels.tolist(), (cells.iloc[first + row] for row in origin), strict=True)
-    rows, suggested = changes(account)
-    for row, label in zip(rows.tolist(), suggested.tolist(), strict=True):
+        found: dict[int, Counter[Any]] = {}
+        for label, row in zip(dataset.labels.tolist(), origin, strict=True):
+            found.setdefault(label, Counter())[cells.iloc[first + row]] += 1
+        written |= {label: count.most_common(1)[0][0] for label, count in found.items()}
+    for row, label in changes.items():
         frame.iloc[first + row, column] = written[label]

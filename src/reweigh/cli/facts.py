@@ -1,15 +1,17 @@
 """Look at the user's data to choose a recipe for them; only the headers of images are read."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from reweigh.data.tables.decide import ReadAs
     from reweigh.plan import Part
     from reweigh.plan.choose import Facts
 
+SMALL = 2  # samples of a class
 LARGEST = 64  # side in pixels that the small network is made for
 PRETRAINED = 224  # and that pretrained networks are made for
 
@@ -23,7 +25,10 @@ class Look(NamedTuple):
         sizes: Number of different image sizes.
         size: Side in pixels that images are resized to; None keeps their size.
         frozen: Whether images pass a frozen network once, so that they need not stay in memory.
-        several_in_one: Name of a class that looks like a set of candidates although the user did not say so.
+        several_in_one: A class that looks like a set of candidates although the user did not say so, and the
+            separator between them.
+        readings: How the columns of a table are read.
+        small: Classes with one or two training samples.
     """
 
     facts: "Facts"
@@ -31,7 +36,9 @@ class Look(NamedTuple):
     sizes: int = 1
     size: int | None = None
     frozen: bool = False
-    several_in_one: str | None = None
+    several_in_one: tuple[str, str] | None = None
+    readings: "Sequence[ReadAs]" = ()
+    small: Sequence[str] = ()
 
 
 def look(given: Mapping[str, Any]) -> Look | None:
@@ -59,7 +66,10 @@ def look(given: Mapping[str, Any]) -> Look | None:
     train, test = parts[0].bind()(data_root(parts[0].added["root"]))
     held_out = None if parts[0].name != "files" or train.origin is None else len(test)
     several = None if train.candidates is not None else several_in_one(train.class_names)
-    return Look(Facts.of(train), held_out, several_in_one=several)
+    readings = train.reading.encoding.readings if train.reading.encoding else ()
+    sizes = zip(train.class_names, train.class_sizes.tolist(), strict=True)
+    small = [name for name, size in sizes if 0 < size <= SMALL]
+    return Look(Facts.of(train), held_out, several_in_one=several, readings=readings, small=small)
 
 
 def look_at_images(part: "Part", root: Path, given: Mapping[str, Any]) -> Look | None:
@@ -102,4 +112,5 @@ def look_at_images(part: "Part", root: Path, given: Mapping[str, Any]) -> Look |
     samples = sum(kept)
     held_out = None if has_test else len(found) - samples
     facts = plain._replace(samples=samples, shape=shape, class_sizes=tuple(kept))
-    return Look(facts, held_out, len(sizes), None if asked else size, frozen)
+    small = [name for name, size in zip(names, kept, strict=True) if size <= SMALL]
+    return Look(facts, held_out, len(sizes), None if asked else size, frozen, small=small)

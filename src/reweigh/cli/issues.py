@@ -21,7 +21,21 @@ def issues(
     apply: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a copy of the data with the suggested labels.")
     ] = None,
-    top: Annotated[int, typer.Option(min=0, metavar="N", help="Number of labels to print.")] = 20,
+    top: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Number of labels to print (default: 20), and with --apply to change."),
+    ] = None,
+    min_doubt: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, metavar="SHARE", help="With --apply, change labels of quality 1-SHARE or less."),
+    ] = None,
+    apply_from: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --apply, a reviewed list: row, decision (accept, reject or a label)."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="With --apply, also change labels that are not flagged, or remove a class.")
+    ] = False,
     overwrite: Overwrite = False,
     spreadsheet_safe: SpreadsheetSafe = False,
 ) -> None:
@@ -37,6 +51,10 @@ def issues(
     from reweigh.report.read import read_account, read_classes
     from reweigh.report.tables import read_samples
 
+    if not apply and (min_doubt is not None or apply_from or yes):
+        raise DataError("--min-doubt, --apply-from and --yes belong to --apply FILE; give that too")
+    if apply_from and (min_doubt is not None or top is not None):
+        raise DataError("--apply-from says which labels to change; leave out --min-doubt and --top")
     folder, plan = open_run(run)
     originals = files_of(plan.source)
     if out:
@@ -50,34 +68,53 @@ def issues(
     samples = read_samples(folder.samples, class_names)
     if samples is None:
         raise not_ended(folder, folder.samples)
+    seen = int(samples.labeled.sum())
+    unseen = read_samples(folder.held_out, class_names)
+    samples = samples if unseen is None else samples.with_more(unseen)
     table = issue_rows(samples, class_names)
     if table is None:
         raise DataError(f"{folder.samples}: holds no suggested labels; train again to get them (train.looks above 0)")
     corrected = None
     if apply:
+        from reweigh.cli import changes as chosen
         from reweigh.cli.correction import corrected_copy
 
-        corrected = corrected_copy(read_account(run, run.name), apply, spreadsheet_safe)
-    show(str(run), table, int(samples.labeled.sum()), top)
-    if samples.outlier is not None and samples.near_duplicate_of is not None:
-        copies, alone = sum(map(bool, samples.near_duplicate_of)), int(samples.outlier.sum())
-        echo(
-            f"Whatever their labels: {copies:,} samples have a near-duplicate, {alone:,} look foreign (outliers); "
-            f"columns near_duplicate_of and is_outlier of {folder.samples}"
-        )
+        account = read_account(run, run.name)
+        if apply_from:
+            wanted = chosen.read_reviewed(apply_from, samples, class_names)
+        else:
+            wanted = chosen.choose(samples, min_doubt, top)
+        corrected = corrected_copy(account, samples.row[wanted.index], wanted.labels, apply, spreadsheet_safe)
+        chosen.show_changes(wanted, samples, class_names)
+        chosen.check_changes(wanted, samples, class_names, yes, apply_from is not None)
+    else:
+        show(str(run), table, int(samples.labeled.sum()), 20 if top is None else top)
+        judged = f"All {seen:,} labels were judged in training"
+        if unseen is not None:
+            judged = (
+                f"{seen:,} labels were judged in training, the {int(unseen.labeled.sum()):,} that were held out for "
+            )
+            judged += "testing by the model, which has not seen them"
+        echo(f"{judged}.")
+        if samples.outlier is not None and samples.near_duplicate_of is not None:
+            copies, alone = int((samples.near_duplicate_of != "").sum()), int(samples.outlier.sum())
+            echo(
+                f"Whatever their labels: {copies:,} samples have a near-duplicate, {alone:,} look foreign (outliers); "
+                f"columns near_duplicate_of and is_outlier of {folder.samples}"
+            )
     if out:
         write_whole(out, to_csv(table, out, spreadsheet_safe))
         echo(f"All {len(table) - 1}: {out}")
     if apply and corrected:
         write_whole(apply, corrected.content)
-        echo(f"Corrected copy, {len(table) - 1} labels changed: {apply}\nNext: {corrected.usage}")
+        echo(f"Corrected copy: {apply}\nNext: {corrected.usage}")
 
 
 def issue_rows(samples: "Samples", class_names: Sequence[str]) -> list[tuple[str, ...]] | None:
     """A header, and one row per label that looks wrong, the worst first; None if the run does not say which do."""
     if samples.issue is None or samples.suggested is None or samples.quality is None:
         return None
-    weights, near = samples.weight, samples.near_duplicate_of
+    weights, outlier, near = samples.weight, samples.outlier, samples.near_duplicate_of
     rows = [
         (
             str(samples.row[index]),
@@ -86,12 +123,12 @@ def issue_rows(samples: "Samples", class_names: Sequence[str]) -> list[tuple[str
             class_names[int(samples.suggested[index])],
             f"{samples.quality[index]:.6g}",
             "" if weights is None else f"{weights[index]:.6g}".replace("nan", ""),
-            *((str(bool(samples.outlier[index])), near[index]) if samples.outlier is not None and near else ()),
+            *(() if outlier is None or near is None else (str(bool(outlier[index])), str(near[index]))),
         )
         for index in samples.suspects.tolist()
     ]
     named = ("name",) if samples.name else ()
-    beside = ("is_outlier", "near_duplicate_of") if samples.outlier is not None and near else ()
+    beside = () if outlier is None or near is None else ("is_outlier", "near_duplicate_of")
     return [("row", *named, "given_label", "suggested_label", "label_quality", "weight", *beside), *rows]
 
 

@@ -6,6 +6,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reweigh.cli.columns import show_columns
 from reweigh.cli.facts import Look, look
 from reweigh.cli.printing import echo
 from reweigh.cli.source import find
@@ -16,13 +17,20 @@ if TYPE_CHECKING:
 
 
 def recipe_for(
-    data: str, label: str | None, labels: Path | None, candidates: bool, recipe: str | None, changes: Sequence[str]
+    data: str,
+    label: str | None,
+    labels: Path | None,
+    candidates: bool,
+    recipe: str | None,
+    changes: Sequence[str],
+    written: Mapping[str, Any],
 ) -> "Contents":
     """The recipe that trains on the data; prints what was chosen.
 
     Args:
         recipe: Gives everything but the data; without one everything is chosen from the data.
         changes: ``key=value``, which win.
+        written: How the files are written, as options of section [data].
 
     Raises:
         RecipeError: There are no such data, no such recipe, or a mistake in it.
@@ -36,7 +44,7 @@ def recipe_for(
     from reweigh.recipes.read import Contents, read
 
     values = {} if recipe is None else deepcopy(dict(read(recipe).values))
-    source, mistakes = find(data, label, labels)
+    source, mistakes = find(data, label, labels, written=written)
     raise_all(mistakes, "reweigh train --data")
     values["data"] = source.section(candidates, values.get("data"))
     given = deepcopy(values)
@@ -93,7 +101,11 @@ def show_choices(
     data: str, found: Look, choices: "Sequence[Choice]", changes: Sequence[str], recipe: str | None
 ) -> None:
     """Print what is in the data, and what was chosen for them."""
+    from reweigh.data.checks import listed
+    from reweigh.data.labels.candidates import SEPARATOR
+
     facts = found.facts
+    show_columns(found.readings)
     shape = f"{facts.shape[0]} features" if len(facts.shape) == 1 else " x ".join(map(str, facts.shape))
     echo(f"{data}: {facts.samples:,} samples of {shape} to train on, {len(facts.class_sizes)} classes")
     if found.held_out is not None:
@@ -102,7 +114,11 @@ def show_choices(
     if facts.candidates and found.held_out is not None:
         echo("Where a held-out sample has several candidates, any of them counts as right.")
     if found.several_in_one is not None:
-        echo(f"Class {found.several_in_one!r} seems to name several candidates; if it does, add --candidates.")
+        name, separator = found.several_in_one
+        other = "" if separator == SEPARATOR else f" data.separator={shlex.quote(separator)}"
+        echo(f"Class {name!r} seems to name several candidates; if it does, add --candidates{other}.")
+    if found.small:
+        echo(f"Classes of one or two samples: {listed(found.small)}. They are kept, but hard to judge.")
     if recipe is not None:
         echo(f"Everything but the data is as in {recipe}.")
     given = [change.partition("=")[0] for change in changes]

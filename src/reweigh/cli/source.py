@@ -1,8 +1,10 @@
 """The data that a verb is given: files at a path, or a dataset by its name."""
 
+import glob
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reweigh.errors import RecipeError
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
     from reweigh.plan.mistakes import Mistake
     from reweigh.plan.plan import Part
 
-KEPT = ("size", "test_fraction", "split_seed")  # of a recipe's [data]: how files are read
+# of a recipe's [data]: how files are read
+KEPT = ("size", "test_fraction", "split_seed", "columns", "sep", "encoding", "join_labels")
 
 
 class Source(NamedTuple):
@@ -25,6 +28,7 @@ class Source(NamedTuple):
         label: Column or array of a path that holds the labels.
         labels: Label file.
         root: Folder of the datasets as the user gave it.
+        written: How the files are written, as options of section [data].
     """
 
     data: str
@@ -32,6 +36,7 @@ class Source(NamedTuple):
     label: str | None
     labels: Path | None
     root: Path | None
+    written: Mapping[str, Any] = MappingProxyType({})
 
     def read(self) -> "Dataset":
         """The training samples: all of a path that has no test part of its own."""
@@ -39,7 +44,8 @@ class Source(NamedTuple):
         from reweigh.fit.source import data_root
 
         if self.part is None:
-            return read(self.data, label=self.label, labels=self.labels)
+            how = {"charset" if key == "encoding" else key: value for key, value in self.written.items()}
+            return read(self.data, label=self.label, labels=self.labels, drop_unlabeled=True, **how)
         return self.part.bind()(data_root(self.root)).train
 
     @property
@@ -68,6 +74,7 @@ class Source(NamedTuple):
             section["label"] = self.label
         if self.labels is not None:
             section["labels"] = str(self.labels.resolve())
+        section |= self.written
         if candidates:
             if self.part is not None:
                 raise RecipeError(
@@ -77,7 +84,7 @@ class Source(NamedTuple):
 
             section["separator"] = SEPARATOR
         files = isinstance(before, Mapping) and before.get("name") == "files"
-        return section | {key: before[key] for key in KEPT if files and key in before}
+        return {key: before[key] for key in KEPT if files and key in before} | section
 
     def as_changes(self, labels: Path | None = None) -> str:
         """The data as ``key=value`` changes of a recipe, quoted for a shell.
@@ -97,8 +104,26 @@ class Source(NamedTuple):
             changes.append(f"data.root={self.root.resolve()}")
         return shlex.join(changes)
 
+    def as_options(self) -> str:
+        """The data as options of ``reweigh train``, quoted for a shell."""
+        words = ["--data", self.data]
+        words += ["--label", self.label] if self.label else []
+        words += ["--labels", str(self.labels)] if self.labels else []
+        for key, value in self.written.items():
+            if key == "columns":
+                words += [word for name in value for word in ("--drop", name)]
+            else:
+                words += [f"--{key.replace('_', '-')}"] + ([] if value is True else [str(value)])
+        return shlex.join(words)
 
-def find(data: str, label: str | None, labels: Path | None, root: Path | None = None) -> "tuple[Source, list[Mistake]]":
+
+def find(
+    data: str,
+    label: str | None,
+    labels: Path | None,
+    root: Path | None = None,
+    written: Mapping[str, Any] = MappingProxyType({}),
+) -> "tuple[Source, list[Mistake]]":
     """The data of that path or name, and what is wrong with the options; a path wins if it exists.
 
     Raises:
@@ -110,8 +135,8 @@ def find(data: str, label: str | None, labels: Path | None, root: Path | None = 
     from reweigh.plan.schema import SECTIONS
     from reweigh.plan.tables import members
 
-    if Path(data).exists():
-        return Source(data, None, label, labels, root), []
+    if Path(data).exists() or (glob.has_magic(data) and glob.glob(data)):
+        return Source(data, None, label, labels, root, written), []
     fields = {name: options_of(part).model_fields.values() for name, part in members("datasets").items()}
     names = sorted(name for name in fields if not any(field.is_required() for field in fields[name]))
     if data not in names:
@@ -119,7 +144,7 @@ def find(data: str, label: str | None, labels: Path | None, root: Path | None = 
             f"DATA: {data!r} is neither a path that exists nor the name of a dataset; "
             f"there are: {', '.join(names)}.{suggestion(data, names)}"
         )
-    mistakes = []
+    mistakes = [Mistake(f"--{key.replace('_', '-')}", f"{data} is not a table; leave it out") for key in written]
     if label is not None:
         mistakes.append(Mistake("--label", f"got {label!r}, but {data} has no columns; leave it out"))
     options = {"name": data} if labels is None else {"name": data, "labels": str(labels.resolve())}

@@ -1,12 +1,26 @@
 """``reweigh train``: train by a recipe or on the user's own data, or continue an interrupted run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reweigh.cli.arguments import Changes, Data, Label, Labels, Overwrite, TrustCode, recipe_names
+from reweigh.cli.arguments import (
+    Changes,
+    Data,
+    Drop,
+    Encoding,
+    JoinLabels,
+    Label,
+    Labels,
+    Overwrite,
+    Sep,
+    TrustCode,
+    recipe_names,
+    written,
+)
 from reweigh.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -31,6 +45,10 @@ def train(
     label: Label = None,
     labels: Labels = None,
     candidates: Candidates = False,
+    drop: Drop = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    join_labels: JoinLabels = False,
     out: Annotated[Path | None, typer.Option(help="Run folder. Default: runs/NAME-METHOD-seedSEED.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Continue the run in this folder.")] = None,
     overwrite: Overwrite = False,
@@ -40,7 +58,8 @@ def train(
 
     Prints the test results, what was learned about the samples, and where everything is stored.
     """
-    if resume and (recipe or data or label or labels or candidates or out or overwrite):
+    how = written(sep, encoding, drop, join_labels)
+    if resume and (recipe or data or label or labels or candidates or how or out or overwrite):
         raise RecipeError(
             "--resume continues a run as it was begun; leave out recipe, changes, data, --out and --overwrite"
         )
@@ -54,7 +73,7 @@ def train(
     recipe, changes = separated(recipe, overrides or [])
     if recipe is None and data is None:
         recipe = "demo"
-    name, contents = contents_of(recipe, changes, data, label, labels, candidates)
+    name, contents = contents_of(recipe, changes, data, label, labels, candidates, how)
     carry_out(contents, name, out, overwrite, trust_code)
 
 
@@ -72,6 +91,7 @@ def contents_of(
     label: str | None,
     labels: Path | None,
     candidates: bool = False,
+    how: Mapping[str, Any] = MappingProxyType({}),
 ) -> "tuple[str, Contents]":
     """A name for the run, and the recipe, not yet checked: one for the data, or the one given.
 
@@ -82,10 +102,11 @@ def contents_of(
         from reweigh.cli.own_data import recipe_for
         from reweigh.cli.own_data import title as title_of
 
-        return title_of(data), recipe_for(data, label, labels, candidates, recipe, changes)
-    if label is not None or labels is not None or candidates:
+        return title_of(data), recipe_for(data, label, labels, candidates, recipe, changes, how)
+    if label is not None or labels is not None or candidates or how:
         raise RecipeError(
-            "--label, --labels and --candidates belong to --data; give that too, or change the recipe: data.labels=FILE"
+            "--label, --labels, --candidates, --drop, --sep, --encoding and --join-labels belong to --data; give that "
+            "too, or change the recipe: data.labels=FILE"
         )
     from reweigh.recipes.read import read, title
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reweigh.data.checks import listed, plural
-from reweigh.data.labels.candidates import several_in_one
+from reweigh.data.labels.candidates import SEPARATOR, several_in_one
 
 FEW = 10  # samples of a class; a meta set takes about this many of each
 LONG_TAIL = 5.0  # smallest imbalance factor that is reported
@@ -73,8 +73,10 @@ class Findings:
             found.append(f"No samples of {listed(empty)}: a classifier cannot learn what it never sees.")
         if few:
             found.append(f"Fewer than {FEW} samples of {listed(few)}: too few to tell right labels from wrong ones.")
-        if name := several_in_one(self.class_names):
-            found.append(f"Class {name!r} seems to name several candidates, one of which is right: --candidates.")
+        if several := several_in_one(self.class_names):
+            name, separator = several
+            option = "--candidates" if separator == SEPARATOR else f"--candidates data.separator='{separator}'"
+            found.append(f"Class {name!r} seems to name several candidates; if one of them is right: {option}.")
         return found
 
     def _inputs(self) -> list[str]:

@@ -1,6 +1,8 @@
 """Limits on what is read from a file, checked before memory is used; each can be raised by an environment variable."""
 
+import bz2
 import gzip
+import lzma
 import os
 import stat
 import zipfile
@@ -8,7 +10,7 @@ import zlib
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from reweigh.errors import DataError
 
@@ -32,6 +34,7 @@ LIMITS = {
     "label": Limit(10_000, "characters"),  # several candidates of a sample count as one
     "pixels": Limit(178_956_970, "pixels"),  # of an image; Pillow's own limit
 }
+COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 RATIO = 100  # honest data rarely shrink to less than a hundredth
 
 
@@ -107,7 +110,7 @@ def check_archive(path: Path) -> None:
     check_expanded(path, expanded)
 
 
-def check_table(path: Path, separator: str = ",") -> None:
+def check_table(path: Path) -> None:
     """Refuse a table that is not a file, or whose reading would take too much memory.
 
     Raises:
@@ -117,29 +120,46 @@ def check_table(path: Path, separator: str = ",") -> None:
     check_file(path)
     if path.suffix == ".parquet":
         check_parquet(path)
-    else:
-        check_lines(path, separator)
+    elif path.suffix == ".xlsx":
+        check_archive(path)
+    elif path.suffix != ".feather":
+        check_lines(path)
 
 
-def check_lines(path: Path, separator: str = ",") -> None:
-    """Refuse a text table, plain or gzipped, with too long a line, too many columns, or that grows too much.
+def opened(path: Path) -> IO[bytes]:
+    """A file, or what a compressed file holds, by its ending.
+
+    Raises:
+        DataError: A zip archive holds something other than one file.
+    """
+    if path.suffix != ".zip":
+        return {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(path.suffix, open)(path, "rb")
+    with zipfile.ZipFile(path) as archive:
+        if len(names := archive.namelist()) != 1:
+            raise DataError(f"{path}: {len(names)} files in one archive; give an archive of one table")
+        return archive.open(names[0])
+
+
+def check_lines(path: Path) -> None:
+    """Refuse a text table, plain or compressed, with too long a line, too many columns, or that grows too much.
 
     Raises:
         DataError: With the limit, and how to raise it.
     """
     longest, expanded = limit("line"), 0
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-        try:
+    packed = path.suffix in COMPRESSED
+    try:
+        with opened(path) as file:
             while line := file.readline(longest + 1):
-                if not expanded:
-                    check_amount("columns", 1 + line.count(separator.encode()), path, "a table")
-                if len(line) > longest:
+                if not expanded and ".json" not in path.suffixes:
+                    check_amount("columns", 1 + max(map(line.count, (b",", b";", b"\t", b"|"))), path, "a table")
+                if len(line) > longest and ".json" not in path.suffixes:
                     check_amount("line", len(line), path, "a line with a cell")
                 expanded += len(line)
-                if path.suffix == ".gz" and expanded > limit("expanded"):
+                if packed and expanded > limit("expanded"):
                     check_expanded(path, expanded)
-        except (EOFError, zlib.error, gzip.BadGzipFile):  # damaged: whoever reads it reports that
-            return
+    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile):
+        return  # damaged: whoever reads it reports that
 
 
 def check_parquet(path: Path) -> None:

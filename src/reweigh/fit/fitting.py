@@ -18,7 +18,7 @@ from reweigh.errors import DataError
 from reweigh.features.neighbors import neighborhood
 from reweigh.fit.front import Front, open_front
 from reweigh.fit.inputs import InputForm
-from reweigh.fit.issues import CHUNK, Samples, judge, likeliest_candidates
+from reweigh.fit.issues import CHUNK, Samples, judge, judge_unseen, likeliest_candidates
 from reweigh.fit.out_of_fold import out_of_fold, probabilities
 from reweigh.fit.scored import Scored, judged_by, scored
 from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device
@@ -51,9 +51,11 @@ class Fit:
         history: The numbers of each epoch.
         origin: Shape (N,), the row of each training sample in the data that it was read from.
         tested: Predictions for the test set with its labels; None without a test set.
+        test_origin: The row of each test sample in its data; None without a test set.
         held_out: Predictions for the samples held out for calibration; None if there are none.
         finding: How many labels are wrong, and what was done about it; None if the method does not estimate that.
         front: The frozen network in front of the model; None if there is none.
+        unseen: What the model makes of the labels of the test set, which it was not trained on; None without one.
     """
 
     plan: Plan
@@ -66,9 +68,11 @@ class Fit:
     history: list[dict[str, Any]]
     origin: Tensor
     tested: Scored | None = None
+    test_origin: Tensor | None = None
     held_out: Scored | None = None
     finding: Finding | None = None
     front: Front | None = None
+    unseen: Samples | None = None
 
 
 def fit(
@@ -134,6 +138,7 @@ def fit(
     if front is not None and isinstance(train_set.inputs, Tensor):
         samples = beside_neighbors(samples, train_set.inputs)
     counted = train_set.with_labels(torch.where(samples.given >= 0, samples.given, samples.suggested))
+    tested = None if test_set is None else look(test_set)
     return Fit(
         plan=plan,
         inputs=InputForm.of(train_set, raw if front is not None else None),
@@ -143,12 +148,34 @@ def fit(
         samples=samples,
         weighting=weighting,
         history=trained.history,
-        origin=torch.arange(len(train_set)) if train_set.origin is None else train_set.origin,
-        tested=None if test_set is None else look(test_set),
+        origin=origin_of(train_set),
+        tested=tested,
+        test_origin=None if test_set is None else origin_of(test_set),
         held_out=look(train_set.subset(calibrating)) if len(calibrating) else None,
         finding=finding,
         front=front,
+        unseen=None if test_set is None or tested is None else unseen(plan, test_set, tested, samples),
     )
+
+
+def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> Samples | None:
+    """What the model makes of labels that it was not trained on; None if these are sets of candidates, or not judged.
+
+    Args:
+        tested: Its predictions.
+        trained: What training made of its own samples.
+    """
+    if test_set.candidates is not None or bool(trained.quality.isnan().all()):
+        return None
+    prior = plan.method.options.get("prior", plan.train["prior"])
+    judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
+    losses = F.cross_entropy(tested.logits.float(), test_set.labels.clamp_min(0), reduction="none")
+    return Samples(test_set.labels, *judgment, losses=losses)
+
+
+def origin_of(dataset: Dataset) -> Tensor:
+    """The row of each sample in the data that it was read from, shape (N,)."""
+    return torch.arange(len(dataset)) if dataset.origin is None else dataset.origin
 
 
 def usable(train_set: Dataset, method: str) -> Dataset:

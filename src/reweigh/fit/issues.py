@@ -50,6 +50,36 @@ def judge(given: Tensor, predictions: Rows, weights: Tensor | None = None) -> Ju
     return Judgment(likeliest, qualities, labeled & (likeliest != given))
 
 
+def judge_unseen(given: Tensor, predictions: Tensor, trained: "Samples", prior: bool) -> Judgment:
+    """How far labels can be believed that the model was not trained on.
+
+        posterior_i(k)  ~  q_i(k)  share(k)  T(y_i | k)
+
+    Which class is given for which, T, is what was found out about the training samples; a tenth of it is taken as
+    spread evenly, so that no confusion is impossible.
+
+    Args:
+        given: Shape (n,), the given labels; -1 means no label.
+        predictions: Shape (n, num_classes), probabilities by the trained model. Formula: q.
+        trained: What training made of its samples.
+        prior: Whether the model predicts as if all classes were equally frequent; otherwise share is left out.
+    """
+    classes = predictions.shape[1]
+    known = (trained.given >= 0).nonzero().flatten()
+    joint = torch.eye(classes, dtype=torch.float64)  # row: true class, column: given label; one more of each is right
+    ones = torch.ones(len(known), dtype=torch.float64)
+    joint.index_put_((trained.suggested[known], trained.given[known]), ones, accumulate=True)
+    sizes = joint.sum(1, keepdim=True)
+    rate = float(1 - joint.diag().sum() / joint.sum())
+    even = torch.full_like(joint, rate / max(classes - 1, 1)).fill_diagonal_(1 - rate)
+    confusion = 0.9 * joint / sizes + 0.1 * even
+    posterior = predictions.double() * (sizes.T if prior else 1.0) * confusion[:, given.clamp_min(0)].T
+    posterior = posterior / posterior.sum(1, keepdim=True).clamp_min(1e-300)
+    likeliest, labeled = posterior.argmax(1), given >= 0
+    quality = posterior.gather(1, given.clamp_min(0)[:, None]).squeeze(1).float()
+    return Judgment(likeliest, torch.where(labeled, quality, float("nan")), labeled & (likeliest != given))
+
+
 def likeliest_candidates(candidates: Tensor, predictions: Rows) -> Tensor:
     """The candidate of each sample that was predicted most, shape (N,).
 

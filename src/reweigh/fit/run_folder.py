@@ -17,8 +17,10 @@ from reweigh.files import read_json, read_text, write_whole
 from reweigh.files.lock import locked
 from reweigh.files.tensors import read
 from reweigh.fit.fitting import Fit, fit, usable
+from reweigh.fit.fitting import origin_of as rows_of
 from reweigh.fit.front import Front, open_front
 from reweigh.fit.inputs import InputForm
+from reweigh.fit.issues import Samples
 from reweigh.fit.source import read_source
 from reweigh.plan import Part, Plan
 from reweigh.plan.tables import method_named
@@ -99,9 +101,10 @@ def _train(plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer
         observer=observer,
         trust_code=trust_code,
     )
-    train_set = at_origin(train_set, found.origin)
+    train_set = at_origin(train_set, found.origin)  # the frozen network may have left out what cannot be read
+    test_set = test_set if found.test_origin is None else at_origin(test_set, found.test_origin)
     try:
-        write(found, Run(path), train_set)
+        write(found, Run(path), train_set, test_set)
     except StorageError as error:
         raise StorageError(
             f"{error}. Training is done, and its checkpoint is kept; then write the results with: "
@@ -111,7 +114,7 @@ def _train(plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer
     return Outcome(Run(path), found, train_set)
 
 
-def write(found: Fit, run: Run, train_set: Dataset) -> None:
+def write(found: Fit, run: Run, train_set: Dataset, test_set: Dataset | None = None) -> None:
     """Store everything that is known at the end of a training, and the checksums of it."""
     run.unseal()
     write_whole(run.inputs, found.inputs.to_json())
@@ -124,21 +127,30 @@ def write(found: Fit, run: Run, train_set: Dataset) -> None:
         save_weighting(run.weighting, found.weighting.net, origin_of(found))
         curves = found.weighting.curve_of_class.tolist()
     run.write_classes(found.class_names, found.class_sizes, curves, found.finding and found.finding._asdict())
-    run.write_samples(columns(found, train_set))
+    run.write_samples(columns(found.samples, found.origin, train_set))
+    if found.unseen is not None and test_set is not None and is_held_out(found.plan, test_set):
+        assert test_set.origin is not None
+        run.write_samples(columns(found.unseen, test_set.origin, test_set), held_out=True)
     run.seal()
 
 
-def columns(found: Fit, train_set: Dataset) -> dict[str, list[Any]]:
+def is_held_out(plan: Plan, test_set: Dataset) -> bool:
+    """Whether the test set is a part of the user's own data, and not data of its own."""
+    return plan.source.name == "files" and plan.source.options["test"] is None and test_set.origin is not None
+
+
+def columns(samples: Samples, origin: Tensor, train_set: Dataset) -> dict[str, list[Any]]:
     """What training made of each sample, as the columns of samples.csv.
 
     ``row`` is the row of the sample in the user's data and labels are written by name, so that the file can be joined
     to them.
     """
+    class_names = train_set.class_names
 
     def called(labels: Tensor) -> list[str | None]:
-        return [found.class_names[label] if label >= 0 else None for label in labels.tolist()]
+        return [class_names[label] if label >= 0 else None for label in labels.tolist()]
 
-    samples, rows = found.samples, found.origin.tolist()
+    rows = origin.tolist()
     unknown = [None] * len(rows)
     judged = not bool(samples.quality.isnan().all())
     names = train_set.reading.names
@@ -160,7 +172,7 @@ def columns(found: Fit, train_set: Dataset) -> dict[str, list[Any]]:
         table["near_duplicate_of"] = [called_rows[other] if other >= 0 else None for other in others]
     if train_set.candidates is not None:
         table["candidates"] = [
-            SEPARATOR.join(name for name, there in zip(found.class_names, row, strict=True) if there)
+            SEPARATOR.join(name for name, there in zip(class_names, row, strict=True) if there)
             for row in train_set.candidates.tolist()
         ]
     if train_set.true_labels is not None:
@@ -172,8 +184,7 @@ def at_origin(dataset: Dataset, origin: Tensor) -> Dataset:
     """The samples of a dataset that come from these rows of its source; some may have been left out in training."""
     if len(dataset) == len(origin):
         return dataset
-    own = torch.arange(len(dataset)) if dataset.origin is None else dataset.origin
-    return dataset.subset(torch.isin(own, origin))
+    return dataset.subset(torch.isin(rows_of(dataset), origin))
 
 
 def origin_of(found: Fit) -> Origin:

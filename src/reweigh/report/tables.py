@@ -4,10 +4,10 @@ import csv
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class Samples:
     loss: np.ndarray | None = None
     true: np.ndarray | None = None
     outlier: np.ndarray | None = None
-    near_duplicate_of: Sequence[str] | None = None
+    near_duplicate_of: np.ndarray | None = None
     candidates: Sequence[tuple[int, ...]] | None = None
 
     def __len__(self) -> int:
@@ -68,6 +68,20 @@ class Samples:
             return np.empty(0, int)
         found = np.flatnonzero(self.issue)
         return found[np.argsort(np.nan_to_num(self.quality[found], nan=np.inf), kind="stable")]
+
+    def with_more(self, others: "Samples") -> "Samples":
+        """These samples and others, such as those that were held out, of which less may be known."""
+
+        def both(name: str) -> Any:
+            first, second = getattr(self, name), getattr(others, name)
+            if first is None or (second is None and not isinstance(first, np.ndarray)):
+                return None
+            if second is None:
+                unknown = {"f": np.nan, "b": False, "U": ""}.get(first.dtype.kind, -1)
+                second = np.full(len(others), unknown, first.dtype)
+            return np.concatenate([first, second]) if isinstance(first, np.ndarray) else [*first, *second]
+
+        return Samples(**{field.name: both(field.name) for field in fields(self)})
 
     def title(self, index: int) -> str:
         """What a sample is called: its row in the user's data, and its file if it has one."""
@@ -125,7 +139,7 @@ def read_samples(path: Path, class_names: Sequence[str]) -> Samples | None:
         loss=table.numbers("loss"),
         true=table.labels_or_none("true_label"),
         outlier=table.truths("is_outlier"),
-        near_duplicate_of=table.columns.get("near_duplicate_of"),
+        near_duplicate_of=table.strings("near_duplicate_of"),
         candidates=table.sets("candidates"),
     )
 
@@ -220,6 +234,10 @@ class Cells:
         cells = self.columns.get(name, ())
         found = [self._parse(name, row, cell, TRUTHS.__getitem__, "True or False") for row, cell in enumerate(cells)]
         return np.array([value or False for value in found]) if any(cells) else None
+
+    def strings(self, name: str) -> np.ndarray | None:
+        """A column of strings; None if there is no such column."""
+        return np.array(self.columns[name], dtype=str) if name in self.columns else None
 
     def _parse(self, name: str, row: int, cell: str, kind: Callable[[str], T], what: str) -> T | None:
         try:

@@ -105,6 +105,10 @@ class Run:
         return self.path / "samples.csv"
 
     @property
+    def held_out(self) -> Path:
+        return self.path / "held_out.csv"
+
+    @property
     def test(self) -> Path:
         return self.path / "test.csv"
 
@@ -136,7 +140,7 @@ class Run:
     @property
     def results(self) -> list[Path]:
         """Files that are complete once the run has ended."""
-        tables = [self.samples, self.test, self.calibration]
+        tables = [self.samples, self.held_out, self.test, self.calibration]
         return [self.metrics, self.summary, self.model, self.weighting, self.classes, self.inputs, *tables]
 
     def seal(self) -> None:
@@ -179,13 +183,14 @@ class Run:
         tensors = {name: plain_tensor(value) for name, value in model.state_dict().items() if isinstance(value, Tensor)}
         self._write(self.model, pack(tensors, {"format": "pt", **(metadata or {})}))
 
-    def write_samples(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Store what is known of each training sample, a row each: index, given_label, label_quality, weight, ...
+    def write_samples(self, columns: Mapping[str, Sequence[Any]], held_out: bool = False) -> None:
+        """Store what is known of each training sample, one row each: row, given_label, label_quality, weight, ...
 
         Args:
             columns: by name; None and NaN become empty cells.
+            held_out: store samples of the same source that were held out for testing.
         """
-        self._write(self.samples, _csv(columns))
+        self._write(self.held_out if held_out else self.samples, _csv(columns))
 
     def write_test(self, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
         """Store what the model said of each test sample: index, label, predicted, the probability of that, and score.

@@ -60,8 +60,8 @@ def test_bad_csv(tmp_path, text, message):
 
 
 def test_other_endings_and_absent_files(tmp_path):
-    with pytest.raises(DataError, match=r"a label file ends in \.npy or \.csv; got '\.txt'"):
-        read_labels(write(tmp_path / "labels.txt", "0"), 1, NAMES)
+    with pytest.raises(DataError, match=r"a label file is a \.npy or a table such as \.csv; got '\.doc'"):
+        read_labels(write(tmp_path / "labels.doc", "0"), 1, NAMES)
     for name in ("none.npy", "none.csv"):
         with pytest.raises(DataError, match="there is no such file"):
             read_labels(tmp_path / name, 1, NAMES)

@@ -37,7 +37,7 @@ def test_a_test_file_is_normalized_as_the_training_file(tmp_path):
 
 
 def test_a_table_is_encoded_by_its_training_part(tmp_path):
-    lines = [f"{number},{'ab'[number % 2]},{'xy'[number % 2]},{'xy'[number % 3 % 2]}" for number in range(40)]
+    lines = [f"{number}.0,{'ab'[number % 2]},{'xy'[number % 2]},{'xy'[number % 3 % 2]}" for number in range(40)]
     (tmp_path / "t.csv").write_text("\n".join(["n,c,kind,truth", *lines]))
     train, test = files(tmp_path, path="t.csv", label="kind", true_label="truth")
     assert (len(train), len(test)) == (32, 8)
@@ -50,7 +50,7 @@ def test_a_table_is_encoded_by_its_training_part(tmp_path):
 
 
 def test_a_label_file_for_a_table_is_split_with_it(tmp_path):
-    (tmp_path / "t.csv").write_text("n,kind\n" + "".join(f"{number},{'xy'[number % 2]}\n" for number in range(40)))
+    (tmp_path / "t.csv").write_text("n,kind\n" + "".join(f"{number}.5,{'xy'[number % 2]}\n" for number in range(40)))
     np.save(tmp_path / "l.npy", (np.arange(40) // 2) % 2)
     train, test = files(tmp_path, path="t.csv", label="kind", labels="l.npy")
     for part in (train, test):

@@ -23,7 +23,7 @@ def frame() -> pd.DataFrame:
 
 def test_each_kind_of_column():
     encoding = fit_encoding(frame())
-    assert [column.kind for column in encoding.columns] == ["numeric", "categorical", "tf-idf", "numeric", "numeric"]
+    assert [column.kind for column in encoding.columns] == ["number", "category", "tf-idf", "number", "date"]
     features = encoding.apply(frame())
     assert features.shape == (6, len(encoding.feature_names))
     assert features.isfinite().all()
@@ -75,7 +75,7 @@ def test_the_same_features_after_json(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[1]", '{"columns": [{"kind": "numeric"}], "version": 1}', '{"columns": [], "version": 2}']
+    "text", ["", "{}", "[1]", '{"columns": [{"kind": "number"}], "version": 2}', '{"columns": [], "version": 1}']
 )
 def test_json_that_is_something_else(text):
     with pytest.raises(DataError, match="encoding: not one that reweigh wrote"):
@@ -91,7 +91,7 @@ def test_a_later_table_with_other_columns():
     assert "3 mistakes" in text
     assert "no column 'age'. Did you mean 'Age'?" in text
     assert "no column 'city'." in text
-    assert "column 'member': 6 values are not numbers, such as 'maybe': rows 0, 1, 2, 3, 4 and 1 more" in text
+    assert "column 'member': none of its 6 values is a number, such as 'maybe'; fix these cells" in text
     assert encoding.apply(frame().assign(more=1)).equal(encoding.apply(frame()))
 
 
@@ -100,18 +100,17 @@ def test_missing_values_are_counted():
 
 
 def test_kinds_against_the_rule():
-    encoding = fit_encoding(frame(), kinds={"age": "categorical", "note": "ignore", "city": "hashing"})
-    assert [(column.name, column.kind) for column in encoding.columns][:2] == [
-        ("age", "categorical"),
-        ("city", "hashing"),
-    ]
+    encoding = fit_encoding(frame(), kinds={"age": "category", "note": "drop", "city": "text"})
+    assert [(column.name, column.kind) for column in encoding.columns][:2] == [("age", "category"), ("city", "tf-idf")]
     assert "note" not in [column.name for column in encoding.columns]
-    with pytest.raises(DataError, match=r"kinds: no column 'agee'; the table has: age, city, note, member, since"):
-        fit_encoding(frame(), kinds={"agee": "numeric"})
+    with pytest.raises(DataError, match=r"columns: no column 'agee'; the table has: age, city, .*Did you mean 'age'\?"):
+        fit_encoding(frame(), kinds={"agee": "number"})
     with pytest.raises(
-        DataError, match="column 'age': no kind 'number'; there are: numeric, categorical, tf-idf, hashing, ignore"
+        DataError, match="column 'age': no kind 'numeric'; there are: number, date, category, text, drop"
     ):
-        fit_encoding(frame(), kinds={"age": "number"})
+        fit_encoding(frame(), kinds={"age": "numeric"})
+    with pytest.raises(DataError, match="column 'city': none of its 5 values is a date, such as 'Rome'"):
+        fit_encoding(frame(), kinds={"city": "date"})
 
 
 def test_infinite_numbers_and_texts_without_words():
@@ -126,12 +125,12 @@ def test_a_column_without_values_is_left_out_with_a_warning(caplog):
     with caplog.at_level(logging.WARNING):
         encoding = fit_encoding(frame().assign(empty=None))
     assert "empty" not in [column.name for column in encoding.columns]
-    assert "columns without any value are left out: empty" in caplog.text
+    assert "columns left out: 'empty' (no value in any row)" in caplog.text
     with pytest.raises(DataError, match="no column to learn from"):
         fit_encoding(pd.DataFrame({"empty": [None, None]}))
 
 
-def test_a_constant_column_and_nullable_types():
+def test_a_constant_column_and_nullable_types(caplog):
     nullable = pd.DataFrame(
         {
             "c": [5, 5, 5],
@@ -139,9 +138,11 @@ def test_a_constant_column_and_nullable_types():
             "b": pd.array([True, None, False], dtype="boolean"),
         }
     )
-    features = fit_encoding(nullable).apply(nullable)
-    assert features.isfinite().all()
-    assert features[:, 0].tolist() == [0, 0, 0]
+    encoding = fit_encoding(nullable)
+    assert encoding.apply(nullable).isfinite().all()
+    assert [column.name for column in encoding.columns] == ["i", "b"]
+    assert "columns left out: 'c' (always 5)" in caplog.text
+    assert fit_encoding(nullable, kinds={"c": "number"}).apply(nullable)[:, 0].tolist() == [0, 0, 0]
 
 
 def rows(number: int) -> pd.DataFrame:
@@ -157,9 +158,9 @@ def rows(number: int) -> pd.DataFrame:
 
 
 def test_names_of_rows_are_left_out_with_a_warning(caplog):
-    assert [column.name for column in fit_encoding(rows(40)).columns] == ["size", "note"]
-    assert "columns that only name the rows (a new word in each) are left out: id, file" in caplog.text
-    kept = fit_encoding(rows(40), kinds={"id": "tf-idf"})
+    assert [column.name for column in fit_encoding(rows(40)).columns] == ["note"]
+    assert "'size' (counts the rows), 'id' (only names the rows: another word in each), 'file'" in caplog.text
+    kept = fit_encoding(rows(40), kinds={"id": "text", "size": "number"})
     assert [column.name for column in kept.columns] == ["size", "id", "note"]
     with pytest.raises(DataError, match="no column to learn from"):
         fit_encoding(rows(40)[["id", "file"]])
@@ -167,7 +168,7 @@ def test_names_of_rows_are_left_out_with_a_warning(caplog):
 
 def test_words_that_come_again_are_no_names(caplog):
     few = fit_encoding(rows(12), max_categories=2)
-    assert [column.kind for column in few.columns] == ["numeric", "tf-idf", "tf-idf", "tf-idf"]
+    assert [column.kind for column in few.columns] == ["number", "tf-idf", "tf-idf", "tf-idf"]
     again = pd.DataFrame({"word": [f"w{row % 60}" for row in range(100)]})
-    assert fit_encoding(again).columns[0].kind == "tf-idf"
+    assert fit_encoding(again).columns[0].kind == "category"
     assert not caplog.records

@@ -11,6 +11,7 @@ from reweigh.data.checks import at_rows, listed, plural
 from reweigh.data.dataset import Dataset
 from reweigh.errors import DataError
 
+OTHER_SEPARATORS = (";", ",", "/", "+", "&", " and ")
 SEPARATOR = "|"  # between candidate labels, unless the user says otherwise
 
 
@@ -37,12 +38,19 @@ def one_of_each(candidates: Tensor) -> Tensor:
     return (candidates.cumsum(1) > turn[:, None]).int().argmax(1)
 
 
-def several_in_one(class_names: Sequence[str]) -> str | None:
-    """A class name that looks like a set of candidates, such as ``cat|lynx`` next to ``cat``; None if there is none."""
-    parts = Counter(part for name in class_names for part in set(name.split(SEPARATOR)))
-    return next(
-        (name for name in class_names if SEPARATOR in name and any(parts[p] > 1 for p in name.split(SEPARATOR))), None
-    )
+def several_in_one(class_names: Sequence[str]) -> tuple[str, str] | None:
+    """A class name that looks like a set of candidates, such as ``cat|lynx`` next to ``cat``, and the separator.
+
+    Other separators than ``|`` also occur in ordinary names, so all parts must then be classes of their own.
+    """
+    plain = {name.strip() for name in class_names}
+    for separator in (SEPARATOR, *OTHER_SEPARATORS):
+        sets = {name: [part.strip() for part in name.split(separator)] for name in class_names if separator in name}
+        parts = Counter(part for name in class_names for part in {part.strip() for part in name.split(separator)})
+        for name, names in sets.items():
+            if any(parts[part] > 1 for part in names) if separator == SEPARATOR else {*names} <= plain:
+                return name, separator
+    return None
 
 
 def split_names(dataset: Dataset, separator: str, classes: Sequence[str] | None = None) -> Dataset:

@@ -11,7 +11,7 @@ from reweigh.data.arrays import load
 from reweigh.data.checks import listed, plural, raise_all, range_mistakes
 from reweigh.data.dataset import Dataset
 from reweigh.data.labels.class_numbers import encode
-from reweigh.data.tables.frames import read_strings
+from reweigh.data.tables.frames import SUFFIXES, read_frame
 from reweigh.errors import DataError
 from reweigh.files.limits import check_labels
 
@@ -59,11 +59,13 @@ def label_values(
     path = Path(path)
     if path.suffix == ".npy":
         values = load(path)
-    elif path.suffix == ".csv":
+    elif path.name.endswith(SUFFIXES):
         values = csv_column(path, num_samples, column)
         check_names(path, names)
     else:
-        raise DataError(f"{path}: a label file ends in .npy or .csv; got {path.suffix or 'no extension'!r}")
+        raise DataError(
+            f"{path}: a label file is a .npy or a table such as .csv; got {path.suffix or 'no extension'!r}"
+        )
     assert isinstance(values, np.ndarray)
     if num_samples is not None and len(values) != num_samples:
         raise DataError(
@@ -78,7 +80,7 @@ def check_names(path: Path, names: Sequence[str]) -> None:
 
     Labels are matched by order; if files were moved or renamed since, all labels would be shifted.
     """
-    frame = read_strings(path)
+    frame = read_frame(path)
     if not names or "name" not in frame.columns or len(frame) != len(names):
         return
     order = np.argsort(frame["index"].astype(np.int64)) if "index" in frame.columns else np.arange(len(names))
@@ -93,7 +95,7 @@ def check_names(path: Path, names: Sequence[str]) -> None:
 
 def csv_column(path: Path, num_samples: int | None, column: str | None) -> np.ndarray:
     """The labels of a ``.csv`` in the order of the samples; any number if ``num_samples`` is None."""
-    frame = read_strings(path)
+    frame = read_frame(path)
     if column is None:
         others = [name for name in frame.columns if name != "index"]
         usual = [name for name in LABEL_COLUMNS if name in others]

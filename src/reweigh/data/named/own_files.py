@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import torch
 from annotated_types import Ge, Gt, Lt
@@ -15,9 +15,13 @@ from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers import has_test_part, read
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.subsets import stratified
+from reweigh.data.tables.decide import Kind
 from reweigh.data.tables.encoding import fit_encoding
 from reweigh.data.tables.frames import read_frame
 from reweigh.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def files(
@@ -30,6 +34,10 @@ def files(
     label: str | None = None,
     labels: str | None = None,
     true_label: str | None = None,
+    columns: dict[str, Kind] | None = None,
+    sep: str | None = None,
+    encoding: str | None = None,
+    join_labels: bool = False,
     size: int | None = None,
     resize: Resize = "crop",
     memory_gb: Annotated[float, Ge(0)] = DEFAULT_MEMORY_GB,
@@ -49,6 +57,11 @@ def files(
         label: the column of a table, or the array of a ``.npz``, that holds the labels.
         labels: a label file for the samples of ``path``.
         true_label: the column of a table that holds true labels.
+        columns: what some columns of a table are, whatever they look like: "number", "date", "category", "text", or
+            "drop" to leave a column out.
+        sep: separator of a table, such as ``;`` or ``tab``; found from the file by default.
+        encoding: encoding of the text of a table, such as ``latin-1``; found from the file by default.
+        join_labels: count labels that differ only in case, spaces or punctuation at the ends as one class.
         size: height and width to resize images to.
         resize: how images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
         memory_gb: images that take more gigabytes are read when they are needed.
@@ -66,33 +79,38 @@ def files(
         raise DataError(
             "true_label and separator: true labels are not read next to candidate labels; drop one of the two"
         )
+    if several and join_labels:
+        raise DataError("join_labels and separator: spellings of candidate labels are not joined; drop one of the two")
+    written = {"label": label, "true_label": true_label, "sep": sep, "charset": encoding, "join_labels": join_labels}
     train = read(
         source,
-        label=label,
         labels=label_file,
-        true_label=true_label,
+        columns=columns,
         size=size,
         resize=resize,
         memory_gb=memory_gb,
         unlabeled=unlabeled,
+        drop_unlabeled=True,
         new_classes=several,
+        **written,
     )
     if several:
         train = split_names(train, separator)
     if test is None and not has_test_part(source):
         if train.reading.encoding is not None:
-            return split_table(train, source, test_fraction, split_seed)
+            frame = read_frame(source, sep, encoding)
+            return split_table(train, frame, test_fraction, split_seed, str(source))
         return split(train, test_fraction, split_seed)
     judged = read(
         source if test is None else Path(root, test),
         split="train" if test is not None else "test",
         class_names=None if several else train.class_names,
         encoding=train.reading.encoding,
-        label=label,
-        true_label=true_label,
         size=(train.shape[1], train.shape[2]) if train.is_images else None,
         resize=resize,
         memory_gb=memory_gb,
+        drop_unlabeled=True,
+        **written,
     )
     check_alike(train, judged)
     if several:
@@ -119,15 +137,21 @@ def split(dataset: Dataset, test_fraction: float, seed: int) -> Splits:
     return Splits(train, test)
 
 
-def split_table(whole: Dataset, path: Path, test_fraction: float, seed: int) -> Splits:
-    """Training and test parts of a table, encoded by the training part."""
-    frame = read_frame(path)[[column.name for column in whole.reading.encoding.columns]]
+def split_table(whole: Dataset, frame: "pd.DataFrame", test_fraction: float, seed: int, what: str) -> Splits:
+    """Training and test parts of a table: how columns are read is decided by all rows, the rest by the training part.
+
+    Args:
+        frame: the table that the dataset was read from, with all its rows.
+        what: name of the table in messages.
+    """
     parts, encoding = [], None
     for index in rows(whole.labels, test_fraction, seed):
-        features = frame.iloc[index.tolist()]
-        encoding = encoding or fit_encoding(features, what=str(path))
+        part = whole.subset(index)
+        assert part.origin is not None
+        features = frame.iloc[part.origin.tolist()]
+        encoding = encoding or fit_encoding(features, readings=whole.reading.encoding.readings, what=what)
         reading = Reading(missing=encoding.missing(features), encoding=encoding)
-        parts.append(replace(whole.subset(index), inputs=encoding.apply(features), reading=reading))
+        parts.append(replace(part, inputs=encoding.apply(features, what), reading=reading))
     return Splits(*parts)
 
 

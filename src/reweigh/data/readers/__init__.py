@@ -1,17 +1,20 @@
 """Read what lies at a path: a table, arrays, IDX or CIFAR files, a folder of images."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reweigh.data.checks import check_inputs
 from reweigh.data.dataset import Dataset
 from reweigh.data.labels.label_file import label_values, override
+from reweigh.data.labels.spellings import joined, warn_of_spellings
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers import cifar, idx, image_folder, npz, table
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.image_paths import SPLIT_FOLDERS
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
+from reweigh.data.tables.decide import Kind
 from reweigh.data.tables.encoding import Encoding
+from reweigh.data.tables.frames import is_table
 from reweigh.errors import DataError
 from reweigh.files.limits import check_file
 
@@ -35,10 +38,15 @@ def read(
     size: int | tuple[int, int] | None = None,
     class_names: Sequence[str] | None = None,
     encoding: Encoding | None = None,
+    columns: Mapping[str, Kind] | None = None,
+    sep: str | None = None,
+    charset: str | None = None,
     resize: Resize = "crop",
     memory_gb: float = DEFAULT_MEMORY_GB,
     unlabeled: bool = False,
+    drop_unlabeled: bool = False,
     new_classes: bool = False,
+    join_labels: bool = False,
 ) -> Dataset:
     """Recognize the format of what lies at ``path`` and read it.
 
@@ -51,9 +59,14 @@ def read(
         resize: how images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
         class_names: class names in the order of the class numbers; taken from the data by default.
         encoding: how to encode a table, as fitted to another.
+        columns: what some columns of a table are, whatever they look like; "drop" leaves a column out.
+        sep: separator of a table, such as ``;`` or ``tab``; found from the file by default.
+        charset: encoding of the text of a table, such as ``latin-1``; found from the file by default.
         memory_gb: images that take more gigabytes are read on demand.
         unlabeled: whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
+        drop_unlabeled: leave out rows of a table without a label, with a warning; otherwise these are an error.
         new_classes: take the classes from the label file, not from the data.
+        join_labels: count labels that differ only in case, spaces or punctuation at the ends as one class.
 
     Raises:
         DataError: the path does not exist, or holds a format that is unknown or data that are broken.
@@ -69,16 +82,24 @@ def read(
         true_label=true_label,
         split=split,
         size=size,
-        class_names=class_names,
+        class_names=None if join_labels else class_names,
         encoding=encoding,
         resize=resize,
+        columns=columns,
+        sep=sep,
+        charset=charset,
         memory_gb=memory_gb,
         unlabeled=unlabeled and (labels is None or not own_labels),
+        drop_unlabeled=drop_unlabeled,
     )
     dataset = reader.read(path, request)
-    if labels is None or not own_labels:
-        return dataset
-    return override(dataset, labels, unlabeled=unlabeled, new_classes=new_classes)
+    if labels is not None and own_labels:
+        dataset = override(dataset, labels, unlabeled=unlabeled, new_classes=new_classes or join_labels)
+    if join_labels:
+        return joined(dataset, class_names, str(path))
+    if class_names is None:
+        warn_of_spellings(dataset, str(path))
+    return dataset
 
 
 def read_unlabeled(
@@ -87,6 +108,8 @@ def read_unlabeled(
     *,
     encoding: Encoding | None,
     raw_bytes: bool,
+    sep: str | None = None,
+    charset: str | None = None,
     resize: Resize = "crop",
     memory_gb: float = DEFAULT_MEMORY_GB,
 ) -> Unlabeled:
@@ -98,6 +121,8 @@ def read_unlabeled(
         raw_bytes: whether the training samples were bytes, as those of images.
         resize: how images of other proportions are resized.
         memory_gb: images that take more gigabytes are read on demand.
+        sep: separator of a table; found from the file by default.
+        charset: encoding of the text of a table; found from the file by default.
 
     Raises:
         DataError: the data are of another kind or shape, cannot be read, or contain NaN or infinity.
@@ -107,8 +132,9 @@ def read_unlabeled(
     readers = [reader.unlabeled for reader in READERS.values() if reader.unlabeled]
     for reader in readers:
         if reader.recognizes(path):
-            found = reader.read(path, Form(tuple(shape), encoding, raw_bytes, resize, memory_gb))
-            check_inputs(found.inputs, str(path))
+            found = reader.read(path, Form(tuple(shape), encoding, raw_bytes, sep, charset, resize, memory_gb))
+            if found.frame is None or len(found.frame):  # a table without rows gives predictions without rows
+                check_inputs(found.inputs, str(path))
             return found
     raise unknown(path, [reader.about for reader in readers])
 
@@ -133,7 +159,7 @@ def has_test_part(path: Path) -> bool:
 
 def check_exists(path: Path) -> None:
     """Raise a DataError if there is no such path, or a pipe or a device."""
-    if not path.exists():
+    if not path.exists() and not is_table(path):
         raise DataError(f"{path}: there is nothing at this path")
     check_file(path)
 

@@ -1,15 +1,19 @@
 """What a reader is: how to recognize a format at a path, and how to read it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reweigh.data.dataset import Dataset, Inputs, is_image
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers.image_files import Resize
+from reweigh.data.tables.decide import Kind
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -26,9 +30,13 @@ class Request:
     size: int | tuple[int, int] | None = None
     class_names: Sequence[str] | None = None
     encoding: Encoding | None = None
+    columns: Mapping[str, Kind] | None = None
+    sep: str | None = None
+    charset: str | None = None
     memory_gb: float = DEFAULT_MEMORY_GB
     resize: Resize = "crop"
     unlabeled: bool = False
+    drop_unlabeled: bool = False
 
 
 class Form(NamedTuple):
@@ -40,11 +48,15 @@ class Form(NamedTuple):
         raw_bytes: whether the raw inputs are bytes, as those of images are.
         resize: how images of other proportions are resized.
         memory_gb: images that take more gigabytes are read on demand.
+        sep: separator of a table, if it is given.
+        charset: encoding of the text of a table, if it is given.
     """
 
     shape: tuple[int, ...]
     encoding: Encoding | None
     raw_bytes: bool
+    sep: str | None = None
+    charset: str | None = None
     resize: Resize = "crop"
     memory_gb: float = DEFAULT_MEMORY_GB
 
@@ -55,10 +67,15 @@ class Form(NamedTuple):
 
 
 class Unlabeled(NamedTuple):
-    """Inputs without labels, and the name of each (a file name); rows of a table or an array have no names."""
+    """Inputs without labels, and the name of each (a file name); rows of a table or an array have no names.
+
+    Attributes:
+        frame: The table that the inputs were read from.
+    """
 
     inputs: Inputs
     names: tuple[str, ...] = ()
+    frame: "pd.DataFrame | None" = None
 
 
 class UnlabeledReader(NamedTuple):

@@ -1,16 +1,21 @@
-"""Tables with a label column, from CSV or Parquet files or a pandas DataFrame."""
+"""Tables with a label column, from files or a pandas DataFrame."""
 
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from reweigh.data.checks import check, check_samples, listed
+import torch
+
+from reweigh.data.checks import check, check_samples, listed, plural
 from reweigh.data.dataset import Dataset, Reading
 from reweigh.data.labels.class_numbers import encode
+from reweigh.data.labels.targets import check_target
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
-from reweigh.data.tables.encoding import Encoding, Kind, fit_encoding
-from reweigh.data.tables.frames import SUFFIXES, read_frame, read_strings
+from reweigh.data.tables.cells import LABEL_GAPS
+from reweigh.data.tables.decide import Kind
+from reweigh.data.tables.encoding import Encoding, fit_encoding
+from reweigh.data.tables.frames import is_table, read_frame
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
@@ -22,23 +27,18 @@ USUAL_LABELS = ("label", "labels", "target", "class", "y")
 
 
 def read_table(path: Path, request: Request) -> Dataset:
-    """A dataset from a CSV or Parquet file; see ``from_frame``."""
-    what, encoding = str(path), request.encoding
-    frame = read_frame(path, () if encoding is None else encoding.string_columns)
-    own = request.labels is None or request.label is not None
-    wanted = [label_column(frame, request.label, what)] if own else []
-    wanted += [] if request.true_label is None else [label_column(frame, request.true_label, what)]
-    if path.suffix != ".parquet" and wanted:  # labels as strings: a class may be called NA
-        frame[wanted] = read_strings(path)[wanted]
+    """A dataset from the files of a table; see ``from_frame``."""
     return from_frame(
-        frame,
+        read_frame(path, request.sep, request.charset),
         label=request.label,
         true_label=request.true_label,
         labels=request.labels,
         class_names=request.class_names,
-        encoding=encoding,
+        encoding=request.encoding,
+        columns=request.columns,
         unlabeled=request.unlabeled,
-        what=what,
+        drop_unlabeled=request.drop_unlabeled,
+        what=str(path),
     )
 
 
@@ -50,11 +50,12 @@ def from_frame(
     labels: Any = None,
     class_names: Sequence[str] | None = None,
     encoding: Encoding | None = None,
-    kinds: Mapping[str, Kind] | None = None,
+    columns: Mapping[str, Kind] | None = None,
     text: Literal["tf-idf", "hashing"] = "tf-idf",
     text_features: int = 256,
     max_categories: int = 50,
     unlabeled: bool = False,
+    drop_unlabeled: bool = False,
     what: str = "table",
 ) -> Dataset:
     """A dataset from a pandas DataFrame: features from all columns but the label.
@@ -69,25 +70,34 @@ def from_frame(
         class_names: class names; by default the distinct labels.
         encoding: an encoding fitted to another table; by default one is fitted to this table, with the options that
             follow (see ``fit_encoding``).
+        columns: what some columns are, whatever they look like: "number", "date", "category", "text" or "drop".
         unlabeled: whether a label may be empty or -1, for a sample without one.
+        drop_unlabeled: leave out rows without a label, with a warning; otherwise these are an error.
         what: name of the table in messages.
 
     Raises:
-        DataError: no label column, labels missing, or columns that cannot be encoded.
+        DataError: no label column, labels that are missing or not classes, or columns that cannot be encoded.
     """
     if labels is None:
         label = label_column(frame, label, what)
         labels = frame[label]
-    numbers, names = encode(empty_as_missing(labels), class_names, f"{what}: labels", unlabeled=unlabeled)
+    given, origin = gaps_as_none(labels), None
+    if drop_unlabeled and not unlabeled and None in given and any(value is not None for value in given):
+        rows = [row for row, value in enumerate(given) if value is not None]
+        log.warning("%s: %s without a label left out", what, plural(len(given) - len(rows), "row"))
+        frame, given, origin = frame.iloc[rows], [given[row] for row in rows], torch.tensor(rows)
+    if class_names is None:
+        check_target(given, label or "labels", what)
+    numbers, names = encode(given, class_names, f"{what}: labels", unlabeled=unlabeled)
     true_labels = None
     if true_label is not None:
-        true_labels, _ = encode(
-            empty_as_missing(frame[label_column(frame, true_label, what)]), names, f"{what}: true labels"
-        )
+        true = gaps_as_none(frame[label_column(frame, true_label, what)])
+        true_labels, _ = encode(true, names, f"{what}: true labels")
     features = frame.drop(columns=[name for name in (label, true_label) if name in frame.columns])
     if encoding is None:
+        chosen = None if columns is None else {name: kind for name, kind in columns.items() if name != label}
         encoding = fit_encoding(
-            features, kinds=kinds, text=text, text_features=text_features, max_categories=max_categories, what=what
+            features, kinds=chosen, text=text, text_features=text_features, max_categories=max_categories, what=what
         )
     inputs = encoding.apply(features, what)
     missing = encoding.missing(features)
@@ -95,7 +105,8 @@ def from_frame(
         log.warning(
             "%s: missing values filled: %s", what, listed(f"{count} in {name!r}" for name, count in missing.items())
         )
-    dataset = Dataset(inputs, numbers, names, true_labels, reading=Reading(missing=missing, encoding=encoding))
+    reading = Reading(missing=missing, encoding=encoding)
+    dataset = Dataset(inputs, numbers, names, true_labels, origin=origin, reading=reading)
     return (check if class_names is None or unlabeled else check_samples)(dataset, what)
 
 
@@ -120,36 +131,37 @@ def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
     return wanted
 
 
-def empty_as_missing(labels: Any) -> list[Any]:
-    """The labels, with None for empty strings and for values that pandas considers missing."""
+def gaps_as_none(labels: Any) -> list[Any]:
+    """The labels, with None for gaps: empty strings, question marks and the like, and what pandas considers missing."""
     import pandas as pd
 
     values = pd.Series(labels).astype(object)
     return [
-        None if gone or not str(value).strip() else value for value, gone in zip(values, values.isna(), strict=True)
+        None if gone or str(value).strip().casefold() in LABEL_GAPS else value
+        for value, gone in zip(values, values.isna(), strict=True)
     ]
 
 
 def read_inputs(path: Path, form: Form) -> Unlabeled:
-    """The rows of a table, encoded as the training rows were."""
+    """The rows of a table, encoded as the training rows were; warns of what training did not have."""
     if form.encoding is None:
         raise form.mismatch(path, "a table")
-    return Unlabeled(form.encoding.apply(read_frame(path, form.encoding.string_columns), str(path)))
-
-
-def _recognizes(path: Path) -> bool:
-    return path.is_file() and path.name.endswith(SUFFIXES)
+    frame = read_frame(path, form.sep, form.charset)
+    inputs = form.encoding.apply(frame, str(path))
+    for words in form.encoding.strange(frame):
+        log.warning("%s: %s", path, words)
+    return Unlabeled(inputs, frame=frame)
 
 
 def _has_labels(path: Path, label: str | None) -> bool:
     return label is not None or any(name in read_frame(path).columns for name in USUAL_LABELS)
 
 
-ABOUT = "a table (.csv, .tsv, .parquet)"
+ABOUT = "a table (.csv, .tsv, .xlsx, .json, .parquet)"
 READER = Reader(
     about=ABOUT,
-    recognizes=_recognizes,
+    recognizes=is_table,
     read=read_table,
     has_labels=_has_labels,
-    unlabeled=UnlabeledReader(ABOUT, _recognizes, read_inputs),
+    unlabeled=UnlabeledReader(ABOUT, is_table, read_inputs),
 )

@@ -1,20 +1,24 @@
-"""The kinds of columns in a table, and how each becomes features."""
+"""How a column of each kind becomes features, once it is decided how to read it."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from reweigh.data.tables.values import MISSING, as_numbers, as_strings
+from reweigh.data.checks import plural
+from reweigh.data.tables.cells import GAPS, MISSING, Cells, as_text, cells_of, spelling
+from reweigh.data.tables.dates import Order
+from reweigh.data.tables.numbers import USUAL, Notation
+from reweigh.data.tables.values import as_days, as_numbers
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-MANY = 20  # rows; in shorter tables a column of distinct values may be anything
-DISTINCT = 0.95  # share of a column
-SHORT = 60  # letters
+TRUE = frozenset(["true", "t", "yes", "y", "on", "1", "1.0", "ja", "oui", "si", "sí", "wahr", "vrai"])
+FALSE = frozenset(["false", "f", "no", "n", "off", "0", "0.0", "nein", "non", "falsch", "faux"])
+FAR = 1.0  # ranges of the training values, by which a later value may lie outside before it is called strange
 
 
 @dataclass(frozen=True)
@@ -23,45 +27,166 @@ class Numeric:
 
     Attributes:
         flag: whether an additional feature marks missing values, because some were missing in the fitted table.
+        low: smallest value in the fitted table.
+        high: largest value there.
+        notation: how the column writes numbers.
     """
 
     name: str
     mean: float
     std: float
     flag: bool
-    kind: Literal["numeric"] = "numeric"
+    low: float
+    high: float
+    notation: Notation = USUAL
+    kind: Literal["number"] = "number"
 
     @property
     def feature_names(self) -> list[str]:
         return [self.name, f"{self.name} {MISSING}"] if self.flag else [self.name]
 
     def apply(self, values: "pd.Series") -> np.ndarray:
-        numbers = as_numbers(values)
+        numbers = self.known(values)
         missing = np.isnan(numbers)
         scaled = np.where(missing, 0.0, (numbers - self.mean) / self.std)
         return np.stack([scaled, missing], axis=1) if self.flag else scaled[:, None]
 
+    def known(self, values: "pd.Series") -> np.ndarray:
+        """The numbers; NaN where there is none.
+
+        Raises:
+            DataError: None of the values is a number.
+        """
+        return _some(as_numbers(values, self.notation), values, "number")
+
+    def strange(self, values: "pd.Series") -> str | None:
+        numbers = as_numbers(values, self.notation)
+        far = FAR * max(self.high - self.low, abs(self.mean) * 1e-6)
+        beyond = (numbers < self.low - far) | (numbers > self.high + far)
+        if not beyond.any():
+            return None
+        worst = numbers[np.nanargmax(np.abs(numbers - self.mean))]
+        return (
+            f"{plural(int(beyond.sum()), 'value')} far outside {self.low:.6g} to {self.high:.6g}, such as {worst:.6g}"
+        )
+
+
+@dataclass(frozen=True)
+class Date:
+    """Calendar features: the day as a number, and the places in the year, the week and the day as sine and cosine.
+
+    Attributes:
+        order: whether the day or the month comes first where both are numbers.
+        parts: the features that vary in the fitted table.
+    """
+
+    name: str
+    order: Order
+    mean: float
+    std: float
+    flag: bool
+    parts: tuple[str, ...]
+    kind: Literal["date"] = "date"
+
+    @property
+    def feature_names(self) -> list[str]:
+        return [f"{self.name} {part}" for part in (*self.parts, *([MISSING] if self.flag else []))]
+
+    def apply(self, values: "pd.Series") -> np.ndarray:
+        days = self.known(values)
+        missing = np.isnan(days)
+        features = calendar((days - self.mean) / self.std, days)
+        chosen = [np.where(missing, 0.0, features[part]) for part in self.parts]
+        return np.stack([*chosen, *([missing] if self.flag else [])], axis=1, dtype=np.float64)
+
+    def known(self, values: "pd.Series") -> np.ndarray:
+        """The dates as days; NaN where there is none.
+
+        Raises:
+            DataError: None of the values is a date.
+        """
+        return _some(as_days(values, self.order), values, "date")
+
+    def strange(self, values: "pd.Series") -> str | None:
+        return None  # later tables are about later days
+
+
+def calendar(scaled: np.ndarray, days: np.ndarray) -> dict[str, np.ndarray]:
+    """The features of dates by name."""
+    found = {"day": scaled}
+    for part, period in (("of the year", 365.2425), ("of the week", 7.0), ("of the day", 1.0)):
+        angle = 2 * np.pi * ((np.floor(days) if period == 7 else days) % period) / period
+        found |= {f"{part}, sine": np.sin(angle), f"{part}, cosine": np.cos(angle)}
+    return found
+
 
 @dataclass(frozen=True)
 class Categorical:
-    """One feature per category, including "missing" if some were missing; a new category gets all zeros."""
+    """One feature per category, including "missing" if some were missing; a new or rare category gets all zeros.
+
+    Spellings of a category that differ in case, spaces or punctuation at the ends are the same.
+
+    Attributes:
+        boolean: whether the categories are yes and no, in any words.
+    """
 
     name: str
     categories: tuple[str, ...]
-    kind: Literal["categorical"] = "categorical"
+    boolean: bool = False
+    kind: Literal["category"] = "category"
 
     @property
     def feature_names(self) -> list[str]:
         return [f"{self.name}={category}" for category in self.categories]
 
     def apply(self, values: "pd.Series") -> np.ndarray:
-        import pandas as pd
-
-        codes = pd.Index(self.categories).get_indexer(pd.Index(as_strings(values)))  # -1: a new category
+        codes, _ = self._codes(values)
         features = np.zeros((len(codes), len(self.categories)))
         known = codes >= 0
         features[known, codes[known]] = 1
         return features
+
+    def known(self, values: "pd.Series") -> np.ndarray:
+        """The categories as numbers; NaN where the cell is a gap."""
+        codes, cells = self._codes(values)
+        return np.where(cells.codes < 0, np.nan, codes)
+
+    def _codes(self, values: "pd.Series") -> tuple[np.ndarray, Cells]:
+        cells = category_cells(values, frozenset(map(spelling, self.categories)))
+        index = {key_of(name, self.boolean): number for number, name in enumerate(self.categories)}
+        own = [index.get(key_of(text, self.boolean), -1) for text in cells.distinct]
+        gap = self.categories.index(MISSING) if MISSING in self.categories else -1
+        return cells.spread(np.array(own, dtype=np.int64), gap), cells
+
+    def strange(self, values: "pd.Series") -> str | None:
+        codes, cells = self._codes(values)
+        new = np.flatnonzero((codes < 0) & (cells.codes >= 0))
+        if not len(new):
+            return None
+        names = Counter(cells.distinct[cells.codes[row]] for row in new.tolist())
+        shown = ", ".join(repr(name) for name, _ in names.most_common(3))
+        return f"{plural(len(names), 'category was', 'categories were')} rare or not there in training, such as {shown}"
+
+
+def category_cells(values: "pd.Series", known: frozenset[str] = frozenset()) -> Cells:
+    """The cells of a column of categories. A word for a gap is a category if it is known as one, or if besides it
+    there is only one: + and -, for example."""
+    cells = cells_of(values, GAPS - known)
+    if not known and cells.gaps and len({*map(spelling, cells.distinct)}) < 2:
+        return cells_of(values, frozenset(("", "nan")))
+    return cells
+
+
+def key_of(text: str, boolean: bool) -> str:
+    """What all spellings of a category have in common."""
+    key = spelling(text)
+    return ("yes" if key in TRUE else "no" if key in FALSE else key) if boolean else key
+
+
+def are_boolean(texts: list[str]) -> bool:
+    """Whether these are words for yes and no, and both occur."""
+    keys = {*map(spelling, texts)}
+    return keys <= TRUE | FALSE and bool(keys & TRUE) and bool(keys & FALSE)
 
 
 @dataclass(frozen=True)
@@ -82,7 +207,14 @@ class TfIdf:
 
         vectorizer = TfidfVectorizer(vocabulary=list(self.words))
         vectorizer.idf_ = np.array(self.idf)
-        return vectorizer.transform(as_strings(values, missing="")).toarray()
+        return vectorizer.transform(as_text(values)).toarray()
+
+    def known(self, values: "pd.Series") -> np.ndarray:
+        """Ones, NaN where there is no text."""
+        return _texts(values)
+
+    def strange(self, values: "pd.Series") -> str | None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -100,29 +232,56 @@ class Hashing:
     def apply(self, values: "pd.Series") -> np.ndarray:
         from sklearn.feature_extraction.text import HashingVectorizer
 
-        hashed: Any = HashingVectorizer(n_features=self.features).transform(as_strings(values, missing=""))
+        hashed: Any = HashingVectorizer(n_features=self.features).transform(as_text(values))
         return hashed.toarray()
 
+    def known(self, values: "pd.Series") -> np.ndarray:
+        """Ones, NaN where there is no text."""
+        return _texts(values)
 
-# Each is plain data that JSON can hold; ``apply`` turns values into features, shape (N, number of features).
-Column = Numeric | Categorical | TfIdf | Hashing
-KINDS = tuple(column.kind for column in (Numeric, Categorical, TfIdf, Hashing))
+    def strange(self, values: "pd.Series") -> str | None:
+        return None
 
 
-def fit_column(values: "pd.Series", kind: str, text_features: int) -> Column:
-    """Fit a column of the given kind to its values."""
+# Each is plain data that JSON can hold. ``apply`` turns values into features, shape (N, number of features); ``known``
+# is NaN where a value is missing or cannot be read; ``strange`` says what a later table has that training did not.
+Column = Numeric | Date | Categorical | TfIdf | Hashing
+
+
+def fit_numeric(values: "pd.Series", notation: Notation) -> Numeric:
+    """Mean, spread and range of the numbers."""
     name = str(values.name)
-    if kind == "numeric":
-        numbers = as_numbers(values)
-        std = float(np.nanstd(numbers))
-        return Numeric(name, float(np.nanmean(numbers)), std if std > 1e-12 else 1.0, bool(np.isnan(numbers).any()))
-    if kind == "categorical":
-        return Categorical(name, tuple(sorted(set(as_strings(values)))))
-    if kind == "hashing":
-        return Hashing(name, text_features)
-    if kind == "tf-idf":
-        return fit_tf_idf(values, text_features)
-    raise DataError(f"column {name!r}: no kind {kind!r}; there are: {', '.join(KINDS)}, ignore")
+    numbers = _some(as_numbers(values, notation), values, "number")
+    gaps = bool(np.isnan(numbers).any())
+    numbers = numbers[~np.isnan(numbers)] if gaps else numbers
+    if len(numbers) == 0:
+        return Numeric(name, 0.0, 1.0, gaps, 0.0, 0.0, notation)
+    std = float(numbers.std())
+    low, high = float(numbers.min()), float(numbers.max())
+    return Numeric(name, float(numbers.mean()), std if std > 1e-12 else 1.0, gaps, low, high, notation)
+
+
+def fit_date(values: "pd.Series", order: Order) -> Date:
+    """The calendar features that vary."""
+    days = _some(as_days(values, order), values, "date")
+    there = days[~np.isnan(days)]
+    mean, std = (float(there.mean()), float(there.std())) if len(there) else (0.0, 1.0)
+    std = std if std > 1e-9 else 1.0
+    features = calendar((there - mean) / std, there)
+    parts = tuple(part for part, found in features.items() if len(found) and found.std() > 1e-3)
+    return Date(str(values.name), order, mean, std, len(there) < len(days), parts or ("day",))
+
+
+def fit_categorical(values: "pd.Series", most: int) -> Categorical:
+    """The most frequent categories, each as it is written most often."""
+    cells = category_cells(values)
+    boolean = are_boolean(cells.distinct)
+    written: dict[str, Counter[str]] = {}
+    for text, count in zip(cells.distinct, cells.counts.tolist(), strict=True):
+        written.setdefault(key_of(text, boolean), Counter())[text] += count
+    frequent = sorted(written, key=lambda key: -written[key].total())[:most]
+    names = [written[key].most_common(1)[0][0] for key in frequent]
+    return Categorical(str(values.name), tuple(sorted([*names, *([MISSING] if cells.gaps else [])])), boolean)
 
 
 def fit_tf_idf(values: "pd.Series", text_features: int) -> TfIdf:
@@ -131,31 +290,23 @@ def fit_tf_idf(values: "pd.Series", text_features: int) -> TfIdf:
 
     vectorizer = TfidfVectorizer(max_features=text_features)
     try:
-        vectorizer.fit(as_strings(values, missing=""))
+        vectorizer.fit(as_text(values))
     except ValueError:  # an empty vocabulary
         raise DataError(
-            f"column {values.name!r}: text without words; leave the column out: kinds={{{values.name!r}: 'ignore'}}"
+            f"column {values.name!r}: text without words; leave the column out (--drop COLUMN, or data.columns)"
         ) from None
     return TfIdf(str(values.name), tuple(vectorizer.get_feature_names_out().tolist()), tuple(vectorizer.idf_.tolist()))
 
 
-def guess(values: "pd.Series", text: str, max_categories: int) -> str:
-    """The kind that a column looks like: numbers or dates, categories, text, or names of rows (ignored)."""
-    from pandas.api import types
-
-    if types.is_numeric_dtype(values) or types.is_bool_dtype(values) or types.is_datetime64_any_dtype(values):
-        return "numeric"
-    distinct = values.nunique()
-    repeated = distinct <= 0.5 * values.notna().sum() or distinct <= 2
-    if distinct <= max_categories and repeated:
-        return "categorical"
-    return "ignore" if names_rows(values.dropna()) else text
+def _some(found: np.ndarray, values: "pd.Series", what: str) -> np.ndarray:
+    """What was read of a column, unless it has values and none could be read."""
+    if np.isnan(found).all() and (cells := cells_of(values)).filled:
+        raise DataError(
+            f"column {values.name!r}: none of its {plural(cells.filled, 'value')} is a {what}, such as "
+            f"{cells.distinct[0]!r}; fix these cells"
+        )
+    return found
 
 
-def names_rows(values: "pd.Series") -> bool:
-    """Whether nearly all values are distinct and one short word each, such as an id or a file name."""
-    strings = values.astype(str)
-    if len(strings) < MANY or strings.nunique() < DISTINCT * len(strings):
-        return False
-    one_word = ~strings.str.strip().str.contains(r"\s", regex=True) & (strings.str.len() <= SHORT)
-    return bool(one_word.mean() >= DISTINCT)
+def _texts(values: "pd.Series") -> np.ndarray:
+    return np.where(cells_of(values).codes < 0, np.nan, 1.0)

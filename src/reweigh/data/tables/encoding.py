@@ -1,16 +1,19 @@
-"""How the columns of a table become features: fitted once, stored as JSON, applied to later tables."""
+"""How the columns of a table become features: decided and fitted once, stored as JSON, applied to later tables."""
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from reweigh.data.checks import listed, raise_all
-from reweigh.data.tables.columns import Column, fit_column, guess
+from reweigh.data.tables.cells import cells_of
+from reweigh.data.tables.columns import Column, Hashing, fit_categorical, fit_date, fit_numeric, fit_tf_idf
+from reweigh.data.tables.decide import Kind, ReadAs, decide
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 log = logging.getLogger(__name__)
-Kind = Literal["numeric", "categorical", "tf-idf", "hashing", "ignore"]
 
 
 @dataclass(frozen=True)
@@ -27,21 +29,18 @@ class Encoding:
 
     Attributes:
         columns: fitted columns in the order of the table; each gives one or more features.
+        readings: how every column of the table is read, also of those that are left out.
         version: version of the stored form.
     """
 
     columns: tuple[Column, ...]
-    version: Literal[1] = 1
+    readings: tuple[ReadAs, ...] = ()
+    version: Literal[2] = 2
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """The name of each feature: the column, and the category or word if it stands for one."""
         return tuple(name for column in self.columns for name in column.feature_names)
-
-    @property
-    def string_columns(self) -> tuple[str, ...]:
-        """The columns of categories and words, which stay strings even if another file has only numbers in them."""
-        return tuple(column.name for column in self.columns if column.kind != "numeric")
 
     def apply(self, frame: "pd.DataFrame", what: str = "table") -> Tensor:
         """The features of a table with the same columns, shape (N, D) float32.
@@ -49,7 +48,7 @@ class Encoding:
         Columns that the encoding does not know are ignored.
 
         Raises:
-            DataError: with every column that is missing or has values of another kind.
+            DataError: with every column that is missing or has only values of another kind.
         """
         given = dict(frame.items())
         features, mistakes = [], []
@@ -58,16 +57,30 @@ class Encoding:
                 mistakes.append(f"no column {column.name!r}.{suggestion(column.name, map(str, given))}")
                 continue
             try:
-                features.append(torch.from_numpy(column.apply(given[column.name])))
+                features.append(torch.from_numpy(column.apply(given[column.name]).astype(np.float32)))
             except DataError as error:
                 mistakes.append(str(error))
         raise_all(mistakes, what)
-        return torch.cat(features, dim=1).float()
+        return torch.cat(features, dim=1)
 
     def missing(self, frame: "pd.DataFrame") -> dict[str, int]:
-        """Number of missing values by column, for columns that have any."""
-        counts = {str(name): int(values.isna().to_numpy().sum()) for name, values in frame.items()}
-        return {column.name: counts[column.name] for column in self.columns if counts[column.name]}
+        """Number of values that are missing or cannot be read, by column, for columns that have any."""
+        counts = {column.name: int(np.isnan(column.known(frame[column.name])).sum()) for column in self.columns}
+        return {name: count for name, count in counts.items() if count}
+
+    def strange(self, frame: "pd.DataFrame") -> list[str]:
+        """What a later table has that the fitted one did not: new categories, far values, cells of another kind."""
+        found = []
+        for column in self.columns:
+            values = frame[column.name]
+            if column.kind in ("number", "date"):
+                unread = np.isnan(column.known(values)) & (cells_of(values).codes >= 0)
+                if unread.any():
+                    example = str(values.iloc[int(unread.argmax())])
+                    found.append(f"column {column.name!r}: {unread.sum()} not a {column.kind}, such as {example!r}")
+            if words := column.strange(values):
+                found.append(f"column {column.name!r}: {words}")
+        return found
 
     def to_json(self) -> str:
         """Everything that ``from_json`` needs, readable and without pickle."""
@@ -96,54 +109,54 @@ def fit_encoding(
     frame: "pd.DataFrame",
     *,
     kinds: Mapping[str, Kind] | None = None,
+    readings: Sequence[ReadAs] | None = None,
     text: Literal["tf-idf", "hashing"] = "tf-idf",
     text_features: int = 256,
     max_categories: int = 50,
     what: str = "table",
 ) -> Encoding:
-    """Look at each column and decide how to encode it.
+    """Decide how to read each column (``decide``), and fit its features.
 
-    Numbers, dates and booleans are standardized; strings with few distinct values are categories; other strings are
-    text. Columns without any value are left out, and so are ids and file names, which differ in every row; ``kinds``
-    can keep the latter.
+    Numbers and dates are standardized; strings with few distinct values are categories; other strings are text. Columns
+    that say nothing are left out, and logged: those without any value, constant ones, ids, copies of other columns.
 
     Args:
         frame: the features of the training samples, without the label.
-        kinds: kinds of some columns, which override the rule; "ignore" leaves a column out.
+        kinds: what some columns are, whatever they look like; "drop" leaves a column out.
+        readings: how to read the columns, as decided before from more rows; overrides ``kinds``.
         text: encoding of text columns.
-        text_features: number of features of a text column.
-        max_categories: largest number of distinct strings in a column of categories.
+        text_features: number of features of a text column, and largest number of categories.
+        max_categories: largest number of distinct strings of several words that are categories and not text.
         what: name of the table in messages.
 
     Raises:
-        DataError: no usable column, an unknown column in ``kinds``, or infinite numbers.
+        DataError: no usable column, an unknown column in ``kinds``, infinite numbers, or cells that hold lists.
     """
-    kinds = kinds or {}
-    unknown = [name for name in kinds if name not in frame]
-    if unknown:
-        raise DataError(
-            f"{what}: kinds: no column {listed(map(repr, unknown))}; the table has: {listed(frame.columns)}"
-        )
-    mistakes, columns, empty, ids = [], [], [], []
-    for name, values in frame.items():
-        if kinds.get(str(name)) == "ignore":
-            continue
-        if values.isna().to_numpy().all():
-            empty.append(name)
-            continue
-        kind = kinds.get(str(name)) or guess(values, text, max_categories)
-        if kind == "ignore":
-            ids.append(name)
+    if readings is None:
+        readings = decide(frame, kinds, max_categories, what)
+    mistakes, columns = [], []
+    for read in readings:
+        if read.kind == "drop":
             continue
         try:
-            columns.append(fit_column(values, kind, text_features))
+            columns.append(_fitted(frame[read.name], read, text, text_features))
         except DataError as error:
             mistakes.append(str(error))
     raise_all(mistakes, what)
-    if empty:
-        log.warning("%s: columns without any value are left out: %s", what, listed(empty))
-    if ids:
-        log.warning("%s: columns that only name the rows (a new word in each) are left out: %s", what, listed(ids))
+    dropped = [f"{read.name!r} ({read.odd})" for read in readings if read.kind == "drop"]
+    if dropped:
+        log.warning("%s: columns left out: %s", what, listed(dropped))
     if not columns:
-        raise DataError(f"{what}: no column to learn from; it needs one or more besides the label")
-    return Encoding(tuple(columns))
+        why = f": {listed(dropped)}; data.columns.NAME=number keeps one" if dropped else ""
+        raise DataError(f"{what}: no column to learn from; it needs one or more besides the label{why}")
+    return Encoding(tuple(columns), tuple(readings))
+
+
+def _fitted(values: "pd.Series", read: ReadAs, text: str, text_features: int) -> Column:
+    if read.kind == "number":
+        return fit_numeric(values, read.notation)
+    if read.kind == "date":
+        return fit_date(values, read.order)
+    if read.kind == "category":
+        return fit_categorical(values, text_features)
+    return Hashing(read.name, text_features) if text == "hashing" else fit_tf_idf(values, text_features)

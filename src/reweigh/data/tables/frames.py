@@ -1,86 +1,147 @@
-"""CSV and Parquet files as pandas DataFrames."""
+"""Files that hold a table, as pandas DataFrames; the cells of text files stay strings, for ``decide`` to read."""
 
-import csv
-import gzip
+import glob
+import json
 import logging
 import warnings
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from lzma import LZMAError
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+from zipfile import BadZipFile
 
 from reweigh.data.checks import listed
+from reweigh.data.tables.dialect import dialect_of
 from reweigh.errors import DataError
-from reweigh.files.limits import check_table
+from reweigh.files.limits import COMPRESSED, check_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 log = logging.getLogger(__name__)
-SUFFIXES = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
+TEXT = (".csv", ".tsv", ".tab", ".txt")
+LINES = (".jsonl", ".ndjson")
+SUFFIXES = (
+    *(ending + packed for ending in (*TEXT, *LINES, ".json") for packed in ("", *COMPRESSED)),
+    ".parquet",
+    ".feather",
+    ".xlsx",
+)
+NEEDS = {".parquet": ("pyarrow", "parquet"), ".feather": ("pyarrow", "parquet"), ".xlsx": ("openpyxl", "excel")}
 
 
-def read_frame(path: str | Path, string_columns: Collection[str] = ()) -> "pd.DataFrame":
-    """The table of a CSV or Parquet file, as pandas sees it.
+def is_table(path: Path) -> bool:
+    """Whether a path names a table, or several by a pattern such as ``parts/*.csv``."""
+    files = tables_at(path)
+    return bool(files) and all(file.is_file() and file.name.endswith(SUFFIXES) for file in files)
+
+
+def tables_at(path: Path) -> list[Path]:
+    """The file at a path, or the files that match it as a pattern, in the order of their names."""
+    if path.exists() or not glob.has_magic(str(path)):
+        return [path]
+    return [Path(found) for found in sorted(glob.glob(str(path)))]
+
+
+def is_text(path: Path) -> bool:
+    """Whether a table is plain text with separators, compressed or not."""
+    return path.name.removesuffix(path.suffix if path.suffix in COMPRESSED else "").endswith(TEXT)
+
+
+def read_frame(path: str | Path, sep: str | None = None, encoding: str | None = None) -> "pd.DataFrame":
+    """The table of a file, or of several files with the same columns.
 
     Args:
-        string_columns: columns that stay strings even if all their values look like numbers in this file.
+        path: One file, or a pattern that matches several.
+        sep: The separator of text files; found from the file by default.
+        encoding: The encoding of text files; found by default.
 
     Raises:
         DataError: the file does not exist, is empty or not a table, or needs a package that is not installed.
     """
     import pandas as pd
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-    path = Path(path)
+    files = tables_at(Path(path))
+    if not files:
+        raise DataError(f"{path}: no file matches this pattern")
+    frames = [_read_one(file, sep, encoding) for file in files]
+    first = list(frames[0].columns)
+    for file, frame in zip(files, frames, strict=True):
+        if differing := sorted({*first} ^ {*frame.columns}):
+            raise DataError(
+                f"{file}: other columns than {files[0]}, such as {listed(map(repr, differing))}; read them one by one"
+            )
+    return frames[0] if len(frames) == 1 else pd.concat([frame[first] for frame in frames], ignore_index=True)
+
+
+def _read_one(path: Path, sep: str | None, encoding: str | None) -> "pd.DataFrame":
     with data_errors(path):
-        check_table(path, separator(path))
-        if path.suffix == ".parquet":
-            frame = pd.read_parquet(path)
-        else:
-            frame = pd.read_csv(path, sep=separator(path), index_col=_row_names(path), low_memory=False)
-            frame = frame.reset_index(drop=True)
-            numbers = [
-                n for n in string_columns if n in frame and is_numeric_dtype(frame[n]) and not is_bool_dtype(frame[n])
-            ]
-            if numbers:
-                frame[numbers] = read_strings(path)[numbers].where(frame[numbers].notna())
-    frame.columns = [str(name) for name in frame.columns]
-    if len(frame.columns) == 1 and ";" in frame.columns[0]:
-        raise DataError(f"{path}: one column, {frame.columns[0]!r}; save the table with commas instead of semicolons")
-    stray = [name for name in frame.columns if name.startswith("Unnamed:")]
+        check_table(path)
+        frame = _read_text(path, sep, encoding) if is_text(path) else _reader(path)(path)
+    if not len(frame.columns):
+        raise DataError(f"{path}: a table without columns")
+    stray = [str(name) for name in frame.columns if not str(name).strip() or str(name).startswith("Unnamed:")]
     if stray:  # the row numbers that pandas and R write without a name
         log.info("%s: columns without a name are left out: %s", path, listed(stray))
-    return frame.drop(columns=stray)
+        frame = frame.drop(columns=stray)
+    frame.columns = [str(name).strip() for name in frame.columns]
+    return frame
 
 
-def read_strings(path: Path) -> "pd.DataFrame":
-    """The columns of a CSV file as strings; NA and None are names like any other."""
+def _read_text(path: Path, sep: str | None, encoding: str | None) -> "pd.DataFrame":
+    """The cells of a text file as strings; NA and None are strings like any other."""
     import pandas as pd
 
-    with data_errors(path), warnings.catch_warnings():
+    found = dialect_of(path, sep, encoding)
+    if found.encoding == "cp1252":
+        log.info("%s: not in UTF-8, read as Windows-1252; if letters look wrong, give the encoding", path)
+    if len(found.header) > 1 and all(_is_number(name) for name in found.header):
+        log.warning("%s: the first row holds only numbers, but is taken as the header; add one with names", path)
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", pd.errors.ParserWarning)  # about an empty value after the last separator
-        check_table(path, separator(path))
-        names = _row_names(path)
-        frame = pd.read_csv(path, sep=separator(path), index_col=names, dtype=str, keep_default_na=False)
+        frame = pd.read_csv(
+            path,
+            sep=found.separator,
+            encoding=found.encoding,
+            quotechar=found.quote,
+            skiprows=found.skip,
+            index_col=0 if found.row_names else False,
+            dtype=str,
+            na_filter=False,
+            skipinitialspace=True,
+        )
     return frame.reset_index(drop=True)
 
 
-def _row_names(path: Path) -> Literal[0, False]:
-    """The column of row names, 0, if rows begin with a name that the header does not count, as R writes them.
+def _reader(path: Path) -> "Callable[[Path], pd.DataFrame]":
+    import pandas as pd
 
-    A row that is longer because it ends in a separator has no name.
-    """
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="", encoding="utf-8-sig") as file:
-        rows = csv.reader(file, delimiter=separator(path))
-        header, first = next(rows, []), next(rows, [])
-    return 0 if len(first) == len(header) + 1 and first[-1] != "" else False
+    plain = path.name.removesuffix(path.suffix if path.suffix in COMPRESSED else "")
+    if plain.endswith(LINES):
+        return lambda path: pd.read_json(path, lines=True, dtype=False, convert_dates=False, convert_axes=False)
+    if plain.endswith(".json"):
+        return lambda path: pd.read_json(path, dtype=False, convert_dates=False, convert_axes=False)
+    return {".parquet": pd.read_parquet, ".feather": pd.read_feather, ".xlsx": _read_excel}[path.suffix]
 
 
-def separator(path: Path) -> str:
-    """The character between two values."""
-    return "\t" if ".tsv" in path.suffixes else ","
+def _read_excel(path: Path) -> "pd.DataFrame":
+    """The first sheet of a workbook."""
+    import pandas as pd
+
+    with pd.ExcelFile(path) as book:
+        if len(book.sheet_names) > 1:
+            log.info("%s: the sheet %r is read, of %d", path, book.sheet_names[0], len(book.sheet_names))
+        return book.parse(0, dtype=object, keep_default_na=False, na_values=[""])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 @contextmanager
@@ -91,15 +152,12 @@ def data_errors(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file") from None
     except ImportError:
-        raise DataError(f"{path}: reading Parquet needs pyarrow; install it: pip install 'reweigh[parquet]'") from None
-    except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        likely = "UTF-16" if error.object[:2] in (b"\xff\xfe", b"\xfe\xff") else "Latin-1 or Windows-1252"
+        package, extra = NEEDS.get(path.suffix, ("a package", "parquet"))
         raise DataError(
-            f"{path}: cannot be read as a table, not in UTF-8 (it has the byte {byte:#04x}); "
-            f"it may be in {likely}: save it as UTF-8"
-        ) from error
-    except (ValueError, OSError, EOFError, zlib.error) as error:  # pandas' parsers and pyarrow raise ValueErrors
-        if isinstance(error, DataError):
+            f"{path}: reading {path.suffix} files needs {package}; install it: pip install 'reweigh[{extra}]'"
+        ) from None
+    except (ValueError, OSError, EOFError, zlib.error, LZMAError, BadZipFile, json.JSONDecodeError, KeyError) as error:
+        if isinstance(error, DataError):  # pandas' parsers and pyarrow raise ValueErrors
             raise
-        raise DataError(f"{path}: cannot be read as a table ({str(error).splitlines()[0]})") from error
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise DataError(f"{path}: cannot be read as a table ({reason})") from error

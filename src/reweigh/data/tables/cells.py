@@ -1,0 +1,116 @@
+"""The cells of a table column as strings: gaps as people write them, and spellings of one word."""
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from reweigh.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MISSING = "(missing)"
+# Compared in lower case. pandas' own list, and what people type.
+GAPS = frozenset(
+    (
+        *(
+            "",
+            "?",
+            "??",
+            "-",
+            "--",
+            "---",
+            "–",
+            "—",
+            ".",
+            "n/a",
+            "na",
+            "n.a.",
+            "n.a",
+            "<na>",
+            "#n/a",
+            "#na",
+        ),
+        *("#null!", "#value!", "#ref!", "#div/0!", "#name?", "nan", "-nan", "1.#qnan", "null", "none", "nil", "nat"),
+        *("unknown", "missing", "(missing)", "not available", "not known", "k.a.", "\\n"),
+    )
+)
+LABEL_GAPS = GAPS - {"na", "none", "nil", "unknown", "missing", "n.a.", "."}  # a class may well have such a name
+EDGES = " .,;:!\"'`´“”‘’"  # what a typist leaves at the ends of a word
+
+
+class Cells(NamedTuple):
+    """The distinct strings of a column, in the order of their first row.
+
+    Attributes:
+        codes: Shape (N,), the index of each cell in ``distinct``; -1 for a gap.
+        distinct: The strings, without outer spaces and with single spaces between words.
+        counts: Shape (len(distinct),), how often each occurs.
+    """
+
+    codes: np.ndarray
+    distinct: list[str]
+    counts: np.ndarray
+
+    @property
+    def gaps(self) -> int:
+        """Number of cells without a value."""
+        return int((self.codes < 0).sum())
+
+    @property
+    def filled(self) -> int:
+        """Number of cells with a value."""
+        return len(self.codes) - self.gaps
+
+    def spread(self, values: np.ndarray, missing: object) -> np.ndarray:
+        """A value per distinct string as one per cell."""
+        return np.append(values, np.array([missing], dtype=values.dtype))[self.codes]
+
+
+def cells_of(values: "pd.Series", gaps: frozenset[str] = GAPS) -> Cells:
+    """The strings of a column.
+
+    Args:
+        gaps: Words in lower case that mean that there is no value, besides what pandas considers missing.
+    """
+    import pandas as pd
+
+    raw, found = pd.factorize(values.astype(object), use_na_sentinel=True)
+    index: dict[str, int] = {}
+    of_raw = np.full(len(found) + 1, -1, dtype=np.int64)
+    for number, value in enumerate(found.tolist()):
+        text = " ".join(str(value).split())
+        if text.casefold() not in gaps:
+            of_raw[number] = index.setdefault(text, len(index))
+    codes = of_raw[raw]
+    return Cells(codes, list(index), np.bincount(codes[codes >= 0], minlength=len(index)))
+
+
+def spelling(text: str) -> str:
+    """What all spellings of a word have in common: no case, single spaces, no punctuation at the ends."""
+    plain = " ".join(text.split()).casefold()
+    return plain.strip(EDGES) or plain
+
+
+def as_text(values: "pd.Series") -> list[str]:
+    """The cells as they are, with an empty string for what is missing."""
+    absent = values.isna().to_numpy()
+    return ["" if gone else str(value) for value, gone in zip(values.tolist(), absent, strict=True)]
+
+
+def check_plain(values: "pd.Series") -> None:
+    """Refuse a column whose cells hold several values each.
+
+    Raises:
+        DataError: With the column, and an example.
+    """
+    if values.dtype != object:
+        return
+    for value in values:
+        if isinstance(value, list | dict | tuple | set | np.ndarray):
+            shown = re.sub(r"\s+", " ", str(value))[:40]
+            raise DataError(
+                f"column {values.name!r}: cells hold {type(value).__name__}s, such as {shown}; spread them over "
+                "several columns, or leave the column out (--drop COLUMN, or data.columns)"
+            )

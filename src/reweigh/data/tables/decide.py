@@ -1,0 +1,288 @@
+"""Decide how to read each column of a table, from all its cells: the share that fits counts, not the first rows."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from reweigh.data.checks import listed, plural
+from reweigh.data.tables.cells import Cells, cells_of, check_plain, spelling
+from reweigh.data.tables.columns import are_boolean, category_cells
+from reweigh.data.tables.dates import COMPACT, Order, order_of, read_dates
+from reweigh.data.tables.numbers import PLAIN, USUAL, Notation, parts, usual_unit, votes
+from reweigh.data.tables.values import as_days, as_numbers
+from reweigh.errors import DataError
+from reweigh.names import suggestion
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind = Literal["number", "date", "category", "text", "drop"]
+KINDS = ("number", "date", "category", "text", "drop")
+FITS = 0.9  # share of the cells with a value
+MANY = 20  # rows; in shorter tables a column of distinct values may be anything
+DISTINCT = 0.95  # share of a column
+SHORT = 60  # letters
+SHOWN = 3  # examples
+LETTERS = 24
+COLLISIONS = 5.0  # expected by chance; if there are none, numbers are not measured but given out
+NAMED = re.compile(
+    r"(?:^|[_\W])(?:id|ids|uid|uuid|guid|index|idx|key|row|rowid|nr|no|number|pk)$|Id$|ID$", re.IGNORECASE
+)
+CODE = re.compile(r"0\d+")
+WHOLE = re.compile(r"[-+]?\d+")
+
+
+@dataclass(frozen=True)
+class ReadAs:
+    """How a column is read, and what was noticed.
+
+    Attributes:
+        kind: What its cells are; "drop" for a column that is left out.
+        examples: Some of its values.
+        gaps: Number of cells without a value, those included that do not fit.
+        odd: What is unusual, or why the column is left out, in words; empty if nothing is.
+        notation: How numbers are written.
+        order: Whether days or months come first in dates.
+    """
+
+    name: str
+    kind: Kind
+    examples: tuple[str, ...] = ()
+    gaps: int = 0
+    odd: str = ""
+    notation: Notation = USUAL
+    order: Order = "day"
+
+
+def decide(
+    frame: "pd.DataFrame", kinds: Mapping[str, Kind] | None = None, max_categories: int = 50, what: str = "table"
+) -> tuple[ReadAs, ...]:
+    """How to read each column.
+
+    Args:
+        kinds: What some columns are, whatever they look like.
+        max_categories: Largest number of distinct strings of several words that are categories and not text.
+        what: Name of the table in messages.
+
+    Raises:
+        DataError: No such column, no such kind, or cells that hold several values each.
+    """
+    kinds = {} if kinds is None else kinds
+    _check_kinds(frame, kinds, what)
+    columns = {str(name): values for name, values in frame.items()}
+    cells: dict[str, Cells] = {}
+    for name, values in columns.items():
+        if kinds.get(name) != "drop" and not _typed(values):
+            check_plain(values)
+            cells[name] = cells_of(values)
+    written = {name: [parts(text) for text in found.distinct] for name, found in cells.items()}
+    for_column = {name: votes([part.body for part in found if part]) for name, found in written.items()}
+    overall = sum(count[","] for count in for_column.values()) > sum(count["."] for count in for_column.values())
+    found = []
+    for name, values in columns.items():
+        given = kinds.get(name)
+        if given == "drop":
+            found.append(ReadAs(name, "drop", odd="as you wish"))
+        elif name not in cells:
+            found.append(_of_type(values, given, max_categories))
+        else:
+            own = for_column[name]
+            comma = own[","] > own["."] or (overall and own[","] == own["."])
+            notation = Notation("," if comma else ".", usual_unit(written[name], cells[name].counts.tolist()))
+            found.append(_of_strings(values, cells[name], notation, given, max_categories))
+    return _without_copies(columns, found, kinds)
+
+
+def _check_kinds(frame: "pd.DataFrame", kinds: Mapping[str, Kind], what: str) -> None:
+    names = [str(name) for name in frame.columns]
+    if unknown := [name for name in kinds if name not in names]:
+        raise DataError(
+            f"{what}: columns: no column {listed(map(repr, unknown))}; the table has: {listed(names)}."
+            f"{suggestion(unknown[0], names)}"
+        )
+    if wrong := [name for name, kind in kinds.items() if kind not in KINDS]:
+        raise DataError(f"{what}: column {wrong[0]!r}: no kind {kinds[wrong[0]]!r}; there are: {', '.join(KINDS)}")
+
+
+def _typed(values: "pd.Series") -> bool:
+    """Whether pandas has read the column already, as numbers or dates."""
+    from pandas.api import types
+
+    return types.is_numeric_dtype(values) or types.is_datetime64_any_dtype(values) or types.is_timedelta64_dtype(values)
+
+
+def _of_type(values: "pd.Series", given: Kind | None, max_categories: int) -> ReadAs:
+    """A column of numbers or dates, as pandas says."""
+    from pandas.api import types
+
+    name, there = str(values.name), values.dropna()
+    examples = tuple(_example(value) for value in there.drop_duplicates()[:SHOWN])
+    gaps = len(values) - len(there)
+    if given:
+        return ReadAs(name, given, examples, gaps)
+    if len(there) == 0:
+        return ReadAs(name, "drop", gaps=gaps, odd="no value in any row")
+    if gaps == 0 and len(there) > 1 and there.nunique() == 1:
+        return ReadAs(name, "drop", examples, odd=f"always {examples[0]}")
+    if types.is_datetime64_any_dtype(values):
+        return ReadAs(name, "date", examples, gaps)
+    if types.is_bool_dtype(values) or types.is_timedelta64_dtype(values):
+        return ReadAs(name, "number", examples, gaps)
+    whole = types.is_integer_dtype(values) or gaps > 0  # pandas makes floats of whole numbers with gaps
+    if whole and (why := counts_rows(there.to_numpy(dtype=np.float64), name)):
+        return ReadAs(name, "drop", examples, gaps, why)
+    return ReadAs(name, "number", examples, gaps)
+
+
+def _of_strings(
+    values: "pd.Series", cells: Cells, notation: Notation, given: Kind | None, max_categories: int
+) -> ReadAs:
+    """A column of strings."""
+    name = str(values.name)
+    examples = tuple(_example(text) for text in cells.distinct[:SHOWN])
+    if given in ("text", "category"):
+        return ReadAs(name, given, examples, cells.gaps)
+    if given == "number" or given == "date":
+        return (_as_number if given == "number" else _as_date)(name, cells, notation, examples)[0]
+    if cells.filled == 0:
+        return ReadAs(name, "drop", gaps=cells.gaps, odd="no value in any row")
+    if len(cells.distinct) == 1 and cells.gaps == 0 and cells.filled > 1:
+        return ReadAs(name, "drop", examples, odd=f"always {examples[0]!r}")
+    as_category = category_cells(values)
+    distinct = len({*map(spelling, as_category.distinct)})
+    repeated = distinct <= 0.5 * as_category.filled or distinct <= 2
+    number, share = _as_number(name, cells, notation, examples)
+    if share == 1 and not any(CODE.fullmatch(text) for text in cells.distinct):
+        if all(COMPACT.fullmatch(text) for text in cells.distinct) and len(cells.distinct) > 1:
+            return _as_date(name, cells, notation, examples)[0]
+        if all(WHOLE.fullmatch(text) for text in cells.distinct):
+            why = counts_rows(as_numbers(values, notation)[cells.codes >= 0], name)
+            return ReadAs(name, "drop", examples, cells.gaps, why) if why else number
+        return number
+    if share < 1:
+        if share >= FITS and not (distinct <= MANY and repeated):
+            return number
+        date, share = _as_date(name, cells, notation, examples)
+        if share >= FITS:
+            return date
+    if are_boolean(as_category.distinct):
+        return ReadAs(name, "category", examples, as_category.gaps, "yes and no")
+    if distinct <= max_categories and repeated:
+        return ReadAs(name, "category", examples, as_category.gaps, _joined(as_category.distinct))
+    if cells.filled >= MANY and _one_word(cells):
+        if len(cells.distinct) >= DISTINCT * cells.filled:
+            return ReadAs(name, "drop", examples, cells.gaps, "only names the rows: another word in each")
+        odd = "; ".join(filter(None, ["many rare values", _joined(cells.distinct)]))
+        return ReadAs(name, "category", examples, as_category.gaps, odd)
+    return ReadAs(name, "text", examples, cells.gaps)
+
+
+def _as_number(name: str, cells: Cells, notation: Notation, examples: tuple[str, ...]) -> tuple[ReadAs, float]:
+    """The column as numbers, and the share of the cells that fit."""
+    plain = notation == USUAL and all(PLAIN.fullmatch(text) for text in cells.distinct)
+    fits = np.ones(len(cells.distinct), bool) if plain else ~np.isnan(notation.read(cells.distinct))
+    odd = ["decimal comma"] * (notation.decimal == "," and any("," in text for text in cells.distinct))
+    units = {part.unit for text in cells.distinct if not plain and (part := parts(text))} - {""}
+    if units:
+        odd.append(f"in {' and '.join(sorted(units)[:SHOWN])}{'' if len(units) <= SHOWN else ' and others'}")
+    odd += _misfits(cells, fits, "a number", "numbers")
+    gaps = cells.gaps + int(cells.counts[~fits].sum())
+    share = float(cells.counts[fits].sum()) / max(cells.filled, 1)
+    return ReadAs(name, "number", examples, gaps, "; ".join(odd), notation), share
+
+
+def _as_date(name: str, cells: Cells, notation: Notation, examples: tuple[str, ...]) -> tuple[ReadAs, float]:
+    """The column as dates, and the share of the cells that fit."""
+    order, certain = order_of(cells.distinct, cells.counts.tolist())
+    fits = ~np.isnan(read_dates(cells.distinct, order))
+    odd = ["month first"] * (order == "month") + ["taken as day first, which no cell confirms"] * (not certain)
+    odd += _misfits(cells, fits, "a date", "dates")
+    gaps = cells.gaps + int(cells.counts[~fits].sum())
+    share = float(cells.counts[fits].sum()) / max(cells.filled, 1)
+    return ReadAs(name, "date", examples, gaps, "; ".join(odd), order=order), share
+
+
+def _misfits(cells: Cells, fits: np.ndarray, one: str, many: str) -> list[str]:
+    count = int(cells.counts[~fits].sum())
+    if not count:
+        return []
+    first = _example(cells.distinct[int(np.flatnonzero(~fits)[0])])
+    return [f"{plural(count, f'cell is not {one}', f'cells are not {many}')}, such as {first!r}"]
+
+
+def _joined(texts: list[str]) -> str:
+    """Which spellings count as one category, in words."""
+    first: dict[str, str] = {}
+    pairs = [(first[key], text) for text in texts if first.setdefault(key := spelling(text), text) != text]
+    if not pairs:
+        return ""
+    return f"{plural(len(pairs), 'spelling')} joined, such as {_example(pairs[0][0])!r} and {_example(pairs[0][1])!r}"
+
+
+def _one_word(cells: Cells) -> bool:
+    """Whether nearly all cells are one short word, such as an id, a code or a file name."""
+    one = np.array([" " not in text and len(text) <= SHORT for text in cells.distinct])
+    return float(cells.counts[one].sum()) >= DISTINCT * cells.filled
+
+
+def counts_rows(numbers: np.ndarray, name: str) -> str:
+    """Why a column of numbers says nothing but which row it is; empty if it may say something.
+
+    Whole numbers that never repeat are ids if they fill their range (they count), if they rise or fall from row to row,
+    if the name says so, or if numbers that were measured would have repeated by chance.
+
+    Args:
+        numbers: Shape (n,), without gaps.
+    """
+    count = len(numbers)
+    if count < MANY or (numbers != np.floor(numbers)).any() or len(np.unique(numbers)) < count:
+        return ""
+    span = float(numbers.max() - numbers.min()) + 1
+    steps = np.diff(numbers)
+    if span <= 1.5 * count or (steps > 0).all() or (steps < 0).all():
+        return "counts the rows"
+    if NAMED.search(name) or count * (count - 1) / 2 / span >= COLLISIONS:
+        return "an id: whole numbers that never repeat"
+    return ""
+
+
+def _without_copies(
+    columns: "Mapping[str, pd.Series]", found: list[ReadAs], kinds: Mapping[str, Kind]
+) -> tuple[ReadAs, ...]:
+    """The same, with columns dropped that say the same as an earlier one of their kind."""
+    seen: dict[tuple[str, bytes], str] = {}
+    result = []
+    for read in found:
+        if read.kind != "drop" and len(columns[read.name]) >= MANY:
+            key = (read.kind, blake2b(_content(columns[read.name], read).tobytes(), digest_size=16).digest())
+            first = seen.setdefault(key, read.name)
+            if first != read.name and read.name not in kinds:
+                read = ReadAs(read.name, "drop", read.examples, read.gaps, f"a copy of {first!r}")
+        result.append(read)
+    return tuple(result)
+
+
+def _content(values: "pd.Series", read: ReadAs) -> np.ndarray:
+    """What the column says, such that a copy says the same: scaled numbers, or which cells are alike."""
+    import pandas as pd
+
+    if read.kind == "number" or read.kind == "date":
+        found = as_numbers(values, read.notation) if read.kind == "number" else as_days(values, read.order)
+        if np.isnan(found).all():
+            return found
+        low, high = np.nanmin(found), np.nanmax(found)
+        return ((found - low) / (high - low if high > low else 1.0)).astype(np.float32)
+    if read.kind == "text":
+        return pd.util.hash_array(values.astype(str).to_numpy(dtype=object))
+    cells = category_cells(values)
+    keys = [spelling(text) for text in cells.distinct]
+    return pd.factorize(cells.spread(pd.factorize(np.array(keys, dtype=object))[0], -1))[0]
+
+
+def _example(value: object) -> str:
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= LETTERS else text[: LETTERS - 1] + "…"

@@ -1,0 +1,154 @@
+"""Numbers as people write them: currency signs, separators, decimal commas, percent, units, parentheses."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+SIGNS = "$¢£¤¥₠-⃏"  # of currencies
+CODES = "USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|BRL|ZAR|KRW|MXN|Rs\\.?|kr\\.?|Fr\\.?"
+CELL = re.compile(
+    rf"(?P<open>\()?\s*(?P<minus>[-+−–])?\s*(?P<before>[A-Z]{{0,3}}[{SIGNS}]|(?:{CODES})(?=[\s\d]))?\s*"
+    rf"(?P<inner>[-+−–])?\s*(?P<body>(?:\d[\d.,'’_ ]*)?\d\.?|[.,]\d+)(?P<power>[eE][-+]?\d+)?"
+    rf"\s*(?P<after>(?![eE]\d)[^\d\s.,;:+\-−–()'’_?*=<>\[\]{{}}][^\d;:,()?*=<>\[\]{{}}]{{0,11}}?)?\s*(?P<close>\))?",
+)
+MINUS = "-−–"
+PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+BY_DECIMAL = {
+    sign: re.compile(rf"(?:\d{{1,3}}(?:[{other} '’_]\d{{2,3}})*[{other} '’_]\d{{3}}|\d+)(?:[{sign}]\d*)?|[{sign}]\d+")
+    for sign, other in ((".", ","), (",", "."))
+}
+# unit -> what it measures, and how many of the smallest one it is; currencies are not converted
+SCALES = {
+    unit: (dimension, factor)
+    for dimension, units in {
+        "mass": {"mg": 1e-3, "g": 1, "kg": 1e3, "t": 1e6, "oz": 28.349523125, "lb": 453.59237, "lbs": 453.59237},
+        "length": {"mm": 1e-3, "cm": 1e-2, "m": 1, "km": 1e3, "in": 0.0254, "ft": 0.3048, "mi": 1609.344},
+        "duration": {"ms": 1e-3, "s": 1, "sec": 1, "min": 60, "mins": 60, "h": 3600, "hrs": 3600, "hours": 3600},
+        "amount": {"k": 1e3, "mio": 1e6, "mn": 1e6, "bn": 1e9},
+        "bytes": {"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12},
+    }.items()
+    for unit, factor in units.items()
+}
+CURRENCY = re.compile(rf"[A-Za-z]{{0,3}}[{SIGNS}]|{CODES}")
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a column writes its numbers.
+
+    Attributes:
+        decimal: The decimal sign.
+        unit: The unit or currency of most cells; empty if they have none.
+    """
+
+    decimal: Literal[".", ","] = "."
+    unit: str = ""
+
+    def read(self, cells: Sequence[str]) -> np.ndarray:
+        """The numbers, NaN for what is not one in this notation.
+
+        A cell without a unit has the usual one, and a unit of the same kind is converted (900 g where others are kg).
+        A cell with the other decimal sign is read if it can only be meant so, as 12.5 next to 1.234,5.
+        """
+        return np.array([self._one(cell) for cell in cells], dtype=np.float64)
+
+    def _one(self, cell: str) -> float:
+        if self.decimal == "." and PLAIN.fullmatch(cell):
+            return float(cell)
+        found = parts(cell)
+        if found is None:
+            return _infinite(cell)
+        factor = self._factor(found.unit)
+        number = _value(found.body, self.decimal)
+        if number is None and votes([found.body])[found.decimal_votes_for] > 0:
+            number = _value(found.body, found.decimal_votes_for)
+        return np.nan if number is None or factor is None else found.sign * number * 10.0**found.power * factor
+
+    def _factor(self, unit: str) -> float | None:
+        """What to multiply by so that all cells have the usual unit; None for a unit of another kind."""
+        if unit in ("", self.unit):
+            return SCALES[unit][1] if self._amounts and unit else 1.0
+        if CURRENCY.fullmatch(unit) and (not self.unit or CURRENCY.fullmatch(self.unit)):
+            return 1.0
+        own, other = SCALES.get(self.unit.casefold()), SCALES.get(unit.casefold())
+        if other is None or (own or other)[0] != other[0]:
+            return None
+        return other[1] if other[0] == "amount" else other[1] / own[1] if own else None
+
+    @property
+    def _amounts(self) -> bool:
+        return SCALES.get(self.unit.casefold(), ("",))[0] == "amount"
+
+
+USUAL = Notation()
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A number taken apart."""
+
+    sign: int
+    body: str
+    power: int
+    unit: str
+
+    @property
+    def decimal_votes_for(self) -> Literal[".", ","]:
+        """The decimal sign that the body itself suggests."""
+        return "," if self.body.rfind(",") > self.body.rfind(".") else "."
+
+
+def parts(cell: str) -> Parts | None:
+    """Sign, digits and unit of a cell; None if it is not a number in any notation."""
+    found = CELL.fullmatch(cell)
+    if found is None or bool(found["open"]) != bool(found["close"]):
+        return None
+    signs = [sign for sign in (found["minus"], found["inner"]) if sign]
+    if len(signs) + bool(found["open"]) > 1 or (found["before"] and found["after"]):
+        return None
+    negative = bool(found["open"]) or (bool(signs) and signs[0] in MINUS)
+    power = int(found["power"][1:]) if found["power"] else 0
+    unit = (found["before"] or found["after"] or "").strip()
+    return Parts(-1 if negative else 1, found["body"].strip(), power, unit) if abs(power) < 400 else None
+
+
+def votes(bodies: Sequence[str]) -> Counter[str]:
+    """How many numbers can only have been written with each decimal sign; 1,234 says nothing."""
+    counted: Counter[str] = Counter()
+    for body in bodies:
+        dot, comma = body.count("."), body.count(",")
+        if dot and comma:
+            last, other = (",", ".") if body.rfind(",") > body.rfind(".") else (".", ",")
+            counted[last if body.count(last) == 1 else other] += 1
+        elif dot + comma > 1:
+            counted["," if dot else "."] += 1
+        elif dot + comma == 1:
+            sign = "." if dot else ","
+            head, tail = body.split(sign)
+            if len(tail) != 3 or len(head) > 3 or head in ("", "0"):
+                counted[sign] += 1
+    return counted
+
+
+def usual_unit(found: Sequence[Parts | None], counts: Sequence[int]) -> str:
+    """The unit of most cells that have one."""
+    counted: Counter[str] = Counter()
+    for part, count in zip(found, counts, strict=True):
+        if part is not None and part.unit:
+            counted[part.unit] += count
+    return counted.most_common(1)[0][0] if counted else ""
+
+
+def _value(body: str, decimal: str) -> float | None:
+    if BY_DECIMAL[decimal].fullmatch(body) is None:
+        return None
+    other = "," if decimal == "." else "."
+    return float(re.sub(rf"[{other} '’_]", "", body).replace(decimal, "."))
+
+
+def _infinite(cell: str) -> float:
+    return float(cell) if cell.casefold() in ("inf", "-inf", "+inf", "infinity", "-infinity") else np.nan
