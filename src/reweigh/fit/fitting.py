@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,8 +15,7 @@ from reweigh.core.judgment import Finding, Judgment
 from reweigh.data import Dataset, with_label
 from reweigh.data.subsets import stratified
 from reweigh.errors import DataError
-from reweigh.features.neighbors import neighborhood
-from reweigh.fit.front import Front, open_front
+from reweigh.fit.front import Front, beside_neighbors, open_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import CHUNK, Samples, judge, judge_unseen, likeliest_candidates
 from reweigh.fit.out_of_fold import out_of_fold, probabilities
@@ -148,9 +147,9 @@ def fit(
         samples=samples,
         weighting=weighting,
         history=trained.history,
-        origin=origin_of(train_set),
+        origin=train_set.source_rows,
         tested=tested,
-        test_origin=None if test_set is None else origin_of(test_set),
+        test_origin=None if test_set is None else test_set.source_rows,
         held_out=look(train_set.subset(calibrating)) if len(calibrating) else None,
         finding=finding,
         front=front,
@@ -171,11 +170,6 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> S
     judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
     losses = F.cross_entropy(tested.logits.float(), test_set.labels.clamp_min(0), reduction="none")
     return Samples(test_set.labels, *judgment, losses=losses)
-
-
-def origin_of(dataset: Dataset) -> Tensor:
-    """The row of each sample in the data that it was read from, shape (N,)."""
-    return torch.arange(len(dataset)) if dataset.origin is None else dataset.origin
 
 
 def usable(train_set: Dataset, method: str) -> Dataset:
@@ -284,23 +278,6 @@ def judge_samples(
     if weighting is not None:
         family = weighting.families.of_class[torch.where(given >= 0, given, judgment.suggested)]
     return Samples(given, *judgment, losses=losses, weights=weights, family=family)
-
-
-def beside_neighbors(samples: Samples, features: Tensor) -> Samples:
-    """What is known of the samples, with what their nearest neighbors say."""
-    found = neighborhood(features)
-    if found is None:
-        return samples
-    other, given = found.near_duplicate_of, samples.given
-    differ = (other >= 0) & (given >= 0) & (given[other] >= 0) & (given != given[other])
-    copies, alone = int((other >= 0).sum()), int(found.outlier.sum())
-    logger.info(
-        "neighbors: %d samples have a near-duplicate, %d of them with another label; %d look foreign (outliers)",
-        copies,
-        int(differ.sum()),
-        alone,
-    )
-    return replace(samples, outlier=found.outlier, near_duplicate_of=found.near_duplicate_of)
 
 
 def given_labels(train_set: Dataset, store: Predictions) -> Tensor:

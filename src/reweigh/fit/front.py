@@ -15,7 +15,9 @@ from reweigh.data.normalize import standardize_like
 from reweigh.errors import DataError, ModelError
 from reweigh.features.extract import extract
 from reweigh.features.foreign import own_network
+from reweigh.features.neighbors import neighborhood
 from reweigh.features.network import Network
+from reweigh.fit.issues import Samples
 from reweigh.plan import Part
 from reweigh.training import Observer
 
@@ -110,3 +112,20 @@ def _kept(samples: int, unreadable: dict[int, str]) -> Tensor:
     kept = torch.ones(samples, dtype=torch.bool)
     kept[list(unreadable)] = False
     return kept
+
+
+def beside_neighbors(samples: Samples, features: Tensor) -> Samples:
+    """What is known of the samples, with what their nearest neighbors say."""
+    found = neighborhood(features)
+    if found is None:
+        return samples
+    other, given = found.near_duplicate_of, samples.given
+    differ = (other >= 0) & (given >= 0) & (given[other] >= 0) & (given != given[other])
+    copies, alone = int((other >= 0).sum()), int(found.outlier.sum())
+    logger.info(
+        "neighbors: %d samples have a near-duplicate, %d of them with another label; %d look foreign (outliers)",
+        copies,
+        int(differ.sum()),
+        alone,
+    )
+    return replace(samples, outlier=found.outlier, near_duplicate_of=found.near_duplicate_of)

@@ -6,18 +6,17 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor, nn
 
 from reweigh import models
 from reweigh.data import Dataset
 from reweigh.data.labels.candidates import SEPARATOR
+from reweigh.data.subsets import at_origin
 from reweigh.errors import DataError, ModelError, RecipeError, StorageError
 from reweigh.files import read_json, read_text, write_whole
 from reweigh.files.lock import locked
 from reweigh.files.tensors import read
 from reweigh.fit.fitting import Fit, fit, usable
-from reweigh.fit.fitting import origin_of as rows_of
 from reweigh.fit.front import Front, open_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import Samples
@@ -101,8 +100,9 @@ def _train(plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer
         observer=observer,
         trust_code=trust_code,
     )
+    assert found.test_origin is not None
     train_set = at_origin(train_set, found.origin)  # the frozen network may have left out what cannot be read
-    test_set = test_set if found.test_origin is None else at_origin(test_set, found.test_origin)
+    test_set = at_origin(test_set, found.test_origin)
     try:
         write(found, Run(path), train_set, test_set)
     except StorageError as error:
@@ -178,13 +178,6 @@ def columns(samples: Samples, origin: Tensor, train_set: Dataset) -> dict[str, l
     if train_set.true_labels is not None:
         table["true_label"] = called(train_set.true_labels)
     return table
-
-
-def at_origin(dataset: Dataset, origin: Tensor) -> Dataset:
-    """The samples of a dataset that come from these rows of its source; some may have been left out in training."""
-    if len(dataset) == len(origin):
-        return dataset
-    return dataset.subset(torch.isin(rows_of(dataset), origin))
 
 
 def origin_of(found: Fit) -> Origin:

@@ -11,10 +11,11 @@ import torch
 
 from reweigh.core.judgment import Finding
 from reweigh.data import Dataset
+from reweigh.data.subsets import at_origin
 from reweigh.errors import DataError, ReweighError
 from reweigh.files import read_json, read_text
 from reweigh.fit.fitting import usable
-from reweigh.fit.run_folder import at_origin, open_run
+from reweigh.fit.run_folder import open_run
 from reweigh.fit.source import read_training_set
 from reweigh.plan.plan import Plan
 from reweigh.report.account import Account, Classes
