@@ -212,6 +212,16 @@ def test_a_step_that_learns_needs_trusted_data() -> None:
     reweighter.step(INPUTS, LABELS)
 
 
+def test_a_frozen_function_learns_no_more_and_needs_no_trusted_data() -> None:
+    reweighter = _reweighter(_model())
+    reweighter.step(INPUTS, LABELS, *META)
+    learned = [p.detach().clone() for p in reweighter.weight_net.parameters()]
+    reweighter.freeze()
+    assert not reweighter.due
+    assert reweighter.step(INPUTS, LABELS).meta_loss is None
+    assert all(torch.equal(a, b) for a, b in zip(learned, reweighter.weight_net.parameters(), strict=True))
+
+
 def test_labels_may_be_small_integers_and_inputs_any_mapping() -> None:
     class Named(nn.Module):
         def __init__(self):

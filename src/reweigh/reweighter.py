@@ -230,6 +230,10 @@ class Reweighter:
         self._check(labels, "labels")
         return self._learner.learn(self._batch(inputs, labels), self._curve(labels), self._trusted(*meta_batch))
 
+    def freeze(self) -> None:
+        """Keep the weighting function as it is from now on; no step needs trusted data any more."""
+        self.weights.learns = False
+
     def refresh(self, labels: Tensor) -> None:
         """Find the families anew, because the labels of the training set have changed."""
         self.families = self._rule(self._sizes(labels), self._wanted)

@@ -39,7 +39,7 @@ def test_all_issues_of_a_table_by_row_and_class_name(own, run, tmp_path):
     assert all(row["given_label"] == table[int(row["row"])]["kind"] for row in found)
     qualities = [float(row["label_quality"]) for row in found]
     assert qualities == sorted(qualities)
-    assert f"{len(found)} of 96 labels" in result.stdout
+    assert f"{len(found)} of 120 labels" in result.stdout
     assert f"These are the worst 2; --out issues.csv writes all {len(found)}." in result.stdout
 
 

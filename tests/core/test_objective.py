@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from reweigh.core.jvp import engine
 from reweigh.core.learner import MetaLearner
-from reweigh.core.objective import mean_loss, reweighted, soft_labels, with_rest
+from reweigh.core.objective import mean_loss, reading, reweighted, soft_labels, with_rest
 from reweigh.weighting import ClassAwareNet, LearnedWeights
 
 
@@ -42,3 +42,12 @@ def test_the_meta_gradient_is_taken_where_the_extra_leads() -> None:
         return torch.cat([p.grad.flatten() for p in net.parameters() if p.grad is not None])
 
     assert not torch.allclose(gradient(0.0), gradient(1.0))
+
+
+def test_the_weight_net_can_read_something_else_than_the_loss() -> None:
+    inputs, labels, evidence = torch.randn(6, 4), torch.arange(6) % 3, torch.rand(6)
+    model = nn.Linear(4, 3)
+    terms = reweighted(loss, inputs, labels)(model)
+    other = reading(reweighted(loss, inputs, labels), evidence)(model)
+    assert torch.equal(other.losses, evidence)
+    assert torch.equal(other.coefficients, terms.coefficients)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from reweigh.families import Families
+from reweigh.families import Families, sizes_differ
 
 
 @pytest.mark.parametrize(
@@ -12,3 +12,10 @@ from reweigh.families import Families
 def test_families_use_curves_by_rank(here: int, curves: list[int]) -> None:
     families = Families(torch.arange(here), torch.arange(here).double())
     assert families.curves(3).tolist() == curves
+
+
+@pytest.mark.parametrize(
+    ("sizes", "differ"), [([100, 149, 120], False), ([100, 150], True), ([0, 100, 120], False), ([0, 0], False)]
+)
+def test_sizes_that_differ_by_more_than_chance(sizes: list[int], differ: bool) -> None:
+    assert sizes_differ(torch.tensor(sizes)) == differ

@@ -15,6 +15,7 @@ from reweigh.plan.check import examine
 from reweigh.plan.choose import Facts, chosen
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
+from reweigh.weighting import load_weighting
 
 RECIPE = """
 [data]
@@ -70,13 +71,23 @@ def test_what_it_says_of_labels_and_classes(outcome):
     wrong = train_set.labels != train_set.true_labels
     assert float((samples.wrong & wrong).sum() / samples.wrong.sum()) > 0.7
     assert torch.equal(samples.wrong, samples.suggested != samples.given)
-    assert torch.equal(samples.weights, samples.quality)
+    by_quality = samples.quality.argsort()
+    assert float(samples.weights[by_quality[:100]].max()) < float(samples.weights[by_quality[-100:]].min())
     finding = json.loads(outcome.run.classes.read_text())["finding"]
     assert finding == outcome.fit.finding._asdict()
     stored = finding["share"]
     sizes = train_set.class_sizes
     estimated = float(torch.tensor(stored) @ sizes.float() / sizes.sum())
     assert estimated == pytest.approx(float(wrong.float().mean()), rel=0.3)
+
+
+def test_the_weighting_function_is_stored_with_what_it_reads(outcome):
+    net, origin = load_weighting(outcome.run.weighting)
+    assert origin.reads == "doubt"
+    doubt = torch.linspace(0, 5, 20)
+    with torch.no_grad():
+        same = outcome.fit.weighting(doubt.numpy()) == net(doubt, torch.zeros(20, dtype=torch.long)).numpy()
+    assert same.all()
 
 
 def test_another_network_can_start_from_it(outcome):

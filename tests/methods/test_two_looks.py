@@ -2,6 +2,7 @@
 
 import copy
 import logging
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -11,12 +12,14 @@ from sklearn.metrics import f1_score
 from torch import nn
 
 from reweigh.data import Dataset
+from reweigh.errors import DataError
 from reweigh.losses import LOSSES
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS, build, two_looks
 from reweigh.methods.setup import Setup
 from reweigh.training import SCHEDULES, Run, train
 from reweigh.training.checkpoint import load, save
+from reweigh.weighting import Origin, save_weighting
 
 CLASSES = 4
 
@@ -85,7 +88,11 @@ def test_its_verdict_on_the_labels():
     assert f1_score(wrong, judgment.wrong) > 0.85
     assert float((judgment.suggested == labels).float().mean()) > 0.85
     assert torch.equal(judgment.wrong, judgment.suggested != given)
-    assert torch.equal(judgment.quality, method.sample_weights())
+    weights, doubt = method.sample_weights(), -judgment.quality.clamp_min(1e-6).log()
+    with torch.no_grad():
+        one_family = torch.zeros(600, dtype=torch.long)
+        torch.testing.assert_close(weights, method.weighting()(doubt, one_family))
+    assert float(weights[~wrong].mean()) > float(weights[wrong].mean()) + 0.4
     sizes = torch.bincount(given)
     estimated = float((torch.tensor(method.finding().share) * sizes).sum() / sizes.sum())
     assert estimated == pytest.approx(float(wrong.float().mean()), rel=0.2)
@@ -251,6 +258,54 @@ def test_soft_labels():
     hard, _ = learned("two-looks", labels, epochs=12)
     method, _ = learned("two-looks", labels, epochs=12, soft_labels=soft)
     assert accuracy(method) > accuracy(hard) - 0.03
+
+
+def test_the_weighting_function_starts_as_bayes_rule_and_learns():
+    labels = one_way(points(spread=3.0)[1])
+    fixed, _ = learned("two-looks", labels, inputs=points(spread=3.0)[0], options={"meta_lr": 0.0})
+    taught, _ = learned("two-looks", labels, inputs=points(spread=3.0)[0])
+    doubt = torch.linspace(0.05, 8, 50)
+    assert fixed.families().num_families == taught.families().num_families == 3  # one way makes class sizes differ
+    for family in range(3):
+        with torch.no_grad():
+            bayes, other = (each.weighting()(doubt, torch.full((50,), family)) for each in (fixed, taught))
+        torch.testing.assert_close(bayes, torch.exp(-doubt), atol=0.02, rtol=0)
+        assert float((other - bayes).abs().max()) > 0.02
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_trusted_samples_teach_the_weights_and_are_not_doubted(apart):
+    inputs, labels = points(spread=3.0)
+    given = symmetric(labels, rate=0.6)
+    checked = torch.arange(80)
+    given[checked] = labels[checked]
+    its = setup(given, inputs)
+    if apart:
+        parts = {"meta_set": META_SETS["clean"](path=""), "clean_set": Dataset(*points(80, 5, 3.0), tuple("abcd"))}
+    else:
+        parts = {"meta_set": META_SETS["given"](index=tuple(checked.tolist()))}
+    method = build("two-looks", replace(its, **parts))
+    schedule = SCHEDULES["cosine"](its.optimizer, 30)
+    result = train(method, its.train_set, schedule, generator=its.generator, epochs=30, batch_size=64)
+    taught = [line.get("train_meta_loss") for line in result.history]
+    assert taught[-1] is not None  # to the end: trusted samples are not used up as held-out ones are
+    doubted = method.judgment().wrong[checked]
+    assert apart or not doubted.any()
+    assert accuracy(method) > 0.5
+
+
+def test_a_weighting_function_from_elsewhere_stays_as_it_is(tmp_path):
+    labels = symmetric(points()[1])
+    method, _ = learned("two-looks", labels, epochs=12)
+    save_weighting(tmp_path / "own", method.weighting(), Origin(reads="doubt"))
+    again, _ = learned("two-looks", labels, epochs=12, options={"weighting": str(tmp_path / "own")})
+    before, after = method.weighting().state_dict(), again.weighting().state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    save_weighting(tmp_path / "other", method.weighting(), Origin())
+    with pytest.raises(DataError, match=r"weighs samples by their loss, .* weighs them by their doubt"):
+        build("two-looks", setup(labels), weighting=str(tmp_path / "other"))
+    with pytest.raises(DataError, match=r"weighs samples by their doubt, .* weighs them by their loss"):
+        build("cmw-net", setup(labels), weighting=str(tmp_path / "own"))
 
 
 @pytest.mark.parametrize("options", [{"prior": False}, {"mixup": 0.0}])

@@ -99,9 +99,11 @@ def test_two_looks_unless_something_else_is_asked_for():
     plan, _ = examine(chosen(found, {}), passed=["data"])
     assert (plan.method.name, plan.train["epochs"], plan.train["warmup_epochs"]) == ("two-looks", 48, 0)
     assert plan.train["scoring"] == "in-training"
+    trusted, _ = examine(chosen(found, {"meta_set": {"name": "clean", "path": "here"}}), passed=["data"])
+    assert trusted.method.name == "two-looks"  # it learns its weights on samples that the user vouches for
     for given, name in (
         ({"method": {"name": "cmw-net"}}, "cmw-net"),
-        ({"meta_set": {"name": "clean", "path": "here"}}, "cmw-net"),
+        ({"meta_set": {"name": "balanced-random"}}, "cmw-net"),
         ({"method": {"every": 3}}, "cmw-net"),  # an option of methods that learn weights
     ):
         plan, _ = examine(chosen(found, given), passed=["data"])

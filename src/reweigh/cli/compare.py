@@ -9,10 +9,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reweigh.cli.arguments import Changes, Recipe, TrustCode
+from reweigh.cli.arguments import (
+    Changes,
+    Data,
+    Drop,
+    Encoding,
+    JoinLabels,
+    Label,
+    Labels,
+    Sep,
+    TrustCode,
+    recipe_names,
+    written,
+)
 from reweigh.cli.outcome import learned_curves, plain
 from reweigh.cli.printing import console, show_table
 from reweigh.cli.target import check_target
+from reweigh.cli.train import separated
 from reweigh.errors import RecipeError, ReweighError
 
 if TYPE_CHECKING:
@@ -23,9 +36,26 @@ BASELINE = "erm"
 
 
 def compare(
-    recipe: Recipe,
+    recipe: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RECIPE", help="A file, a run, or a shipped recipe; not with --data.", autocompletion=recipe_names
+        ),
+    ] = None,
     overrides: Changes = None,
-    methods: Annotated[str | None, typer.Option(help="Names, separated by commas. Default: the recipe's own.")] = None,
+    data: Data = None,
+    label: Label = None,
+    labels: Labels = None,
+    drop: Drop = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    join_labels: JoinLabels = False,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Names, separated by commas. Default: the recipe's own; with --data, erm and what suits the data."
+        ),
+    ] = None,
     biases: Annotated[
         str | None,
         typer.Option(
@@ -48,8 +78,17 @@ def compare(
     fails, the others go on.
 
     Each method keeps the options of the recipe's [method] that it has too; a section [compare.METHOD] gives it its own.
-    A bias keeps the options that the recipe's [data] has for it.
+    A bias keeps the options that the recipe's [data] has for it. With --data, everything is chosen from the data, for
+    each method what suits it.
     """
+    how = written(sep, encoding, drop, join_labels)
+    recipe, changes = separated(recipe, overrides or [])
+    if (recipe is None) == (data is None):
+        raise RecipeError("give either a recipe, such as demo, or your own data: --data FILE --label COLUMN")
+    if data is None and (label or labels or how):
+        raise RecipeError(
+            "--label, --labels, --drop, --sep, --encoding and --join-labels belong to --data; give that too"
+        )
     if resume and overwrite:
         raise RecipeError("--resume keeps existing runs, --overwrite replaces them; give only one of the two")
     if json:
@@ -62,13 +101,25 @@ def compare(
     from reweigh.recipes.read import title
     from reweigh.training.series import series
 
+    wanted = names(methods)
     options = {"methods": methods, "biases": biases, "seeds": seeds, "json": json, "out": out}
     options |= {"workers": workers} if workers > 1 else {}
     flags = ["--trust-code"] if trust_code else []
     given = [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
-    command = shlex.join(["reweigh", "compare", recipe, *(overrides or []), *given, *flags])
-    planned = plan(recipe, overrides or [], names(methods), names(biases), seeds)
-    folder = out or Path("runs", title(recipe))
+    if data is not None:
+        from reweigh.cli.own_data import recipe_for
+        from reweigh.cli.own_data import title as title_of
+        from reweigh.cli.source import find
+
+        source, _ = find(data, label, labels, written=how)
+        contents = recipe_for(data, label, labels, False, None, changes, how, compare=wanted or ())
+        wanted = wanted or list(contents.values["compare"])
+        command = shlex.join(["reweigh", "compare", *source.as_words(), *changes, *given, *flags])
+        planned, folder = plan(contents, (), wanted, names(biases), seeds), out or Path("runs", title_of(data))
+    else:
+        assert recipe is not None
+        command = shlex.join(["reweigh", "compare", recipe, *changes, *given, *flags])
+        planned, folder = plan(recipe, changes, wanted, names(biases), seeds), out or Path("runs", title(recipe))
     try:
         rows = carry_out(planned, folder, workers, resume, overwrite, series(), trust_code)
     except KeyboardInterrupt as stop:

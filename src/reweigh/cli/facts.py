@@ -74,24 +74,34 @@ def look(given: Mapping[str, Any]) -> Look | None:
 
 def look_at_images(part: "Part", root: Path, given: Mapping[str, Any]) -> Look | None:
     """Look at a folder of images by their headers; None if the data are something else."""
+    from reweigh.data.labels.class_numbers import encode
     from reweigh.data.readers import has_test_part
     from reweigh.data.readers.cifar import find_layout
     from reweigh.data.readers.found_images import find_images
     from reweigh.data.readers.idx import find_idx_pair
     from reweigh.data.readers.image_files import check_pillow
+    from reweigh.data.readers.image_list import find_list, headers
     from reweigh.data.readers.image_paths import class_folders, split_folder
 
     path = Path(root, part.options.get("path") or "")
-    if part.name != "files" or not path.is_dir() or find_layout(path) or find_idx_pair(path, "train"):
-        return None
-    if part.options["separator"] or not any(entry.is_dir() for entry in path.iterdir()):
-        return None  # folder names are not the classes, or nothing known is in it; reading reports that
+    if part.name != "files" or part.options["separator"]:
+        return None  # folder names are not the classes
     from reweigh.plan.choose import Facts, feature_width, features
 
-    check_pillow()
-    folder = split_folder(path, "train")
-    names = class_folders(folder, None)
-    found, _ = find_images(folder, names)
+    labels = part.options["labels"] and Path(root, part.options["labels"])
+    if (by_list := find_list(path, labels, part.options["label"])) is not None:
+        images, _, rows = headers(by_list)
+        numbers, names = encode([by_list.labels[row] for row in rows], None, str(path))
+        found = [image._replace(label=label) for image, label in zip(images, numbers.tolist(), strict=True)]
+    else:
+        if not path.is_dir() or find_layout(path) or find_idx_pair(path, "train"):
+            return None
+        if not any(entry.is_dir() for entry in path.iterdir()):
+            return None  # nothing known is in it; reading reports that
+        check_pillow()
+        folder = split_folder(path, "train")
+        names = class_folders(folder, None)
+        found, _ = find_images(folder, names)
     if not found:
         return None
     sizes = Counter(image.header[:2] for image in found)

@@ -1,13 +1,18 @@
 """``reweigh inspect``: what is in a dataset, before anyone trains on it."""
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from reweigh.cli.arguments import AnyData, Label, Labels, Root
+from reweigh.cli.arguments import AnyData, Drop, Encoding, JoinLabels, Label, Labels, Root, Sep, written
+from reweigh.cli.columns import show_columns
 from reweigh.cli.printing import bars, echo
+from reweigh.errors import DataError
 
 if TYPE_CHECKING:
+    from reweigh.cli.source import Source
     from reweigh.data import Dataset
     from reweigh.data.findings import Findings
 
@@ -16,27 +21,96 @@ EXAMPLES = 3  # of conflicting labels
 WIDTH = 78
 
 
-def inspect(data: AnyData, label: Label = None, labels: Labels = None, root: Root = None) -> None:
+def inspect(
+    data: AnyData,
+    label: Label = None,
+    labels: Labels = None,
+    drop: Drop = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
+    join_labels: JoinLabels = False,
+    root: Root = None,
+) -> None:
     """Look at training data before training.
 
-    Shows class sizes and families, contradicting and broken samples, and what is likely to go wrong.
+    Shows how columns are read, class sizes and families, contradicting and broken samples, columns that give the label
+    away, and what else is likely to go wrong.
     """
     from reweigh.cli.source import find
     from reweigh.data import inspect as look
     from reweigh.plan.mistakes import raise_all
 
-    source, mistakes = find(data, label, labels, root)
+    source, mistakes = find(data, label, labels, root, written(sep, encoding, drop, join_labels))
     raise_all(mistakes, "reweigh inspect")
-    dataset = source.read()
+    try:
+        dataset = source.read(usual_size(source))
+    except DataError as error:
+        if error.argument or not show_broken(source, error):
+            raise
+        return
     findings = look(dataset)
-    show_findings(data, dataset, findings)
-    echo("Next, train with and without weights (reweigh issues RUN lists doubtful labels):")
-    echo(f"reweigh compare demo {source.as_changes()} 'data.bias=[]' --methods erm,cmw-net --seeds 1")
+    show_findings(data, dataset, findings, traps_in(source, dataset))
+    echo("Next, train plainly and robustly, and compare (reweigh issues RUN lists doubtful labels):")
+    echo(shlex.join(["reweigh", "compare", *source.as_words(), "--seeds", "1"]))
 
 
-def show_findings(data: str, dataset: "Dataset", findings: "Findings") -> None:
+def usual_size(source: "Source") -> int | None:
+    """The side that photos of several sizes would be resized to in training; None if they need not be."""
+    from reweigh.cli.facts import look_at_images
+    from reweigh.plan.check import check_slot
+    from reweigh.plan.schema import SECTIONS
+
+    if source.part is not None:
+        return None
+    parts, mistakes = check_slot(source.section(False, None), "data", SECTIONS["data"])
+    found = None if mistakes else look_at_images(parts[0], Path.cwd())
+    return None if found is None or found.sizes == 1 else found.size
+
+
+def show_broken(source: "Source", error: DataError) -> bool:
+    """Print what can be said about data that cannot be trained on; False if nothing can."""
+    from reweigh.data.tables.decide import decide
+    from reweigh.data.tables.frames import is_table, read_frame
+
+    if source.part is not None or not is_table(Path(source.data)):
+        return False
+    try:
+        frame = read_frame(source.data, source.written.get("sep"), source.written.get("encoding"))
+        readings = decide(frame.drop(columns=[source.label] if source.label in frame.columns else []))
+    except DataError:
+        return False
+    echo(f"{source.data}: {len(frame):,} rows, {len(frame.columns):,} columns\n")
+    show_columns(readings)
+    if source.label in frame.columns:
+        for line in bars(dict(frame[source.label].astype(str).value_counts().astype(int).items())):
+            echo(line)
+    echo("\nIt cannot be trained on as it is:")
+    echo(fill(str(error), WIDTH, initial_indent="- ", subsequent_indent="  "))
+    return True
+
+
+def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
+    """Columns that give the label away, an order of rows, and samples that are in both parts."""
+    from reweigh.data import read
+    from reweigh.data.labels.spellings import in_words, spellings
+    from reweigh.data.readers import has_test_part
+    from reweigh.data.traps import in_both, leaks, order
+
+    found = [*leaks(dataset), *order(dataset)]
+    if groups := spellings(dataset):
+        found.append(f"Classes that are {in_words(groups)}.")
+    if source.part is None and has_test_part(Path(source.data)):
+        size = dataset.shape[1:] if dataset.is_images else None
+        test = read(source.data, split="test", size=size and (size[0], size[1]), class_names=dataset.class_names)
+        found += in_both(dataset, test)
+    return found
+
+
+def show_findings(data: str, dataset: "Dataset", findings: "Findings", traps: Sequence[str] = ()) -> None:
     """Print what was found."""
     shape = " x ".join(map(str, findings.shape))
+    if dataset.reading.encoding is not None:
+        show_columns(dataset.reading.encoding.readings)
     echo(f"{data}: {findings.num_samples} samples of {shape}, {len(findings.class_names)} classes\n")
     for line in bars(dict(zip(findings.class_names, findings.class_sizes, strict=True))):
         echo(line)
@@ -49,7 +123,7 @@ def show_findings(data: str, dataset: "Dataset", findings: "Findings") -> None:
     for line in conflicts(findings):
         echo(fill(line, WIDTH, initial_indent="  ", subsequent_indent="    "))
     echo()
-    troubles = [*findings.trouble, *known_mistakes(dataset)]
+    troubles = [*traps, *findings.trouble, *known_mistakes(dataset)]
     if not troubles:
         echo("Nothing looks wrong so far; wrong labels will show in training.")
     for sentence in troubles:

@@ -12,8 +12,10 @@ from reweigh.cli.printing import echo
 from reweigh.cli.source import find
 
 if TYPE_CHECKING:
-    from reweigh.plan.choose import Choice
+    from reweigh.plan.choose import Choice, Facts
     from reweigh.recipes.read import Contents
+
+BASELINE = "erm"
 
 
 def recipe_for(
@@ -24,6 +26,7 @@ def recipe_for(
     recipe: str | None,
     changes: Sequence[str],
     written: Mapping[str, Any],
+    compare: Sequence[str] | None = None,
 ) -> "Contents":
     """The recipe that trains on the data; prints what was chosen.
 
@@ -31,6 +34,8 @@ def recipe_for(
         recipe: Gives everything but the data; without one everything is chosen from the data.
         changes: ``key=value``, which win.
         written: How the files are written, as options of section [data].
+        compare: Methods to choose for, each in a section [compare.METHOD]; if empty, plain training and the method that
+            suits the data.
 
     Raises:
         RecipeError: There are no such data, no such recipe, or a mistake in it.
@@ -62,11 +67,35 @@ def recipe_for(
     for choice in choices:
         for key, value in choice.values.items():
             put(values, key.split("."), value)
+    if compare is not None and found is not None:
+        names = compare or list(
+            dict.fromkeys([BASELINE, given.get("method", {}).get("name") or values["method"]["name"]])
+        )
+        values["compare"] = {name: chosen_for(name, found.facts, given, changes) for name in names}
     contents = Contents(f"for {data}", values, apply(changes, values))
     check(contents)  # mistakes first: they matter more than what was chosen
     assert found is not None
     show_choices(data, found, choices, changes, recipe)
     return contents
+
+
+def chosen_for(method: str, facts: "Facts", given: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
+    """What suits the data and a method, except for what the user changes."""
+    from reweigh.plan.choose import choose
+    from reweigh.plan.edit import put
+    from reweigh.plan.options import options_of
+    from reweigh.plan.tables import members, method_named
+
+    own: dict[str, Any] = {}
+    changed = {change.partition("=")[0] for change in changes}
+    with_method = {**given, "method": {**given.get("method", {}), "name": method}}
+    for choice in choose(facts, with_method):
+        for key, value in choice.values.items():
+            if key not in changed and key != "method.name":
+                put(own, key.split("."), value)
+    known = options_of(method_named(method)).model_fields if method in members("methods") else {}
+    own["method"] = {key: value for key, value in own.get("method", {}).items() if key in known}
+    return own
 
 
 def title(data: str) -> str:

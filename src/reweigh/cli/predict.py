@@ -2,6 +2,7 @@
 
 import csv
 import io
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,14 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reweigh.cli.arguments import Overwrite, RunFolder, SpreadsheetSafe, TrustCode
+from reweigh.cli.arguments import Encoding, Overwrite, RunFolder, Sep, SpreadsheetSafe, TrustCode
 from reweigh.cli.printing import bars, echo, show_table
 from reweigh.cli.target import check_ending, check_target
+from reweigh.errors import RecipeError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from reweigh.data.readers.reader import Unlabeled
     from reweigh.fit.run_folder import TrainedModel
+    from reweigh.fit.scored import Scored
     from reweigh.training import Run
 
+CONFUSED = 10  # pairs of classes that are shown
 SHOWN = 20  # predictions, where they are not written to a file
 
 
@@ -26,22 +33,28 @@ def predict(
         Path, typer.Argument(metavar="DATA", help="Images, table or arrays like the training data; no labels needed.")
     ],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all predictions to this .csv.")] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="Also write the probability of every class.")] = False,
     coverage: Annotated[
         float | None,
         typer.Option(metavar="SHARE", help="Share to predict, the most confident ones; abstain from the rest."),
     ] = None,
+    sep: Sep = None,
+    encoding: Encoding = None,
     overwrite: Overwrite = False,
     spreadsheet_safe: SpreadsheetSafe = False,
     trust_code: TrustCode = False,
 ) -> None:
     """Predict the classes of new data.
 
-    The data are read like the training data of the run: the same columns, sizes and scales.
+    The data are read like the training data of the run: the same columns, sizes and scales. Where a table also has the
+    column of labels, the predictions are compared with it.
     """
     if coverage is not None:
         from reweigh.selective import check_coverage
 
         check_coverage(coverage, "--coverage")
+    if proba and not out:
+        raise RecipeError("--proba writes to a file; give --out FILE too")
     if out:
         check_ending("--out", out, (".csv",), "a table of predictions")
         check_target("--out", out, [out], [data], overwrite)
@@ -52,16 +65,33 @@ def predict(
 
     trained = load_model(run, trust_code)
     least = None if coverage is None else calibrated_threshold(trained.run, coverage)
-    names, predicted, probability, scores = predictions(trained, data)
+    given, found = predictions(trained, data, sep, encoding)
+    likeliest = found.probabilities.max(1) if len(found.logits) else found.logits.new_empty((2, 0))
+    probability, numbers = likeliest[0].tolist(), [int(number) for number in likeliest[1].tolist()]
+    predicted: list[str | None] = [trained.class_names[number] for number in numbers]
     if least is not None:
-        predicted = [label if score >= least else None for label, score in zip(predicted, scores, strict=True)]
-    heads = ("name" if names else "row", "predicted", "probability")
-    called = names or [str(row) for row in range(len(predicted))]
-    cells = list(zip(called, predicted, (f"{value:.6g}" for value in probability), strict=True))
+        predicted = [
+            label if score >= least else None for label, score in zip(predicted, found.scores.tolist(), strict=True)
+        ]
+    ids = id_column(trained, given.frame)
+    heads = ["name" if given.names else "row", *ids, "predicted", "probability"]
+    called = given.names or [str(row) for row in range(len(predicted))]
+    columns = [called, *ids.values(), predicted, [f"{value:.6g}" for value in probability]]
+    cells = list(zip(*columns, strict=True))
     if out:
-        write_whole(out, to_csv([heads, *cells], out, spreadsheet_safe))
-    show(data, heads, [] if out else cells, Counter(label for label in predicted if label is not None), probability)
-    if least is not None:
+        rows = cells
+        if proba:
+            rows = [
+                (*row, *(f"{p:.6g}" for p in each))
+                for row, each in zip(cells, found.probabilities.tolist(), strict=True)
+            ]
+            heads += [f"p({name})" for name in trained.class_names]
+        write_whole(out, to_csv([heads, *rows], out, spreadsheet_safe))
+    shown = [] if out else [(row[0], row[-2], row[-1]) for row in cells]
+    show(data, (heads[0], "predicted", "probability"), shown, Counter(filter(None, predicted)), probability)
+    if given.frame is not None and numbers:
+        show_accuracy(trained, given.frame, numbers)
+    if least is not None and predicted:
         abstained = predicted.count(None)
         echo(
             f"{len(predicted) - abstained:,} of {len(predicted):,} are predicted "
@@ -75,26 +105,73 @@ def predict(
 
 
 def predictions(
-    trained: "TrainedModel", data: Path
-) -> tuple[Sequence[str], list[str | None], list[float], list[float]]:
-    """Names of the samples (empty for rows), predicted classes by name, their probabilities, and scores."""
+    trained: "TrainedModel", data: Path, sep: str | None, encoding: str | None
+) -> "tuple[Unlabeled, Scored]":
+    """The data as they were read, and what the model says of each sample."""
+    import torch
+
     from reweigh.data.readers import read_unlabeled
-    from reweigh.fit.scored import scored
+    from reweigh.fit.scored import Scored, scored
     from reweigh.fit.trainer import at_once, find_device
     from reweigh.training import progress
 
     form = trained.inputs
     as_trained = {key: value for key, value in trained.plan.source.options.items() if key in ("resize", "memory_gb")}
-    given = read_unlabeled(data, form.shape, encoding=form.encoding, raw_bytes=form.bytes, **as_trained)
+    given = read_unlabeled(
+        data, form.shape, encoding=form.encoding, raw_bytes=form.bytes, sep=sep, charset=encoding, **as_trained
+    )
+    if len(given.inputs) == 0:
+        return given, Scored(torch.empty(0, len(trained.class_names)), torch.empty(0))
     device = find_device("auto")
     samples = form.dataset(given.inputs, trained.class_names, trained.front, device, progress())
-    names = given.names
-    if names and samples.origin is not None:  # some could not be read
-        names = tuple(names[row] for row in samples.origin.tolist())
-    found = scored(trained.model.to(device), samples, at_once(samples), device)
-    probability, predicted = found.probabilities.max(1)
-    classes: list[str | None] = [trained.class_names[label] for label in predicted.tolist()]
-    return names, classes, probability.tolist(), found.scores.tolist()
+    if given.names and samples.origin is not None:  # some could not be read
+        given = given._replace(inputs=samples.inputs, names=tuple(given.names[row] for row in samples.origin.tolist()))
+    return given, scored(trained.model.to(device), samples, at_once(samples), device)
+
+
+def id_column(trained: "TrainedModel", frame: "pd.DataFrame | None") -> dict[str, list[str]]:
+    """The first column of a table that names its rows, so that predictions can be joined to it; empty without one."""
+    if frame is None or trained.inputs.encoding is None:
+        return {}
+    names = [read.name for read in trained.inputs.encoding.readings if read.is_id and read.name in frame.columns]
+    return {name: frame[name].astype(str).tolist() for name in names[:1] if name not in ("row", "predicted")}
+
+
+def show_accuracy(trained: "TrainedModel", frame: "pd.DataFrame", predicted: Sequence[int]) -> None:
+    """Print how the predictions compare with the labels of a table, if it has any."""
+    import numpy as np
+    from sklearn.metrics import balanced_accuracy_score
+
+    from reweigh.data.readers.table import USUAL_LABELS, gaps_as_none
+    from reweigh.data.tables.cells import spelling
+
+    options = trained.plan.source.options
+    wanted = [options["label"]] if options.get("label") else USUAL_LABELS
+    column = next((name for name in wanted if name in frame.columns), None)
+    if column is None:
+        return
+    names = trained.class_names
+    number = {name: place for place, name in enumerate(names)}
+    number |= {f"{name}.0": place for name, place in number.items() if name.lstrip("-").isdigit()}
+    if options.get("join_labels"):
+        number = {spelling(name): place for name, place in number.items()}
+    texts = ["" if value is None else str(value) for value in gaps_as_none(frame[column])]
+    given = np.array([number.get(spelling(text) if options.get("join_labels") else text, -1) for text in texts])
+    known, guess = given >= 0, np.array(predicted)
+    if not known.any():
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about predicted classes that no label has
+        balanced = balanced_accuracy_score(given[known], guess[known])
+    right = (given == guess)[known]
+    echo(
+        f"Compared with the {known.sum():,} labels in {column!r}, right or wrong: accuracy {right.mean():.1%}, "
+        f"balanced accuracy {balanced:.1%}."
+    )
+    pairs = Counter(zip(given[known][~right].tolist(), guess[known][~right].tolist(), strict=True))
+    rows = [[names[old], names[new], f"{count:,}"] for (old, new), count in pairs.most_common(CONFUSED)]
+    if rows:
+        show_table("Most frequent differences", ["label", "predicted", "rows"], rows)
 
 
 def calibrated_threshold(run: "Run", coverage: float) -> float:
@@ -132,6 +209,9 @@ def show(
     probability: Sequence[float],
 ) -> None:
     """Print how often each class was predicted, and some predictions."""
+    if not probability:
+        echo(f"{data}: no rows, so no predictions")
+        return
     mean = sum(probability) / len(probability)
     echo(f"{data}: {len(probability):,} samples, predicted with a probability of {mean:.0%} on average")
     for line in bars(dict(counts.most_common())):

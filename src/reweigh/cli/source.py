@@ -38,14 +38,18 @@ class Source(NamedTuple):
     root: Path | None
     written: Mapping[str, Any] = MappingProxyType({})
 
-    def read(self) -> "Dataset":
-        """The training samples: all of a path that has no test part of its own."""
+    def read(self, size: int | None = None) -> "Dataset":
+        """The training samples: all of a path that has no test part of its own.
+
+        Args:
+            size: Height and width to resize images to.
+        """
         from reweigh.data import read
         from reweigh.fit.source import data_root
 
         if self.part is None:
             how = {"charset" if key == "encoding" else key: value for key, value in self.written.items()}
-            return read(self.data, label=self.label, labels=self.labels, drop_unlabeled=True, **how)
+            return read(self.data, label=self.label, labels=self.labels, size=size, drop_unlabeled=True, **how)
         return self.part.bind()(data_root(self.root)).train
 
     @property
@@ -67,7 +71,7 @@ class Source(NamedTuple):
         if self.part is None:
             section |= {"root": str(Path.cwd()), "path": str(Path(self.data).resolve())}  # root: for data.test
         if self.label is not None:
-            if Path(self.data).is_dir():
+            if Path(self.data).is_dir() and self.labels is None:
                 raise RecipeError(
                     f"--label: got {self.label!r}, but a folder has no columns; leave it out (or use --labels FILE)"
                 )
@@ -104,8 +108,8 @@ class Source(NamedTuple):
             changes.append(f"data.root={self.root.resolve()}")
         return shlex.join(changes)
 
-    def as_options(self) -> str:
-        """The data as options of ``reweigh train``, quoted for a shell."""
+    def as_words(self) -> list[str]:
+        """The data as options of ``reweigh train``."""
         words = ["--data", self.data]
         words += ["--label", self.label] if self.label else []
         words += ["--labels", str(self.labels)] if self.labels else []
@@ -114,7 +118,7 @@ class Source(NamedTuple):
                 words += [word for name in value for word in ("--drop", name)]
             else:
                 words += [f"--{key.replace('_', '-')}"] + ([] if value is True else [str(value)])
-        return shlex.join(words)
+        return words
 
 
 def find(

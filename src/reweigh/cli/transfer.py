@@ -44,7 +44,8 @@ def transfer(
             "Give a run of cmw-net or cmw-net-sl"
         )
     _, origin = load_weighting(there.weighting)
-    changes = [*changes, f"method.weighting={there.weighting.resolve()}"]
+    method = [] if origin.reads == "loss" else [f"method.name={learned.method.name}"]  # no other reads anything else
+    changes = [*method, *changes, f"method.weighting={there.weighting.resolve()}"]
     name, contents = contents_of(recipe, changes, data, label, labels)
     echo(f"Weighting function: learned on {origin.learned_on or 'unknown data'}, in {run}; it is kept fixed.\n")
     carry_out(contents, f"{name}-from-{run.resolve().name}", out, overwrite, trust_code)

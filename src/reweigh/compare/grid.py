@@ -10,7 +10,7 @@ from reweigh.plan.check import examine
 from reweigh.plan.mistakes import Mistake, raise_all
 from reweigh.plan.plan import Plan
 from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import Contents, read
 from reweigh.recipes.variants import for_bias, for_method
 
 
@@ -30,7 +30,7 @@ class Key(NamedTuple):
 
 
 def plan(
-    source: str | Path,
+    source: str | Path | Contents,
     overrides: Iterable[str] = (),
     methods: Sequence[str] | None = None,
     biases: Sequence[str] | None = None,
@@ -42,7 +42,7 @@ def plan(
     same wrong labels, and their classifiers start from the same weights.
 
     Args:
-        source: the recipe: a file, a run, or the name of a shipped one.
+        source: the recipe: a file, a run, the name of a shipped one, or its contents.
         overrides: ``key=value``, for all runs.
         methods: by name; the recipe's own if None.
         biases: in short, see ``bias_names``; the recipe's own if None.
@@ -51,7 +51,7 @@ def plan(
     Raises:
         RecipeError: with all that is wrong for any of the methods and biases.
     """
-    contents = read(source, overrides)
+    contents = source if isinstance(source, Contents) else read(source, overrides)
     own = check(contents)
     methods = [own.method.name] if methods is None else methods
     named, mistakes = bias_names.parse(biases or ())
@@ -62,7 +62,7 @@ def plan(
     variants += [(name, for_bias(contents, name, changes)) for name, changes in named.items()]
     for name, variant in variants:
         mistakes += [Mistake(f"{name}: {path}", text) for path, text in examine(variant.values)[1]]
-    raise_all(mistakes, f"comparison by recipe {source}")
+    raise_all(mistakes, f"comparison by recipe {contents.source}")
     planned = {}
     for bias in [""] if biases is None else named:
         for method in methods:

@@ -30,6 +30,7 @@ class Method(Protocol):
             options of the method as well.
         own_judge: whether it holds out samples to judge by itself, and corrects for class shares by an option of its
             own, so that a recipe cannot ask for either.
+        reads: what its weight net reads of a sample besides the family of the class; "loss" as in the paper.
         settled: options of ``Reweighter`` that the method fixes, and that are therefore not options of it.
     """
 
@@ -39,6 +40,7 @@ class Method(Protocol):
     own_loss: ClassVar[str | None] = None
     learns_weights: ClassVar[bool] = False
     own_judge: ClassVar[bool] = False
+    reads: ClassVar[str] = "loss"
     settled: ClassVar[Mapping[str, Any]] = {}
 
     @abstractmethod

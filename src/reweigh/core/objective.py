@@ -129,6 +129,15 @@ def with_rest(objective: Objective, extra: MetaObjective) -> Objective:
     return objective_and_extra
 
 
+def reading(objective: Objective, evidence: Tensor) -> Objective:
+    """The same objective, but the weight net reads something else than the momentary loss.
+
+    Args:
+        evidence: shape (slots,), such as what is known about each sample from all of training so far.
+    """
+    return lambda forward: objective(forward)._replace(losses=evidence)
+
+
 def _as_is(*outputs: Any) -> Any:
     return outputs[0] if len(outputs) == 1 else outputs
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from torch import Tensor
 
 from reweigh.families.by_size import by_size
-from reweigh.families.families import Families
+from reweigh.families.families import Families, sizes_differ
 
 FamilyRule = Callable[[Tensor, int], Families]
 """(number of samples of each class, most families wanted) -> families, the rarest first."""
 
 FAMILIES: dict[str, FamilyRule] = {"by-size": by_size}
 
-__all__ = ["FAMILIES", "Families", "FamilyRule", "by_size"]
+__all__ = ["FAMILIES", "Families", "FamilyRule", "by_size", "sizes_differ"]

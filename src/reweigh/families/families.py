@@ -5,6 +5,18 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+DIFFERENT = 1.5
+
+
+def sizes_differ(class_sizes: Tensor) -> bool:
+    """Whether the largest class has 1.5 times the samples of the smallest; closer sizes may well differ by chance.
+
+    Args:
+        class_sizes: shape (num_classes,); classes without samples do not count.
+    """
+    sizes = class_sizes[class_sizes > 0]
+    return len(sizes) > 0 and float(sizes.max()) >= DIFFERENT * float(sizes.min())
+
 
 class Families(NamedTuple):
     """Which classes share a curve.

@@ -3,8 +3,8 @@
 from math import ceil
 from typing import Annotated
 
-from annotated_types import Ge
 import torch
+from annotated_types import Ge
 from torch import nn
 
 from reweigh.features.network import Network, Resize, check_images

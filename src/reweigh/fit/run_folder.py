@@ -186,7 +186,8 @@ def origin_of(found: Fit) -> Origin:
         return load_weighting(given)[1]
     assert found.weighting is not None
     centers = tuple(found.weighting.families.centers.tolist())
-    return Origin(centers, found.plan.own_loss or found.plan.loss.name, describe(found.plan))
+    reads = method_named(found.plan.method.name).reads
+    return Origin(centers, found.plan.own_loss or found.plan.loss.name, describe(found.plan), reads)
 
 
 def describe(plan: Plan) -> str:

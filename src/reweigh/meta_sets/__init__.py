@@ -1,7 +1,5 @@
 """Meta sets: which samples of the training set to trust."""
 
-from collections.abc import Callable
-
 from reweigh.meta_sets.balanced_random import BalancedRandom
 from reweigh.meta_sets.clean import Clean
 from reweigh.meta_sets.given import Given
@@ -11,7 +9,7 @@ from reweigh.meta_sets.meta_set import MetaSet
 
 __all__ = ["META_SETS", "MetaSet"]
 
-META_SETS: dict[str, Callable[..., MetaSet]] = {
+META_SETS: dict[str, type[MetaSet]] = {
     "lowest-loss": LowestLoss,
     "balanced-random": BalancedRandom,
     "clean": Clean,

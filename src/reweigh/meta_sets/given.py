@@ -19,6 +19,8 @@ class Given(MetaSet):
         batch_size: number of samples in a trusted batch; by default as many as a training batch has.
     """
 
+    vouched = True
+
     def __init__(
         self,
         *,

@@ -15,6 +15,7 @@ class MetaSet(ABC):
             that the training steps of the epoch before saw; None if it depends on no losses.
         source: file or folder of trusted samples apart from the training set; None chooses from the training set.
         label: name of the label column, if the source is a table.
+        vouched: whether the user vouches for the labels; otherwise they are only likely to be right.
         mixup: whether trusted batches are mixed in pairs, for variety.
         batch_size: number of samples in a trusted batch; None takes as many as a training batch has.
         memory: how much of the losses of earlier epochs stays in those that the choice depends on.
@@ -23,6 +24,7 @@ class MetaSet(ABC):
     judge: Literal["model", "average", "training"] | None = None
     source: str | None = None
     label: str | None = None
+    vouched: bool = False
     memory: float = 0.0
 
     def __init__(self, *, mixup: bool, batch_size: int | None):

@@ -39,7 +39,7 @@ class CMWNet(Method):
             setup.train_set.labels,
             num_classes=setup.train_set.num_classes,
             loss=setup.loss,
-            weighting=load_weighting(Path(weighting))[0] if weighting else None,
+            weighting=load_weighting(Path(weighting), reads=self.reads)[0] if weighting else None,
             **self.settled,
         )
         self._trusted = Trusted(setup)

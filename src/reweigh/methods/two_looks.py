@@ -1,6 +1,7 @@
 """Two looks: learn early, take stock of the labels, learn again."""
 
 import logging
+from pathlib import Path
 from typing import Annotated, Any
 
 import torch
@@ -12,6 +13,7 @@ from reweigh.core.batch import Batch
 from reweigh.core.judgment import Finding, Judgment
 from reweigh.core.method import Method
 from reweigh.data import Dataset
+from reweigh.families import Families, sizes_differ
 from reweigh.methods.parts.finding import Count, count_wrong, sentence
 from reweigh.methods.parts.first_look import FirstLook
 from reweigh.methods.parts.folds import stratified_folds
@@ -19,9 +21,11 @@ from reweigh.methods.parts.prior import Prior
 from reweigh.methods.parts.second_look import SecondLook
 from reweigh.methods.parts.stock import TINY, Stock, take_stock
 from reweigh.methods.parts.student import Student
+from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup
 from reweigh.models.ensemble import Ensemble
 from reweigh.pseudo_labels import AveragedModel
+from reweigh.weighting import ClassAwareNet, load_weighting
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +35,10 @@ SECOND = 0.6  # length of the second look, in trainings of full length
 SMALL = 2000  # samples at most for which all folds are trained at any cost
 SHORTEST = 4  # epochs; a shorter training cannot be judged
 JUDGING = (2, 5)  # two of five samples of the judging fold are held out of the second look too
+FAMILIES = 3  # of classes whose sizes differ; the paper's K
+EVERY = 5  # steps of the second look for each in which the weights are learned
+DOUBTS = torch.tensor([0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0])  # at which the curve starts exact
+MOST = 0.98  # weight of a label beyond doubt, to begin with
 
 
 class TwoLooks(Method):
@@ -53,13 +61,19 @@ class TwoLooks(Method):
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  prior(k)  T(y_i | k)
 
-    The posterior of the given label is the weight of the sample: the objective of the second look is linear in it.
+    Second look: a fresh network learns, with mixup,
 
-    Second look: a fresh network learns the posteriors, corrected by their mean, with mixup. (If the first look was best
-    late, it did not memorize; the second then goes on from it, without mixup.) Four times the targets move toward the
-    EMA of the network. The judge compares both looks on samples that neither has seen; then these join. The model is
-    the mean of both looks' probabilities; the second alone if the first is a single network; the first if the second
-    is clearly worse. Then the stock is taken once more, from both looks.
+        minimize  v_i L(f(x_i) + log share, y_i) + (1 - v_i) L(f(x_i) + log share, other_i)
+
+    other_i being the posterior if the given label is wrong (the paper's soft labels, Eq. 14). The weight is a learned
+    function of the doubt, -log posterior_i(y_i), and of the family of the class: v_i = V(doubt_i, family_i). It starts
+    as exp(-doubt), which is Bayes' rule, and learns as CMW-Net does, one look ahead at a time, to explain labels that
+    are held out, seen through the confusion; or on samples with labels that you vouch for (a meta set ``clean`` or
+    ``given``), if there are some. Four times the posteriors move toward the EMA of the network. (If the
+    first look was best late, it did not memorize; the second then goes on from it, without mixup.) The judge compares
+    both looks on samples that neither has seen; then these join. The model is the mean of both looks' probabilities;
+    the second alone if the first is a single network; the first if the second is clearly worse. Then the stock is
+    taken once more, from both looks.
 
     ``train.epochs`` counts the epochs of both looks together; give it 1.9 times those of one training. It often ends
     sooner. In each look the learning rate falls along half a cosine, whatever the schedule, and there is no warm-up. A
@@ -73,13 +87,28 @@ class TwoLooks(Method):
     Args:
         prior: correct for class shares, which aims at balanced accuracy: rare classes count as much as frequent ones.
         mixup: strength of mixing samples in pairs in the second look; 0 mixes none.
+        meta_lr: learning rate of the weighting function; 0 keeps Bayes' rule.
+        weighting: file of a weighting function that two looks learned elsewhere, used as it is.
     """
 
     own_judge = True
+    reads = "doubt"
 
-    def __init__(self, setup: Setup, *, prior: bool = True, mixup: Annotated[float, Ge(0)] = 1.0):
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        prior: bool = True,
+        mixup: Annotated[float, Ge(0)] = 1.0,
+        meta_lr: Annotated[float, Ge(0)] = 3e-3,
+        weighting: str | None = None,
+    ):
         self._setup, self._prior, self._mixup = setup, Prior(prior), mixup
         self._given = label_rows(setup.train_set)
+        self._weighing = self._options(meta_lr, weighting)
+        self._trusted = Trusted(setup) if setup.meta_set.vouched else None
+        if self._trusted:
+            self._trusted.refresh()
         self._averages = [AveragedModel(setup.model) for _ in range(FOLDS + 1)]  # the last is the second look's
         self._ensemble = Ensemble([average.model for average in self._averages])
         self._length = max(1, round(setup.epochs / (FIRST + SECOND)))
@@ -92,6 +121,15 @@ class TwoLooks(Method):
         self._second: SecondLook | None = None
         self._stock: Stock | None = None
         self._count: Count | None = None
+
+    def _options(self, meta_lr: float, weighting: str | None) -> dict[str, Any]:
+        """How the second look learns its weights: Bayes' rule to begin with, a curve for each family of classes."""
+        families = FAMILIES if sizes_differ(self._setup.train_set.class_sizes) else 1
+        if weighting:
+            return {"families": families, "weighting": load_weighting(Path(weighting), reads=self.reads)[0]}
+        net = ClassAwareNet.following(lambda doubt: torch.exp(-doubt).clamp_max(MOST), DOUBTS, families)
+        rule = {"weight_net": net, "meta_lr": meta_lr} if meta_lr else {"weighting": net}
+        return {"families": families, "normalize": "mean", "engine": "difference", "every": EVERY, **rule}
 
     def _hold_out(self) -> tuple[Tensor, Tensor]:
         """The fold of each sample, and which samples of fold 0 also judge the second look; shape (N,)."""
@@ -140,12 +178,11 @@ class TwoLooks(Method):
 
     def step(self, batch: Batch) -> dict[str, float]:
         look = self._second or self._first
-        losses = [] if self.finished else look.step(batch)
-        if not losses:  # nothing to train on here
+        numbers = {} if self.finished else look.step(batch)
+        if not numbers:  # nothing to train on here
             return {"loss": self._loss(batch)}
         self._setup.optimizer.param_groups[0]["lr"] = self._students[0].rate  # what the loop writes down
-        weight = 1.0 if self._stock is None else float(self._believed(self._stock, batch.index.cpu()).mean())
-        return {"loss": sum(losses) / len(losses), "weight": weight}
+        return numbers
 
     @torch.no_grad()
     def _loss(self, batch: Batch) -> float:
@@ -173,20 +210,40 @@ class TwoLooks(Method):
     def _take_first_stock(self) -> None:
         """Judge the labels by the first look, and begin the second."""
         found = self._first.predictions()
-        self._stock = take_stock(found.best, self._given)
+        self._stock = self._vouched(take_stock(found.best, self._given))
         self._ensemble.share([1 / self._first.members] * self._first.members)
         if self._second_length == 0:
             self._count = count_wrong(self._stock, self._given, found.best, torch.arange(len(found.best)), found.best)
             return
-        self._second = self._new_second(self._stock.posterior)
+        self._second = self._new_second(self._stock)
         if not self._first.early:
             self._second.student.model.load_state_dict(self._averages[0].model.state_dict())
 
-    def _new_second(self, targets: Tensor) -> SecondLook:
+    def _vouched(self, stock: Stock) -> Stock:
+        """The stock, with labels beyond doubt where the user vouches for them."""
+        if self._trusted is None or self._setup.clean_set is not None:
+            return stock
+        posterior = stock.posterior.clone()
+        posterior[self._trusted.chosen] = self._given[self._trusted.chosen]
+        return stock._replace(posterior=posterior)
+
+    def _new_second(self, stock: Stock) -> SecondLook:
         first = self._first.judge.around(self._first.best)[self._held_out[self._first.judging]]
         mixup = self._mixup if self._first.early else 0.0
-        average, length = self._averages[-1], self._second_length
-        return SecondLook(self._setup, self._prior, average, targets, self._held_out, first, mixup=mixup, length=length)
+        return SecondLook(
+            self._setup,
+            self._prior,
+            self._averages[-1],
+            self._given,
+            stock.posterior,
+            stock.transition,
+            self._held_out,
+            self._trusted,
+            first,
+            mixup=mixup,
+            length=self._second_length,
+            options=self._weighing,
+        )
 
     def _take_last_stock(self, second: SecondLook) -> None:
         """Judge the labels by both looks, and count those that are wrong."""
@@ -197,17 +254,27 @@ class TwoLooks(Method):
             logs = (logs + self._first.consensus()) / 2
         if not second.dropped:
             logs = (logs + latest) / 2
-        self._stock = take_stock(logs.softmax(1), self._given)
+        self._stock = self._vouched(take_stock(logs.softmax(1), self._given))
         self._count = count_wrong(self._stock, self._given, found.unseen, found.known, latest)
 
     def sample_weights(self) -> Tensor:
         if self._stock is None:
             return torch.full((len(self._given),), torch.nan)
-        return self._believed(self._stock, slice(None))
+        believed = self._believed(self._stock)
+        if self._second is None:
+            return believed
+        doubt, classes = -believed.clamp_min(TINY).log(), self._given.argmax(1)
+        return self._second.reweighter.weigh(*(each.to(self._setup.device) for each in (doubt, classes))).cpu()
 
-    def _believed(self, stock: Stock, some: Tensor | slice) -> Tensor:
-        """The posterior of the given label of some samples, shape (n,)."""
-        return (self._given[some] * stock.posterior[some]).sum(1)
+    def weighting(self) -> nn.Module | None:
+        return self._second.reweighter.weight_net if self._second else None
+
+    def families(self) -> Families | None:
+        return self._second.reweighter.families if self._second else None
+
+    def _believed(self, stock: Stock) -> Tensor:
+        """The posterior of the given label of each sample, shape (N,)."""
+        return (self._given * stock.posterior).sum(1)
 
     def pseudo_labels(self) -> Tensor | None:
         return None if self._stock is None else self._stock.posterior.argmax(1)
@@ -217,7 +284,7 @@ class TwoLooks(Method):
         if self._stock is None or self._count is None:
             return None
         share, _, _ = self._count.in_all(self._given)
-        given, quality = self._setup.train_set.labels, self.sample_weights()
+        given, quality = self._setup.train_set.labels, self._believed(self._stock)
         wrong = torch.zeros(len(given), dtype=torch.bool)
         wrong[quality.argsort(stable=True)[: round(share * len(given))]] = True
         other = self._stock.posterior.scatter(1, given[:, None], -1.0).argmax(1)
@@ -255,7 +322,8 @@ class TwoLooks(Method):
         self._count = Count(*state["count"]) if state["count"] else None
         self._second = None
         if state["second"] is not None:
-            self._second = self._new_second(self._given)
+            assert self._stock is not None
+            self._second = self._new_second(self._stock)
             self._second.load_state_dict(state["second"])
 
 

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import torch
 
 from reweigh.data import Dataset
+from reweigh.families import sizes_differ
+from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS, options_of_method
 from reweigh.models.efficientnet_lite import WIDTH, installed
 from reweigh.plan.edit import merge, put
@@ -20,7 +22,6 @@ WIDTHS = ((2_000, 64), (20_000, 128))  # samples below this number: width of the
 DROPOUT = 0.2
 FIRST_LAYER = 4_000_000  # parameters of it, at most
 ROWS_PER_FEATURE = 2
-DIFFERENT = 1.5  # times the smallest class: what the largest must have for classes to be told apart by size
 JUDGE = 0.1  # share of the samples that judges,
 JUDGED = 2_000  # if there are so many with a label; fewer judge by chance
 MOST_ROWS = 20_000  # beyond, out-of-fold models take too long to be trained unasked
@@ -107,7 +108,10 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     train = _section(given, "train")
     wanted = _section(given, "method")
     name = wanted.get("name")
-    how = method(facts, weigh=name not in (None, "two-looks") or "meta_set" in given or not WEIGHING.isdisjoint(wanted))
+    trusted = META_SETS.get(_section(given, "meta_set").get("name", ""))
+    weigh = name not in (None, "two-looks") or not WEIGHING.isdisjoint(wanted)
+    weigh = weigh or ("meta_set" in given and (trusted is None or not trusted.vouched))
+    how = method(facts, weigh)
     two_looks = (name or how.values["method.name"]) == "two-looks"
     batch_size = _whole(train.get("batch_size")) or default_batch_size(facts.samples)
     epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size, LOOKS if two_looks else 1.0)
@@ -172,14 +176,13 @@ def method(facts: Facts, weigh: bool = False) -> Choice:
     """How to train.
 
     Args:
-        weigh: Whether to learn weights from trusted samples, because the user names such samples, an option of methods
-            that do, or another method.
+        weigh: Whether to learn weights in a single training, because the user names an option of methods that do,
+            another way to choose trusted samples, or another method.
     """
     if facts.candidates:
         return Choice({"method.name": "proden"}, "finds the right one of the candidates")
     cheap: dict[str, Any] = {"method.lookahead": "real", "method.engine": "difference"}
-    sizes = [size for size in facts.class_sizes if size]
-    if sum(sizes) == facts.samples and max(sizes) < DIFFERENT * min(sizes):  # they differ by chance
+    if sum(facts.class_sizes) == facts.samples and not sizes_differ(torch.tensor(facts.class_sizes)):
         cheap["method.families"] = 1
     if facts.images:  # from scratch a network needs all of them at once: two looks cost accuracy, see docs/results.md
         return Choice({"method.name": "cmw-net-sl", **cheap}, "learns which labels to trust, corrects doubtful ones")

@@ -23,13 +23,15 @@ class Origin:
 
     Attributes:
         centers: the mean class size of each family, ascending. Paper: mu_k.
-        loss: the loss it reads, by name.
+        loss: the loss it was learned with, by name.
         learned_on: the data, in words.
+        reads: what it reads of a sample besides the family of the class: "loss", or "doubt" as in two looks.
     """
 
     centers: tuple[float, ...] = ()
     loss: str = "cross-entropy"
     learned_on: str = ""
+    reads: str = "loss"
 
 
 def save_weighting(path: str | Path, net: nn.Module, origin: Origin) -> None:
@@ -50,12 +52,15 @@ def save_weighting(path: str | Path, net: nn.Module, origin: Origin) -> None:
     write_whole(path, pack(tensors, about))
 
 
-def load_weighting(path: str | Path, net: nn.Module | None = None) -> tuple[WeightNet, Origin]:
+def load_weighting(
+    path: str | Path, net: nn.Module | None = None, reads: str | None = None
+) -> tuple[WeightNet, Origin]:
     """Read a weighting function; nothing in the file can run.
 
     Args:
         net: a module like the one that was saved, which gets the saved parameters; needed if it is your own, not one
             of ``WEIGHTINGS``.
+        reads: what it must read of a sample: "loss" or "doubt"; by default either will do.
 
     Raises:
         DataError: there is no such file, or it is not a weighting function that this version can read.
@@ -71,10 +76,18 @@ def load_weighting(path: str | Path, net: nn.Module | None = None) -> tuple[Weig
             f"{path}: written by another version of reweigh (format {about.get('version')}, known here {VERSION})"
         )
     try:
-        origin = Origin(tuple(map(float, json.loads(about["centers"]))), about["loss"], about["learned_on"])
-        return rebuilt(about, tensors, net), origin
+        origin = Origin(
+            tuple(map(float, json.loads(about["centers"]))), about["loss"], about["learned_on"], about["reads"]
+        )
+        found = rebuilt(about, tensors, net)
     except (DataError, RuntimeError, LookupError, ValueError, TypeError, RecursionError) as error:
         raise DataError(f"{path}: {error}") from None
+    if reads not in (None, origin.reads):
+        raise DataError(
+            f"{path}: this function weighs samples by their {origin.reads}, and was learned by a method that does; the "
+            f"method named here weighs them by their {reads}. 'two-looks' reads doubt, all others read the loss"
+        )
+    return found, origin
 
 
 def construction(net: nn.Module) -> dict[str, str]:

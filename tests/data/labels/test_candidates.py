@@ -95,8 +95,10 @@ def test_sets_in_a_label_file(tmp_path):
 @pytest.mark.parametrize(
     ("names", "found"),
     [
-        (["cat", "cat|lynx", "dog"], "cat|lynx"),
-        (["cat|lynx", "dog|lynx"], "cat|lynx"),
+        (["cat", "cat|lynx", "dog"], ("cat|lynx", "|")),
+        (["cat|lynx", "dog|lynx"], ("cat|lynx", "|")),
+        (["cat", "cat; dog", "dog"], ("cat; dog", ";")),
+        (["cat", "cat, young", "dog"], None),  # a comma also occurs in ordinary names
         (["cat", "a|b"], None),  # nothing that occurs elsewhere: a name as any other
         (["cat", "dog"], None),
     ],

@@ -66,7 +66,10 @@ def test_folders_of_images_in_a_training_and_a_test_part(tmp_path):
 def test_what_is_not_known(tmp_path):
     with pytest.raises(DataError, match="there is nothing at this path"):
         read(tmp_path / "none")
-    with pytest.raises(DataError, match=r"not a folder that reweigh can read; give a table .* or a folder of images"):
+    with pytest.raises(
+        DataError,
+        match=r"not a folder that reweigh can read; give images in one .* a table .* or a folder of images",
+    ):
         read(tmp_path)
     (tmp_path / "x.doc").touch()
     with pytest.raises(DataError, match=r"x\.doc: not a file that reweigh can read; give .*\.csv"):

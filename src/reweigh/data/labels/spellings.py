@@ -45,7 +45,7 @@ def joined(dataset: Dataset, class_names: Sequence[str] | None, what: str) -> Da
     """
     if class_names is None:
         first = {name: group[0] for group in spellings(dataset) for name in group}
-        class_names = tuple(dict.fromkeys(first.get(name, name) for name in dataset.class_names))
+        class_names = sorted({first.get(name, name) for name in dataset.class_names}, key=spelling)
     index = {spelling(name): number for number, name in enumerate(class_names)}
     if unknown := [name for name in dataset.class_names if spelling(name) not in index]:
         raise DataError(

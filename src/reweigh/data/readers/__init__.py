@@ -8,7 +8,7 @@ from reweigh.data.dataset import Dataset
 from reweigh.data.labels.label_file import label_values, override
 from reweigh.data.labels.spellings import joined, warn_of_spellings
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
-from reweigh.data.readers import cifar, idx, image_folder, npz, table
+from reweigh.data.readers import cifar, idx, image_folder, image_list, npz, table
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.image_paths import SPLIT_FOLDERS
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
@@ -20,6 +20,7 @@ from reweigh.files.limits import check_file
 
 # Asked in this order; the first that recognizes a path reads it.
 READERS: dict[str, Reader] = {
+    "image-list": image_list.READER,
     "table": table.READER,
     "arrays": npz.READER,
     "idx": idx.READER,
@@ -75,10 +76,12 @@ def read(
     if split not in SPLIT_FOLDERS:
         raise DataError(f"split: {split!r}; there are: {', '.join(SPLIT_FOLDERS)}")
     reader = reader_of(path)
-    own_labels = labels is None or reader.has_labels(path, label)
+    by_name = labels is not None and reader is image_list.READER  # matched by file name, not by order
+    own_labels = labels is None or (not by_name and reader.has_labels(path, label))
     request = Request(
         label=label,
-        labels=None if own_labels or labels is None else label_values(labels),
+        labels=None if own_labels or by_name or labels is None else label_values(labels),
+        labels_file=Path(labels) if by_name and labels is not None else None,
         true_label=true_label,
         split=split,
         size=size,

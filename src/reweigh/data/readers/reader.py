@@ -37,6 +37,7 @@ class Request:
     resize: Resize = "crop"
     unlabeled: bool = False
     drop_unlabeled: bool = False
+    labels_file: Path | None = None
 
 
 class Form(NamedTuple):

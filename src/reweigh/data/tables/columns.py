@@ -301,10 +301,8 @@ def fit_tf_idf(values: "pd.Series", text_features: int) -> TfIdf:
 def _some(found: np.ndarray, values: "pd.Series", what: str) -> np.ndarray:
     """What was read of a column, unless it has values and none could be read."""
     if np.isnan(found).all() and (cells := cells_of(values)).filled:
-        raise DataError(
-            f"column {values.name!r}: none of its {plural(cells.filled, 'value')} is a {what}, such as "
-            f"{cells.distinct[0]!r}; fix these cells"
-        )
+        which = "its only value is not" if cells.filled == 1 else f"none of its {cells.filled:,} values is"
+        raise DataError(f"column {values.name!r}: {which} a {what}, such as {cells.distinct[0]!r}; fix these cells")
     return found
 
 

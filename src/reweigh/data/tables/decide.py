@@ -32,6 +32,10 @@ COLLISIONS = 5.0  # expected by chance; if there are none, numbers are not measu
 NAMED = re.compile(
     r"(?:^|[_\W])(?:id|ids|uid|uuid|guid|index|idx|key|row|rowid|nr|no|number|pk)$|Id$|ID$", re.IGNORECASE
 )
+NAMES = "only names the rows: another word in each"
+COUNTS = "counts the rows"
+GIVEN_OUT = "an id: whole numbers that never repeat"
+IDS = (NAMES, COUNTS, GIVEN_OUT)
 CODE = re.compile(r"0\d+")
 WHOLE = re.compile(r"[-+]?\d+")
 
@@ -56,6 +60,11 @@ class ReadAs:
     odd: str = ""
     notation: Notation = USUAL
     order: Order = "day"
+
+    @property
+    def is_id(self) -> bool:
+        """Whether the column only says which row it is."""
+        return self.kind == "drop" and self.odd in IDS
 
 
 def decide(
@@ -175,7 +184,7 @@ def _of_strings(
         return ReadAs(name, "category", examples, as_category.gaps, _joined(as_category.distinct))
     if cells.filled >= MANY and _one_word(cells):
         if len(cells.distinct) >= DISTINCT * cells.filled:
-            return ReadAs(name, "drop", examples, cells.gaps, "only names the rows: another word in each")
+            return ReadAs(name, "drop", examples, cells.gaps, NAMES)
         odd = "; ".join(filter(None, ["many rare values", _joined(cells.distinct)]))
         return ReadAs(name, "category", examples, as_category.gaps, odd)
     return ReadAs(name, "text", examples, cells.gaps)
@@ -244,9 +253,9 @@ def counts_rows(numbers: np.ndarray, name: str) -> str:
     span = float(numbers.max() - numbers.min()) + 1
     steps = np.diff(numbers)
     if span <= 1.5 * count or (steps > 0).all() or (steps < 0).all():
-        return "counts the rows"
+        return COUNTS
     if NAMED.search(name) or count * (count - 1) / 2 / span >= COLLISIONS:
-        return "an id: whole numbers that never repeat"
+        return GIVEN_OUT
     return ""
 
 

@@ -7,6 +7,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from lzma import LZMAError
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from zipfile import BadZipFile
 from reweigh.data.checks import listed
 from reweigh.data.tables.dialect import dialect_of
 from reweigh.errors import DataError
-from reweigh.files.limits import COMPRESSED, check_table
+from reweigh.files.limits import COMPRESSED, check_table, opened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,10 +121,21 @@ def _reader(path: Path) -> "Callable[[Path], pd.DataFrame]":
 
     plain = path.name.removesuffix(path.suffix if path.suffix in COMPRESSED else "")
     if plain.endswith(LINES):
-        return lambda path: pd.read_json(path, lines=True, dtype=False, convert_dates=False, convert_axes=False)
+        return partial(_read_json, lines=True)
     if plain.endswith(".json"):
-        return lambda path: pd.read_json(path, dtype=False, convert_dates=False, convert_axes=False)
+        return _read_json
     return {".parquet": pd.read_parquet, ".feather": pd.read_feather, ".xlsx": _read_excel}[path.suffix]
+
+
+def _read_json(path: Path, lines: bool = False) -> "pd.DataFrame":
+    """A list of objects, an object of columns, or one object per line."""
+    import pandas as pd
+
+    with opened(path) as file:
+        content = [json.loads(line) for line in file if line.strip()] if lines else json.load(file)
+    if isinstance(content, list) and not all(isinstance(row, dict) for row in content):
+        raise ValueError("not a list of objects")
+    return pd.DataFrame(content)
 
 
 def _read_excel(path: Path) -> "pd.DataFrame":
@@ -133,7 +145,7 @@ def _read_excel(path: Path) -> "pd.DataFrame":
     with pd.ExcelFile(path) as book:
         if len(book.sheet_names) > 1:
             log.info("%s: the sheet %r is read, of %d", path, book.sheet_names[0], len(book.sheet_names))
-        return book.parse(0, dtype=object, keep_default_na=False, na_values=[""])
+        return pd.read_excel(book, sheet_name=0, dtype=object, keep_default_na=False, na_values=[""])
 
 
 def _is_number(text: str) -> bool:
@@ -156,7 +168,7 @@ def data_errors(path: Path) -> Iterator[None]:
         raise DataError(
             f"{path}: reading {path.suffix} files needs {package}; install it: pip install 'reweigh[{extra}]'"
         ) from None
-    except (ValueError, OSError, EOFError, zlib.error, LZMAError, BadZipFile, json.JSONDecodeError, KeyError) as error:
+    except (ValueError, OSError, EOFError, zlib.error, LZMAError, BadZipFile, KeyError, RecursionError) as error:
         if isinstance(error, DataError):  # pandas' parsers and pyarrow raise ValueErrors
             raise
         reason = (str(error).splitlines() or [type(error).__name__])[0]

@@ -83,8 +83,8 @@ class FirstLook:
             self.students |= self._fresh()
         self._log_shares = [prior.log_shares(given[fold != number]) for number in range(len(averages))]
 
-    def step(self, batch: Batch) -> list[float]:
-        """Train each network on the samples that it may see; the losses."""
+    def step(self, batch: Batch) -> dict[str, float]:
+        """Train each network on the samples that it may see; numbers to log, or none if there are no such samples."""
         losses, fold = [], self._fold.to(batch.index.device)[batch.index]
         for number, student in self.students.items():
             seen = batch.where(fold != number)
@@ -96,7 +96,7 @@ class FirstLook:
             loss = seen.weighted(self._setup.loss(self._prior.trained(logits, log_shares), seen.labels)).mean()
             student.step(loss, self._epoch / self._length, len(batch) / len(self._given))
             losses.append(loss.item())
-        return losses
+        return {"loss": sum(losses) / len(losses), "weight": 1.0} if losses else {}
 
     def end_epoch(self) -> bool:
         """Judge the epoch; whether the look is over."""

@@ -1,37 +1,72 @@
-"""The second of two looks: learn what is likely right, and be compared with the first."""
+"""The second of two looks: learn what is likely right, and how far to trust given labels."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.core.held_out_scores import HeldOutScores
+from reweigh.core.objective import Forward, MetaObjective, mean_loss, mixed_soft_labels, reading, soft_labels
+from reweigh.methods.parts.endless import EndlessOrder
 from reweigh.methods.parts.prior import Prior
+from reweigh.methods.parts.stock import TINY
 from reweigh.methods.parts.student import Student
+from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel, draw
+from reweigh.reweighter import Reweighter
 
 REFRESH = (0.2, 0.4, 0.6, 0.8)  # of the look: when the targets move toward the average,
 RATE = 0.3  # and how far
 JOIN = 0.6  # of the look: when the held-out samples join
 WORSE = 2.0  # standard errors by which the look must be worse than the first to be dropped
+JUDGED_AT_ONCE = 256  # held-out samples in a batch that teaches the weights
+
+
+class Belief(NamedTuple):
+    """Soft targets, taken apart: targets = trust * given + (1 - trust) * other.
+
+    Attributes:
+        doubt: shape (n,), minus the logarithm of the trust; what the weight net reads.
+        given: shape (n, C), the given label; of several, the likeliest ones.
+        other: shape (n, C), what the class is likely to be if the given label is wrong.
+    """
+
+    doubt: Tensor
+    given: Tensor
+    other: Tensor
+
+    @classmethod
+    def of(cls, targets: Tensor, given: Tensor) -> "Belief":
+        """Take targets apart; all arguments have shape (n, C) and rows that sum to one."""
+        trusted, rest = given * targets, (1 - given) * targets
+        trust, left = trusted.sum(1, keepdim=True), rest.sum(1, keepdim=True)
+        right = torch.where(trust > TINY, trusted / trust.clamp_min(TINY), given)
+        other = torch.where(left > TINY, rest / left.clamp_min(TINY), targets)
+        return cls(-trust.squeeze(1).clamp_min(TINY).log(), right, other)
 
 
 class SecondLook:
-    """A network of its own learns soft targets, with mixup and prior correction.
+    """A network of its own learns soft targets, with mixup and prior correction; its weights are learned as well.
 
     Attributes:
         gain: how much better than the first look it is by the judge, and the standard error of that.
-        joined: whether held-out samples are trained on, which ends the comparison.
+        joined: whether held-out samples are trained on, which ends the comparison, and the lessons of the weight net.
         dropped: whether the first look is clearly better.
 
     Args:
         average: EMA of the network.
+        given: shape (N, C), the given labels as rows that sum to one.
         targets: shape (N, C), the posterior of the true class of each sample.
+        transition: shape (C, C), probability of each given class (row) for each true one (column).
         held_out: shape (N,) bool, samples that judge the look until they join.
+        trusted: samples with labels that the user vouches for, which teach the weights; None if there are none, and
+            those held out do.
         first: shape (n,), how often the first look was right about each of them.
         mixup: strength of mixing samples in pairs; 0 mixes none.
         length: epochs.
+        options: of the reweighter.
     """
 
     def __init__(
@@ -39,20 +74,30 @@ class SecondLook:
         setup: Setup,
         prior: Prior,
         average: AveragedModel,
+        given: Tensor,
         targets: Tensor,
+        transition: Tensor,
         held_out: Tensor,
+        trusted: Trusted | None,
         first: Tensor,
         *,
         mixup: float,
         length: int,
+        options: dict[str, Any],
     ):
         assert setup.fresh is not None
         self._setup, self._prior, self._average, self._first = setup, prior, average, first
         self._mixup, self._length = mixup, length
-        self._targets, self._held_out = targets, held_out
+        self._given, self._targets, self._transition, self._held_out = given, targets, transition, held_out
         self._judging = held_out.nonzero().flatten()
         self._judge = HeldOutScores(setup.train_set.labels[self._judging])
+        self._trusted, self._lessons = trusted, EndlessOrder(self._judging, setup.generator)
         self.student = Student(*setup.fresh(), average)
+        self.reweighter = Reweighter(
+            self.student.model, self.student.optimizer, given.argmax(1), num_classes=given.shape[1], **options
+        )
+        if not trusted and not len(self._judging):
+            self.reweighter.freeze()
         self.gain, self.joined, self.dropped = (0.0, 0.0), False, False
         self._epoch = 0
         self._log_shares = prior.log_shares(targets[~held_out])
@@ -62,28 +107,55 @@ class SecondLook:
         """Whether there is nothing left to train."""
         return self.dropped or self._epoch == self._length
 
-    def step(self, batch: Batch) -> list[float]:
-        """Train on the samples that do not judge; the loss, if there are any."""
+    def step(self, batch: Batch) -> dict[str, float]:
+        """Train on the samples that do not judge; numbers to log, or none if there are no such samples.
+
+            minimize  sum_i  v_i L(f_i, given_i) + (1 - v_i) L(f_i, other_i),        v_i = V(doubt_i, family_i)
+
+        The weights start as the trust that Bayes' rule gives, exp(-doubt), which makes this the loss of the targets.
+        """
         seen = batch if self.joined else batch.where(~self._held_out.to(batch.index.device)[batch.index])
         if len(seen) < 2:  # BatchNorm cannot train on a single sample
-            return []
-        loss = self._loss(seen, self._targets[seen.index.cpu()].to(seen.inputs.device))
-        self.student.step(loss, self._epoch / self._length, len(batch) / len(self._targets))
-        return [loss.item()]
+            return {}
+        index, device = seen.index.cpu(), seen.inputs.device
+        doubt, given, other = (each.to(device) for each in Belief.of(self._targets[index], self._given[index]))
+        classes = given.argmax(1)
+        if self._mixup and seen.inputs.is_floating_point():
+            mix = draw(len(seen), self._mixup, self._setup.generator, device)
+            objective = mixed_soft_labels(self._loss, seen.inputs, given, other, mix.partner, mix.share, seen.scale)
+            doubt, classes = (torch.cat([each, each[mix.partner]]) for each in (doubt, classes))
+        else:
+            objective = soft_labels(self._loss, seen.inputs, given, other, seen.scale)
+        self.student.slow_down(self._epoch / self._length)
+        step = self.reweighter.step_on(reading(objective, doubt), classes, meta=self._lesson())
+        self.student.follow(len(batch) / len(self._targets))
+        return step.numbers()
 
-    def _loss(self, batch: Batch, targets: Tensor) -> Tensor:
-        """The mean loss; of mixed samples, linear in the weights that the user gave to both."""
-        if not self._mixup or not batch.inputs.is_floating_point():
-            outputs = self._outputs(batch.inputs)
-            return batch.weighted(self._setup.loss(outputs, targets.to(outputs))).mean()
-        mix = draw(len(batch), self._mixup, self._setup.generator, batch.inputs.device)
-        outputs, partner = self._outputs(mix.inputs(batch.inputs)), batch.where(mix.partner)
-        own = batch.weighted(self._setup.loss(outputs, targets.to(outputs)))
-        other = partner.weighted(self._setup.loss(outputs, targets[mix.partner].to(outputs)))
-        return (mix.share * own + (1 - mix.share) * other).mean()
+    def _loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        labels = labels.to(outputs) if labels.is_floating_point() else labels
+        return self._setup.loss(self._prior.trained(outputs, self._log_shares), labels)
 
-    def _outputs(self, inputs: Tensor) -> Tensor:
-        return self._prior.trained(self.student.model(inputs), self._log_shares)
+    def _lesson(self) -> MetaObjective | None:
+        """What the weights should lower: the loss of trusted samples, or how badly held-out labels are explained.
+
+            - mean_i  log sum_k  T(y_i | k) p_i(k)
+
+        Held-out labels may be wrong, but the network that explains them best, seen through the confusion T, is the one
+        that knows the true classes. And they are never learned, so they always have something to teach.
+        """
+        if not self.reweighter.due:
+            return None
+        if self._trusted:
+            return mean_loss(self._loss, *self._trusted.next(JUDGED_AT_ONCE))
+        some = self._lessons.next(min(JUDGED_AT_ONCE, len(self._judging)))
+        batch = self._setup.train_set.batch(some, device=self._setup.device)
+        likely = (self._given[some] @ self._transition).to(batch.inputs.device)
+
+        def unexplained(forward: Forward) -> Tensor:
+            classes = self._prior.trained(forward(batch.inputs), self._log_shares).softmax(1)
+            return batch.weighted(-(classes * likely).sum(1).clamp_min(TINY).log()).mean()
+
+        return unexplained
 
     def end_epoch(self) -> None:
         """Compare with the first look, and now and then move the targets; once, let held-out samples join."""
@@ -100,6 +172,11 @@ class SecondLook:
             self._log_shares = self._prior.log_shares(self._targets if self.joined else self._targets[~self._held_out])
         if self._epoch == round(JOIN * self._length):
             self.joined, self.dropped = gain >= -WORSE * error, gain < -WORSE * error
+            self._end_lessons()
+
+    def _end_lessons(self) -> None:
+        if not self._trusted:  # held-out labels teach nothing any more, now that they are learned
+            self.reweighter.freeze()
 
     def predictions(self) -> Tensor:
         """Log-probabilities for every sample as if all classes were equally frequent, shape (N, C)."""
@@ -115,6 +192,8 @@ class SecondLook:
             "log_shares": self._log_shares,
             "epoch": self._epoch,
             "student": self.student.state_dict(),
+            "reweighter": self.reweighter.state_dict(),
+            "lessons": (self._trusted or self._lessons).state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -122,3 +201,7 @@ class SecondLook:
         self.gain, self.joined, self.dropped = tuple(state["gain"]), state["joined"], state["dropped"]
         self._targets, self._log_shares = state["targets"], state["log_shares"]
         self.student.load_state_dict(state["student"])
+        self.reweighter.load_state_dict(state["reweighter"])
+        (self._trusted or self._lessons).load_state_dict(state["lessons"])
+        if self.joined:
+            self._end_lessons()

@@ -20,13 +20,13 @@ class Student:
     def __init__(self, model: nn.Module, optimizer: Optimizer, average: AveragedModel):
         self.model = model
         self._average = average
-        self._optimizer = optimizer
+        self.optimizer = optimizer
         self._rates = [float(group["lr"]) for group in optimizer.param_groups]
 
     @property
     def rate(self) -> float:
         """The learning rate of the latest step."""
-        return self._optimizer.param_groups[0]["lr"]
+        return self.optimizer.param_groups[0]["lr"]
 
     def step(self, loss: Tensor, progress: float, share: float) -> None:
         """Descend a loss, a scalar.
@@ -35,19 +35,27 @@ class Student:
             progress: how far the training is: the rate is full at 0, and zero at 1.
             share: share of an epoch that the step is.
         """
-        for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
-            group["lr"] = rate * (1 + cos(pi * progress)) / 2
-        self._optimizer.zero_grad()
+        self.slow_down(progress)
+        self.optimizer.zero_grad()
         loss.backward()
-        self._optimizer.step()
+        self.optimizer.step()
+        self.follow(share)
+
+    def slow_down(self, progress: float) -> None:
+        """Set the rate of the coming step; see ``step``."""
+        for group, rate in zip(self.optimizer.param_groups, self._rates, strict=True):
+            group["lr"] = rate * (1 + cos(pi * progress)) / 2
+
+    def follow(self, share: float) -> None:
+        """Let the average follow a step; see ``step``."""
         self._average.decay = 1 - min(share, 1.0)
         self._average.update(self.model)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"model": self.model.state_dict(), "optimizer": self._optimizer.state_dict(), "rates": self._rates}
+        return {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(), "rates": self._rates}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.model.load_state_dict(state["model"])
-        self._optimizer.load_state_dict(state["optimizer"])
+        self.optimizer.load_state_dict(state["optimizer"])
         self._rates = state["rates"]
         self.model.train()

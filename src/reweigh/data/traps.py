@@ -1,0 +1,94 @@
+"""Traps in a dataset: columns that give the label away, rows in the order of their labels, samples in both parts."""
+
+import numpy as np
+import torch
+
+from reweigh.data.checks import listed, plural
+from reweigh.data.dataset import Dataset
+
+ROWS = 3000  # that a tree is tried on
+COLUMNS = 300
+DETERMINES = 0.97  # held-out accuracy of a tree on one column
+ORDERED = 0.5  # of the way from a guess to certainty
+FEWEST = 40  # samples; fewer prove nothing
+
+
+def leaks(dataset: Dataset) -> list[str]:
+    """Columns of a table that nearly determine the label, in words.
+
+    A tree on one column alone, scored on rows that it has not seen. Where labels are wrong at random no honest column
+    comes near certainty, so that a column that does was made from the label, or is the label.
+    """
+    encoding, chosen = dataset.reading.encoding, _some(dataset)
+    if encoding is None or len(chosen) < FEWEST:
+        return []
+    labels = dataset.labels[chosen].numpy()
+    inputs = dataset.inputs[chosen].numpy()
+    found, start = [], 0
+    for column in encoding.columns[:COLUMNS]:
+        width = len(column.feature_names)
+        block, start = inputs[:, start : start + width], start + width
+        score = _score(block, labels)
+        if score >= DETERMINES:
+            guess = f"{_guess(labels):.0%}"
+            found.append(
+                f"Column {column.name!r} alone predicts {score:.1%} of the labels (a guess: {guess}). If it is made "
+                f"from the label, or known only afterward, leave it out: --drop {column.name!r}."
+            )
+    return found
+
+
+def order(dataset: Dataset) -> list[str]:
+    """Whether the labels follow the order of the rows, in words."""
+    chosen = _some(dataset)
+    if len(chosen) < FEWEST or len(dataset.reading.names):  # files are always in the order of their class folders
+        return []
+    labels = dataset.labels[chosen].numpy()
+    score, guess = _score(chosen.numpy()[:, None].astype(np.float32), labels), _guess(labels)
+    if score < guess + ORDERED * (1 - guess):
+        return []
+    return [
+        f"The rows are in the order of their labels: the row number alone predicts {score:.1%} of them. Columns that "
+        "count rows or rise with time would give the label away."
+    ]
+
+
+def in_both(train: Dataset, test: Dataset) -> list[str]:
+    """How many test samples are exact copies of training samples, in words."""
+    if train.shape != test.shape or train.dtype != test.dtype:
+        return []
+    seen = {row.tobytes() for row in _rows(train)}
+    copies = [row for row, sample in enumerate(_rows(test)) if sample.tobytes() in seen]
+    if not copies:
+        return []
+    return [
+        f"{plural(len(copies), 'test sample is', 'test samples are')} also in the training part (row {listed(copies)} "
+        "of the test part): the score on them is too good."
+    ]
+
+
+def _rows(dataset: Dataset) -> "np.ndarray":
+    return dataset.inputs[torch.arange(len(dataset))].flatten(1).contiguous().numpy()
+
+
+def _some(dataset: Dataset) -> torch.Tensor:
+    """Indices of labeled samples, at most ROWS, spread over the dataset."""
+    labeled = dataset.labeled.nonzero().flatten()
+    return labeled[:: max(1, -(-len(labeled) // ROWS))]
+
+
+def _guess(labels: np.ndarray) -> float:
+    """The accuracy of always naming the most frequent class."""
+    return float(np.unique(labels, return_counts=True)[1].max() / len(labels))
+
+
+def _score(features: np.ndarray, labels: np.ndarray) -> float:
+    """Accuracy of a small tree on rows that it was not fitted to; half of them and the other half."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    half = np.random.default_rng(0).random(len(labels)) < 0.5
+    right = 0
+    for fitted in (half, ~half):
+        tree = DecisionTreeClassifier(max_leaf_nodes=max(8, 4 * len(np.unique(labels))), random_state=0)
+        right += int((tree.fit(features[fitted], labels[fitted]).predict(features[~fitted]) == labels[~fitted]).sum())
+    return right / len(labels)

@@ -1,0 +1,184 @@
+"""A table as people have it, from ``inspect`` to corrected labels and predictions."""
+
+import csv
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reweigh.fit.run_folder import load_model
+
+N = 300
+
+
+@pytest.fixture(scope="module")
+def messy(tmp_path_factory):
+    """A folder with table.csv (semicolons, decimal commas, a leak, sorted by label) and a run on it."""
+    from typer.testing import CliRunner
+
+    from reweigh.cli.app import app
+
+    folder, draw = tmp_path_factory.mktemp("messy"), np.random.default_rng(0)
+    truth = np.sort(draw.integers(0, 3, N))
+    names = np.array(["gold", "silver", "tin"])
+    labels = names[np.where(draw.random(N) < 0.1, (truth + 1) % 3, truth)].tolist()
+    labels[3], labels[4], labels[5], labels[250] = "Gold", "GOLD ", "?", "lead"
+    frame = pd.DataFrame(
+        {
+            "id": [f"P{row:04}" for row in range(N)],
+            "price": [f"€ {value:.2f}".replace(".", ",") for value in draw.normal(20 + 9 * truth, 3)],
+            "size": [f"{value:.1f}".replace(".", ",") for value in draw.normal(5 * truth, 2)],
+            "code": [label.strip().lower()[:2] for label in labels],
+            "kind": labels,
+        }
+    )
+    frame.to_csv(folder / "table.csv", sep=";", index=False, encoding="cp1252")
+    words = ["--label", "kind", "--join-labels", "--drop", "code", "--out", str(folder / "run"), "train.epochs=8"]
+    result = CliRunner().invoke(app, ["train", "--data", str(folder / "table.csv"), *words])
+    assert result.exit_code == 0, result.output
+    (folder / "told.txt").write_text(result.stdout)
+    return folder
+
+
+def rows_of(path, separator=","):
+    with open(path, newline="", encoding="cp1252") as file:
+        return list(csv.DictReader(file, delimiter=separator))
+
+
+def test_how_columns_are_read_is_printed_and_stored(messy):
+    told = (messy / "told.txt").read_text()
+    assert "How the columns are read" in told
+    assert "only names the rows" in told
+    assert "decimal comma; in €" in told
+    assert "Classes of one or two samples: lead. They are kept" in told
+    stored = load_model(messy / "run").inputs.encoding.readings
+    assert {read.name: read.kind for read in stored} == {
+        "id": "drop",
+        "price": "number",
+        "size": "number",
+        "code": "drop",
+    }
+
+
+def test_every_row_with_a_label_is_judged(messy, run):
+    judged = [int(row["row"]) for part in ("samples", "held_out") for row in rows_of(messy / "run" / f"{part}.csv")]
+    assert sorted(judged) == [row for row in range(N) if row != 5]
+    unseen = rows_of(messy / "run" / "held_out.csv")
+    assert all(0 <= float(row["label_quality"]) <= 1 for row in unseen)
+    table = rows_of(messy / "table.csv", ";")
+    assert all(row["given_label"].lower() == table[int(row["row"])]["kind"].strip().lower() for row in unseen)
+    told = run("issues", messy / "run").stdout
+    assert f"{N - 1 - len(unseen)} labels were judged in training, the {len(unseen)} that were held out" in told
+
+
+def test_apply_changes_what_is_asked_for_and_says_what(messy, run, tmp_path):
+    result = run("issues", messy / "run", "--apply", tmp_path / "top.csv", "--top", 4)
+    assert result.exit_code == 0, result.output
+    assert "4 of 299 labels change" in result.stdout
+    before, after = ((path).read_bytes().split(b"\n") for path in (messy / "table.csv", tmp_path / "top.csv"))
+    assert sum(old != new for old, new in zip(before, after, strict=True)) == 4
+    flagged = len(rows_of_issues(run, messy, tmp_path))
+    doubted = run("issues", messy / "run", "--apply", tmp_path / "doubt.csv", "--min-doubt", 0.9, "--yes")
+    assert doubted.exit_code == 0, doubted.output
+    assert int(doubted.stdout.split(" of 299")[0].split()[-1]) <= flagged
+
+
+def rows_of_issues(run, messy, tmp_path):
+    run("issues", messy / "run", "--out", tmp_path / "issues.csv")
+    return rows_of(tmp_path / "issues.csv")
+
+
+def test_a_reviewed_list_is_applied(messy, run, tmp_path):
+    first, second, third = rows_of_issues(run, messy, tmp_path)[:3]
+    lines = [(first["row"], "accept"), (second["row"], "reject"), (third["row"], "lead"), ("0", "")]
+    (tmp_path / "reviewed.csv").write_text("row,decision\n" + "".join(f"{row},{word}\n" for row, word in lines))
+    result = run("issues", messy / "run", "--apply", tmp_path / "new.csv", "--apply-from", tmp_path / "reviewed.csv")
+    assert result.exit_code == 0, result.output
+    old, new = rows_of(messy / "table.csv", ";"), rows_of(tmp_path / "new.csv", ";")
+    changed = {row: new[row]["kind"] for row in range(N) if old[row] != new[row]}
+    assert changed == {int(first["row"]): first["suggested_label"], int(third["row"]): "lead"}
+
+
+def test_no_class_vanishes_without_a_word(messy, run, tmp_path):
+    (tmp_path / "r.csv").write_text("row,decision\n250,tin\n")
+    words = ["issues", messy / "run", "--apply", tmp_path / "new.csv", "--apply-from", tmp_path / "r.csv"]
+    result = run(*words)
+    assert result.exit_code == 2
+    assert "no sample would be left of class 'lead'; nothing was written" in result.stderr
+    assert not (tmp_path / "new.csv").exists()
+    assert run(*words, "--yes").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("row,decision\n999,accept\n", "line 2: row 999 is not a sample that the run judged"),
+        ("row,decision\n1,golf\n", "line 2: 'golf'; give accept, reject or a class (gold, lead, silver, tin). Did you"),
+        ("row,label\n1,gold\n", "it needs the columns row (or name) and decision"),
+    ],
+)
+def test_a_bad_review(messy, run, tmp_path, text, message):
+    (tmp_path / "r.csv").write_text(text)
+    result = run("issues", messy / "run", "--apply", tmp_path / "new.csv", "--apply-from", tmp_path / "r.csv")
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def test_options_of_apply_need_it(messy, run):
+    assert "belong to --apply FILE" in run("issues", messy / "run", "--yes").stderr
+
+
+def test_predictions_have_ids_probabilities_and_an_accuracy(messy, run, tmp_path):
+    result = run("predict", messy / "run", messy / "table.csv", "--out", tmp_path / "p.csv", "--proba")
+    assert result.exit_code == 0, result.output
+    found = rows_of(tmp_path / "p.csv")
+    assert [row["id"] for row in found] == [f"P{row:04}" for row in range(N)]
+    for row in found[:5]:
+        shares = {name: float(row[f"p({name})"]) for name in ("gold", "lead", "silver", "tin")}
+        assert sum(shares.values()) == pytest.approx(1, abs=1e-4)
+        assert max(shares, key=shares.__getitem__) == row["predicted"]
+    labels = [row["kind"].strip().lower() for row in rows_of(messy / "table.csv", ";")]
+    known = [row["predicted"] == label for row, label in zip(found, labels, strict=True) if label != "?"]
+    right = np.mean(known)
+    assert f"accuracy {right:.1%}" in result.stdout
+    (tmp_path / "none.csv").write_text("id;price;size\n")
+    assert run("predict", messy / "run", tmp_path / "none.csv", "--out", tmp_path / "n.csv").exit_code == 0
+    assert (tmp_path / "n.csv").read_text() == "row,id,predicted,probability\n"
+
+
+def test_predict_warns_of_what_training_did_not_have(messy, run, tmp_path, caplog):
+    (tmp_path / "new.csv").write_text("price,size\n99999.0,3.5\ncheap,1.5\n3.0,2\n")
+    assert run("predict", messy / "run", tmp_path / "new.csv").exit_code == 0
+    assert "column 'price': 1 value far outside" in caplog.text
+    assert "column 'price': 1 not a number, such as 'cheap'" in caplog.text
+
+
+def test_inspect_finds_leaks_and_order_and_ends_in_a_command_that_works(messy, run, tmp_path, monkeypatch):
+    result = run("inspect", messy / "table.csv", "--label", "kind", "--join-labels")
+    assert result.exit_code == 0, result.output
+    told = " ".join(result.stdout.split())
+    assert "Column 'code' alone predicts" in told
+    assert "The rows are in the order of their labels" in told
+    assert "Column 'price'" not in told
+    command = result.stdout.strip().splitlines()[-1].split()
+    assert command[:3] == ["reweigh", "compare", "--data"]
+    monkeypatch.chdir(tmp_path)
+    compared = run(*command[1:], "train.epochs=1", "--methods", "erm")
+    assert compared.exit_code == 0, compared.output
+
+
+def test_inspect_refuses_nothing(tmp_path, run, images):
+    from PIL import Image
+
+    (tmp_path / "one.csv").write_text("a,b\n1,x\n2,x\n")
+    result = run("inspect", tmp_path / "one.csv", "--label", "b")
+    assert result.exit_code == 0
+    assert "It cannot be trained on as it is" in result.stdout
+    assert "only one class" in result.stdout
+    Image.new("L", (9, 5)).save(images / "dog" / "other.png")
+    assert run("inspect", images).exit_code == 0
+
+
+def test_compare_needs_a_recipe_or_data(run):
+    assert "give either a recipe, such as demo, or your own data" in run("compare").stderr
+    assert "belong to --data" in run("compare", "demo", "--sep", ";").stderr

@@ -1,0 +1,69 @@
+import logging
+
+import pandas as pd
+import pytest
+
+from reweigh.data import from_frame, read
+from reweigh.errors import DataError
+
+GOLD = ["gold", "Gold", "GOLD ", "gold.", "tin", "gold", "tin"]
+
+
+def table(tmp_path, labels, name="t.csv"):
+    pd.DataFrame({"x": [number + 0.5 for number in range(len(labels))], "label": labels}).to_csv(
+        tmp_path / name, index=False
+    )
+    return tmp_path / name
+
+
+def test_spellings_are_reported_and_joined_if_asked(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        data = read(table(tmp_path, GOLD))
+    assert data.num_classes == 5
+    assert "likely one class each: 'gold' and 'GOLD ' and 'Gold'; --join-labels" in caplog.text
+    joined = read(table(tmp_path, GOLD), join_labels=True)
+    assert joined.class_names == ("gold", "tin")
+    assert joined.labels.tolist() == [0, 0, 0, 0, 1, 0, 1]
+    test = read(table(tmp_path, ["TIN", "gold"], "test.csv"), join_labels=True, class_names=joined.class_names)
+    assert test.labels.tolist() == [1, 0]
+    with pytest.raises(DataError, match="no class named 'lead'; there are: gold, tin"):
+        read(table(tmp_path, ["lead", "gold"], "test.csv"), join_labels=True, class_names=joined.class_names)
+    with pytest.raises(DataError, match="only one class"):
+        read(table(tmp_path, ["Tin", "tin"]), join_labels=True)
+
+
+def test_rows_without_a_label_are_left_out_if_asked(tmp_path, caplog):
+    path = table(tmp_path, ["a", "", "b", "?", "a", "N/A", "NA"])
+    with pytest.raises(DataError, match="labels: 3 of 7 are missing: rows 1, 3, 5"):
+        read(path)
+    with caplog.at_level(logging.WARNING):
+        data = read(path, drop_unlabeled=True)
+    assert "3 rows without a label left out" in caplog.text
+    assert data.class_names == ("NA", "a", "b")  # a class may be called NA
+    assert data.origin.tolist() == [0, 2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([f"{row * 1.37:.2f}" for row in range(60)], "a quantity, not classes; divide its range"),
+        ([row * 37 for row in range(60)], "ids or a quantity, not classes"),
+        ([f"{1 + row % 28:02}.0{1 + row // 28}.2024" for row in range(60)], "dates, not classes"),
+        ([f"person {row}" for row in range(60)], "names or free text, not classes"),
+        ([(row % 25) * 1000 for row in range(100)], "a quantity, not classes"),
+    ],
+)
+def test_labels_that_are_no_classes(labels, message):
+    frame = pd.DataFrame({"x": range(len(labels)), "z": 0.5, "label": labels})
+    with pytest.raises(
+        DataError, match=f"column 'label' has .* different values in {len(labels)} rows, such as .*{message}"
+    ):
+        from_frame(frame)
+
+
+@pytest.mark.parametrize(
+    "labels", [[row % 30 for row in range(200)], [f"c{row % 40}" for row in range(90)], [1.5, 2.5] * 20]
+)
+def test_labels_that_are_classes(labels):
+    frame = pd.DataFrame({"x": [row**1.5 for row in range(len(labels))], "label": [str(label) for label in labels]})
+    assert from_frame(frame).num_classes == len(set(labels))

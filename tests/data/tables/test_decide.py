@@ -1,0 +1,121 @@
+"""How columns are read, decided by the whole column."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reweigh.data.tables.decide import counts_rows, decide
+from reweigh.data.tables.encoding import Encoding, fit_encoding
+from reweigh.errors import DataError
+
+N = 200
+DRAW = np.random.default_rng(0)
+AMOUNT = np.exp(DRAW.normal(8, 1, N)).round(2)
+
+
+def german(value: float) -> str:
+    return f"{value:,.2f}".replace(",", "_").replace(".", ",").replace("_", ".")
+
+
+def messy() -> pd.DataFrame:
+    days = pd.date_range("2024-01-25", periods=N)
+    return pd.DataFrame(
+        {
+            "id": [str(1000 + row) for row in range(N)],
+            "amount": [f"{german(value)} €" for value in AMOUNT],
+            "rate": ["?" if row % 40 == 0 else f"{row % 37},5 %" for row in range(N)],
+            "since": [f"{day:%d.%m.%Y}" for day in days],
+            "us": [f"{day:%m/%d/%Y}" for day in days],
+            "member": [["yes", "Y", "no", "FALSE"][row % 4] for row in range(N)],
+            "city": [["Ulm", "ULM ", "Bonn", "bonn"][row % 4] for row in range(N)],
+            "zip": [f"{(row * 7) % 30:05}" for row in range(N)],
+            "code": [f"K{row % 90}" for row in range(N)],
+            "note": [f"a note about {row} and more" for row in range(N)],
+            "same": "x",
+            "none": ["", "n/a"] * (N // 2),
+            "again": [f"{german(value)} €" for value in AMOUNT],
+            "sign": ["+", "-"] * (N // 2),
+        }
+    ).astype(str)
+
+
+def test_each_column_as_a_person_would_read_it():
+    found = {read.name: read for read in decide(messy())}
+    kinds = {name: read.kind for name, read in found.items()}
+    assert kinds == {
+        **dict.fromkeys(["id", "same", "none", "again"], "drop"),
+        **dict.fromkeys(["amount", "rate"], "number"),
+        **dict.fromkeys(["since", "us"], "date"),
+        **dict.fromkeys(["member", "city", "zip", "code", "sign"], "category"),
+        "note": "text",
+    } | {"us": "drop"}
+    assert (found["id"].odd, found["same"].odd) == ("counts the rows", "always 'x'")
+    assert (found["none"].odd, found["again"].odd) == ("no value in any row", "a copy of 'amount'")
+    assert found["us"].odd == "a copy of 'since'"
+    assert found["amount"].odd == "decimal comma; in €"
+    assert (found["rate"].odd, found["rate"].gaps) == ("decimal comma; in %", 5)
+    assert found["member"].odd == "yes and no"
+    assert found["city"].odd == "2 spellings joined, such as 'Ulm' and 'ULM'"
+
+
+def test_the_values_are_those_of_the_clean_table():
+    encoding = fit_encoding(messy())
+    features = dict(zip(encoding.feature_names, encoding.apply(messy()).T.numpy(), strict=True))
+    np.testing.assert_allclose(features["amount"], (AMOUNT - AMOUNT.mean()) / AMOUNT.std(), rtol=1e-5, atol=1e-6)
+    assert features["rate (missing)"].sum() == 5
+    assert (features["member=yes"] if "member=yes" in features else features["member=Y"]).tolist() == [1, 1, 0, 0] * 50
+    assert features["city=Ulm"].tolist() == [1, 1, 0, 0] * 50
+    assert features["sign=+"].tolist() == [1, 0] * 100
+    days = np.arange(N)
+    np.testing.assert_allclose(features["since day"], (days - days.mean()) / days.std(), rtol=1e-4, atol=1e-5)
+
+
+def test_what_does_not_fit_becomes_a_gap_and_is_counted():
+    values = [str(row / 7) for row in range(N)]
+    values[3], values[9] = "broken", "?"
+    read = decide(pd.DataFrame({"x": values}))[0]
+    assert (read.kind, read.gaps, read.odd) == ("number", 2, "1 cell is not a number, such as 'broken'")
+    values[:50] = ["broken"] * 50
+    assert decide(pd.DataFrame({"x": values}))[0].kind != "number"
+
+
+def test_an_ambiguous_column_takes_the_decimal_sign_of_the_table():
+    frame = pd.DataFrame({"a": ["1,5", "2,5", "3,25"] * 9, "b": ["1.234", "2.345", "9.999"] * 9})
+    assert [read.notation.decimal for read in decide(frame)] == [",", ","]
+    assert [read.notation.decimal for read in decide(frame[["b"]])] == ["."]
+
+
+def test_ids_of_numbers():
+    draw = np.random.default_rng(1)
+    assert counts_rows(draw.permutation(100).astype(float), "x") == "counts the rows"
+    assert counts_rows(np.cumsum(draw.integers(1, 99, 100)).astype(float), "x") == "counts the rows"
+    ids = draw.choice(2000, 300, replace=False) + 5000.0  # nobody measures 300 values in 2,000 without a repeat
+    assert counts_rows(ids, "x") == "an id: whole numbers that never repeat"
+    spread = draw.choice(10**9, 100, replace=False).astype(float)
+    assert counts_rows(spread, "salary") == ""
+    assert counts_rows(spread, "customer_id") == "an id: whole numbers that never repeat"
+    assert counts_rows(draw.normal(size=100), "id") == ""
+    assert counts_rows(np.arange(10.0), "id") == ""
+
+
+def test_a_later_table_is_read_the_same_way_and_strange_values_are_named():
+    encoding = Encoding.from_json(fit_encoding(messy()).to_json())
+    one = messy().iloc[1:2].reset_index(drop=True)
+    np.testing.assert_array_equal(encoding.apply(one)[0], encoding.apply(messy())[1])
+    assert encoding.strange(one) == []
+    later = one.assign(amount="9.999.999.999,00 €", rate="high", city="Kiel", member="true")
+    with pytest.raises(DataError, match="column 'rate': its only value is not a number, such as 'high'"):
+        encoding.apply(later)
+    two = pd.concat([one, later], ignore_index=True)
+    assert encoding.apply(two).isfinite().all()
+    words = "\n".join(encoding.strange(two))
+    assert "column 'amount': 1 value far outside" in words
+    assert "column 'rate': 1 not a number, such as 'high'" in words
+    assert "column 'city': 1 category was rare or not there in training, such as 'Kiel'" in words
+    assert "member" not in words
+
+
+def test_cells_that_hold_lists_are_refused_by_name():
+    with pytest.raises(DataError, match=r"column 'v': cells hold lists, such as \[1, 2\]; .*--drop"):
+        decide(pd.DataFrame({"v": [[1, 2], [3, 4]], "x": [1, 2]}))
+    assert decide(pd.DataFrame({"v": [[1, 2], [3, 4]], "x": [1, 2]}), {"v": "drop"})[0].kind == "drop"

@@ -1,0 +1,130 @@
+"""Files as people have them."""
+
+import gzip
+import logging
+
+import pandas as pd
+import pytest
+
+from reweigh.data import read
+from reweigh.data.tables.dialect import dialect_of
+from reweigh.data.tables.frames import read_frame
+from reweigh.errors import DataError
+
+ROWS = [["größe", "note", "label"], ["1,5", "a; b, c", "x"], ["2,5", 'say "hi"', "y"], ["3,5", "ü", "x"]]
+
+
+def text(separator: str) -> str:
+    quoted = [
+        [f'"{cell.replace(chr(34), chr(34) * 2)}"' if set(cell) & set(',;"') else cell for cell in row] for row in ROWS
+    ]
+    return "\n".join(separator.join(row) for row in quoted) + "\n"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le", "utf-32"])
+def test_separator_and_encoding_are_found(tmp_path, separator, encoding):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text(separator).encode(encoding))
+    frame = read_frame(path)
+    assert [list(frame.columns), *frame.to_numpy().tolist()] == ROWS
+
+
+def test_they_can_be_given(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("a:b\n1:é\n".encode("cp850"))
+    assert read_frame(path, sep=":", encoding="cp850").to_numpy().tolist() == [["1", "é"]]
+    with pytest.raises(DataError, match=r"encoding: no encoding 'klingon'; try utf-8"):
+        read_frame(path, encoding="klingon")
+    with pytest.raises(DataError, match=r"sep: '::'; give one character, or comma, semicolon, tab"):
+        read_frame(path, sep="::")
+    with pytest.raises(DataError, match=r"cannot be read as a table, not in utf-8; try another encoding"):
+        read_frame(path, encoding="utf-8")
+
+
+def test_excel_writes_its_separator_and_single_quotes_quote(tmp_path):
+    (tmp_path / "t.csv").write_text("sep=;\na;b\n1;2\n")
+    assert read_frame(tmp_path / "t.csv").to_numpy().tolist() == [["1", "2"]]
+    (tmp_path / "q.csv").write_text("'a','b'\n'1,5','2'\n")
+    assert read_frame(tmp_path / "q.csv").to_numpy().tolist() == [["1,5", "2"]]
+    assert dialect_of(tmp_path / "q.csv").quote == "'"
+
+
+def test_other_formats_and_compressed_ones(tmp_path):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("openpyxl")
+    rows = {"x": [1.5, 2.5, 3.5], "city": ["Ulm", "Bonn", "Ulm"], "label": ["a", "b", "a"]}
+    frame = pd.DataFrame(rows)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_csv(tmp_path / "t.csv.gz", index=False)
+    frame.to_csv(tmp_path / "t.csv.bz2", index=False)
+    frame.to_csv(tmp_path / "t.csv.xz", index=False)
+    frame.to_csv(tmp_path / "t.csv.zip", index=False)
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    frame.to_feather(tmp_path / "t.feather")
+    frame.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    frame.to_json(tmp_path / "t.json", orient="records")
+    wanted = read(tmp_path / "t.csv")
+    for path in sorted(tmp_path.iterdir()):
+        found = read(path)
+        assert found.inputs.equal(wanted.inputs), path
+        assert found.labels.tolist() == [0, 1, 0], path
+
+
+def test_several_files_are_one_table(tmp_path):
+    (tmp_path / "a1.csv").write_text("x,label\n1,a\n2,b\n")
+    (tmp_path / "a2.csv").write_text("label;x\na;3\n")
+    assert read_frame(tmp_path / "a*.csv")["x"].tolist() == ["1", "2", "3"]
+    assert len(read(tmp_path / "a*.csv")) == 3
+    (tmp_path / "a3.csv").write_text("y,label\n1,a\n")
+    with pytest.raises(DataError, match=r"a3\.csv: other columns than .*a1\.csv, such as 'x', 'y'"):
+        read_frame(tmp_path / "a*.csv")
+    with pytest.raises(DataError, match="there is nothing at this path"):
+        read(tmp_path / "none*.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.json", b'{"a": ', "cannot be read as a table"),
+        ("t.json", b"[1, 2]", "cannot be read as a table|which column is the label"),
+        ("t.jsonl", b'{"x": [1, 2], "label": "a"}\n{"x": [3], "label": "b"}\n', "column 'x': cells hold lists"),
+        ("t.xlsx", b"PK nonsense", "cannot be read as a table"),
+        ("t.feather", b"nonsense", "cannot be read as a table"),
+        ("t.csv.gz", gzip.compress(b"x,label\n1,a\n")[:-9], "cannot be read as a table"),
+        ("t.csv.zip", b"nonsense", "cannot be read as a table"),
+        ("t.csv", b"\x00\x01\x02\xff\xfe" * 50, "cannot be read as a table"),
+    ],
+)
+def test_broken_files(tmp_path, name, content, message):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("openpyxl")
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read(tmp_path / name)
+
+
+def test_parquet_lists_are_refused_by_name(tmp_path):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"v": [[1, 2], [3, 4]], "x": [1.5, 2.5], "label": ["a", "b"]}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="column 'v': cells hold ndarrays"):
+        read(tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet", columns={"v": "drop"}).shape == (1,)
+
+
+def test_a_header_of_numbers_is_reported(tmp_path, caplog):
+    (tmp_path / "t.csv").write_text("1,2\n3,4\n")
+    with caplog.at_level(logging.WARNING):
+        read_frame(tmp_path / "t.csv")
+    assert "the first row holds only numbers, but is taken as the header" in caplog.text
+
+
+def test_wide_tables_and_long_cells_are_bounded(tmp_path):
+    lines = [",".join([*(f"c{number}" for number in range(2000)), "label"])]
+    for row in range(1, 9):
+        lines.append(",".join([*(f"{(number * row) % 7}.5" for number in range(2000)), "ab"[row % 2]]))
+    (tmp_path / "wide.csv").write_text("\n".join(lines))
+    assert read(tmp_path / "wide.csv").shape[0] > 1000
+    (tmp_path / "long.csv").write_text("x,label\n" + "y" * 10_000_000 + ",a\n1,b\n")
+    with pytest.raises(DataError, match=r"a line with a cell of 8,000,001 bytes; the limit is 8,000,000"):
+        read(tmp_path / "long.csv")
