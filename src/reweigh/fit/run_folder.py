@@ -100,11 +100,9 @@ def _train(plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer
         observer=observer,
         trust_code=trust_code,
     )
-    assert found.test_origin is not None
     train_set = at_origin(train_set, found.origin)  # the frozen network may have left out what cannot be read
-    test_set = at_origin(test_set, found.test_origin)
     try:
-        write(found, Run(path), train_set, test_set)
+        write(found, Run(path), train_set, at_origin(test_set, found.test_origin))
     except StorageError as error:
         raise StorageError(
             f"{error}. Training is done, and its checkpoint is kept; then write the results with: "
@@ -166,10 +164,9 @@ def columns(samples: Samples, origin: Tensor, train_set: Dataset) -> dict[str, l
         "loss": samples.losses.tolist(),
     }
     if samples.outlier is not None and samples.near_duplicate_of is not None:
-        called_rows = [names[row] for row in rows] if names else rows
-        others = samples.near_duplicate_of.tolist()
+        known, others = table.get("name", rows), samples.near_duplicate_of.tolist()
         table["is_outlier"] = samples.outlier.tolist()
-        table["near_duplicate_of"] = [called_rows[other] if other >= 0 else None for other in others]
+        table["near_duplicate_of"] = [known[other] if other >= 0 else None for other in others]
     if train_set.candidates is not None:
         table["candidates"] = [
             SEPARATOR.join(name for name, there in zip(class_names, row, strict=True) if there)
