@@ -63,7 +63,7 @@ def test_predict_is_the_same_way_by_hand(run, photos, tmp_path, capsys, caplog):
     rows = {row["name"]: row for row in csv.DictReader((tmp_path / "out.csv").read_text().splitlines())}
     assert len(rows) == 30
     trained = load_model(run)
-    pixels = torch.from_numpy(np.asarray(Image.open(photos / "blue" / "1.png"))).permute(2, 0, 1)[None]
+    pixels = torch.from_numpy(np.array(Image.open(photos / "blue" / "1.png"))).permute(2, 0, 1)[None]
     with torch.no_grad():
         features = trained.front.network(pixels)
         scaled = (features - torch.tensor(trained.inputs.mean)) / torch.tensor(trained.inputs.std)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from reweigh.data.dataset import Inputs
+from reweigh.errors import DataError
 
 DEFAULT_MEMORY_GB = 2.0  # larger sets are read on demand
 SAMPLED = 1000
@@ -69,7 +70,18 @@ def some_of(inputs: Inputs) -> Tensor:
     """Inputs from which to compute mean and standard deviation: all if in memory, otherwise a thousand at random."""
     if isinstance(inputs, Tensor):
         return inputs
-    return inputs[torch.randperm(len(inputs), generator=torch.Generator().manual_seed(0))[:SAMPLED]]
+    index = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(0))[:SAMPLED]
+    try:
+        return inputs[index]
+    except DataError:  # some cannot be read, which is reported where they are needed
+        return torch.cat([rows for place in index for rows in _readable(inputs, place)])
+
+
+def _readable(inputs: Inputs, place: Tensor) -> list[Tensor]:
+    try:
+        return [inputs[place[None]]]
+    except DataError:
+        return []
 
 
 def fits(length: int, shape: tuple[int, ...], dtype: torch.dtype, memory_gb: float) -> bool:
