@@ -1,18 +1,23 @@
-# Two commands for a fresh clone: `make demo` and `make test`. Each sets up what it needs, once.
+# Two commands for a fresh clone: `make demo` and `make test`. Each sets up what it needs, once. The others are for releases.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
+RELEASE := .venv-release
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable
 
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help demo test clean
+.PHONY: help demo test test-lowest dist audit clean
 
 help:
 	@echo "make demo   train a plain model, MW-Net and CMW-Net on mislabeled digits and compare them (two minutes)"
 	@echo "make test   run every check: style, types, import rings, tests (five minutes)"
-	@echo "make clean  remove the environment and the caches"
+	@echo "make test-lowest  run the tests with the lowest supported version of every dependency"
+	@echo "make dist   build wheel and sdist twice, compare them, and try the wheel in an empty environment"
+	@echo "make audit  look for known vulnerabilities in the versions that are installed"
+	@echo "make clean  remove the environments and the caches"
 
 demo: $(VENV)/installed
 	$(BIN)/reweigh compare demo --methods erm,mw-net,cmw-net --seeds 3 --out runs/demo --overwrite
@@ -24,8 +29,26 @@ test: $(VENV)/installed-test
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2
 
+test-lowest: $(LOWEST)/installed
+	$(LOWEST)/bin/pytest -n 2 --ignore tests/architecture
+
+dist: $(RELEASE)/installed
+	rm -rf dist build-again $(RELEASE)/empty
+	$(RELEASE)/bin/python -m build --outdir dist
+	$(RELEASE)/bin/python -m build --outdir build-again
+	for file in dist/*; do cmp $$file build-again/$$(basename $$file) || exit 1; done
+	$(PYTHON) -m venv $(RELEASE)/empty
+	$(RELEASE)/empty/bin/python -m pip install -qq --constraint constraints.txt dist/*.whl
+	cd build-again && ../$(RELEASE)/empty/bin/reweigh train demo train.epochs=2 --out run \
+		&& ../$(RELEASE)/empty/bin/reweigh issues run --top 3 && ../$(RELEASE)/empty/bin/reweigh report run \
+		&& ../$(RELEASE)/empty/bin/reweigh list runs .
+	rm -rf build-again
+
+audit: $(RELEASE)/installed
+	$(RELEASE)/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
+
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(LOWEST) $(RELEASE) dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -42,3 +65,13 @@ $(VENV)/installed-test: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "installing into $(VENV), once; this may take some minutes"
 	@$(INSTALL) '.[test]'
 	@touch $(VENV)/installed $@
+
+$(LOWEST)/installed: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install -qq --constraint constraints-lowest.txt --editable '.[test]'
+	@touch $@
+
+$(RELEASE)/installed:
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install -qq build pip-audit
+	@touch $@

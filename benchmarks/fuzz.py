@@ -5,8 +5,9 @@
 Each target starts from good files. A round takes one from the corpus, changes it at random (bits, spans, numbers, words
 that parsers dislike, a piece of another file), and reads it. A file that ends in a new way joins the corpus, where the
 next run starts. Findings (another error, a hang, too much memory) are written to CORPUS/findings and end the
-program with exit code 1; each belongs into tests/files/test_fuzz.py. Files that reweigh itself seals are changed twice:
-as they are, where any change must be noticed, and below a correct checksum, as somebody hostile would.
+program with exit code 1; each belongs into FOUND of tests/end_to_end/test_fuzz.py, which also does a few rounds. Files
+that reweigh itself seals are changed twice: as they are, where any change must be noticed, and below a correct
+checksum, as somebody hostile would.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import json
 import logging
 import random
 import re
+import resource
 import shutil
 import signal
 import sys
@@ -35,6 +37,7 @@ import pandas as pd
 import torch
 from PIL import Image
 
+from reweigh import RobustClassifier
 from reweigh.data import read
 from reweigh.data.labels.label_file import label_values
 from reweigh.data.readers import read_unlabeled
@@ -53,36 +56,14 @@ from reweigh.training.status import damage, status
 from reweigh.weighting import load_weighting, read_released
 
 WORDS = [
-    *(
-        b"nan",
-        b"inf",
-        b"-1",
-        b"1e999",
-        b"9223372036854775808",
-        b"1" * 400,
-        b"1_0",
-        b"null",
-        b"true",
-        b"[]",
-        b"{}",
-        b'""',
-    ),
-    *(
-        b"[" * 2000,
-        b'{"a":' * 500,
-        b"'''",
-        b'"""',
-        b"\x00",
-        b"\xff\xfe",
-        b"\xed\xa0\x80",
-        b"\x1b[2J",
-        b"\r",
-        b"\n",
-        b",",
-    ),
-    *(b"=1+1", b"../../x", b"__metadata__", b"os:system", b"0x10", b"\xe2\x80\xae", b";", b"\t", b"e", b"."),
-]
-SECONDS = 20  # a file that takes longer to read is a hang
+    *(b"nan", b"inf", b"-1", b"1e999", b"9223372036854775808", b"1" * 400, b"1_0", b"null", b"true", b"[]"),
+    *(b"{}", b'""', b"[" * 2000, b'{"a":' * 500, b"'''", b'"""', b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b"\x1b[2J"),
+    *(b"\r", b"\n", b",", b"=1+1", b"../../x", b"__metadata__", b"os:system", b"0x10", b"\xe2\x80\xae", b";", b"\t"),
+    *(b"e", b".", b"<U99999999"),
+]  # fmt: skip
+SECONDS = 20  # a file that takes longer to read, in time of the processor, is a hang
+WAITING = 600  # and so is one that takes so long by the clock
+MEMORY = 12e9  # bytes of address space that reading may take
 
 
 class Target(NamedTuple):
@@ -144,13 +125,16 @@ def alarm() -> Iterator[None]:
     def ring(signum: int, frame: Any) -> None:
         raise Hang
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(SECONDS)
+    before = [signal.signal(each, ring) for each in (signal.SIGPROF, signal.SIGALRM)]
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.alarm(WAITING)
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        for each, handler in zip((signal.SIGPROF, signal.SIGALRM), before, strict=True):
+            signal.signal(each, handler)
 
 
 def outcome(target: Target, data: bytes, folder: Path) -> tuple[str, str | None]:
@@ -210,6 +194,11 @@ def everything(run: Path) -> None:
     read_account(run, "run")
 
 
+def as_page(run: Path) -> None:
+    """The report of a run."""
+    write_report([run], run.parent / "page.html")
+
+
 def targets(folder: Path) -> dict[str, Target]:
     """All readers, with good files made on the spot."""
     draw = np.random.default_rng(0)
@@ -224,6 +213,8 @@ def targets(folder: Path) -> dict[str, Target]:
     done = begin(plan, folder / "run")
     run = done.run.path
     store.save(folder / "fit", done.fit, {})
+    estimator = RobustClassifier(epochs=1, method="erm", model="mlp").fit(features, kinds)
+    estimator.save(folder / "estimator")
     sealed = {name: (run / name).read_bytes() for name in ("model.safetensors", "weighting.safetensors")}
 
     def as_bytes(write: Callable[[Any], object]) -> bytes:
@@ -254,6 +245,18 @@ def targets(folder: Path) -> dict[str, Target]:
         "csv.gz": Target(
             [gzipped(table.to_csv(index=False).encode())], "t.csv.gz", lambda path: read(path, label="kind")
         ),
+        "messy csv": Target(
+            MESSY, "t.csv", lambda path: read(path, label="kind", drop_unlabeled=True, join_labels=True)
+        ),
+        "json": Target([table.to_json(orient="records").encode()], "t.json", lambda path: read(path, label="kind")),
+        "jsonl": Target(
+            [table.to_json(orient="records", lines=True).encode()], "t.jsonl", lambda path: read(path, label="kind")
+        ),
+        "feather": Target([as_bytes(table.to_feather)], "t.feather", lambda path: read(path, label="kind")),
+        "xlsx": Target(
+            [as_bytes(lambda file: table.to_excel(file, index=False))], "t.xlsx", lambda path: read(path, label="kind")
+        ),
+        "image list": Target([b"i.png cat\nj.png dog\n" * 3], "l.txt", read),
         "parquet": Target([as_bytes(table.to_parquet)], "t.parquet", lambda path: read(path, label="kind")),
         "table to predict": Target(
             [table.to_csv(index=False).encode()],
@@ -274,14 +277,24 @@ def targets(folder: Path) -> dict[str, Target]:
         "hostile checkpoint": below_seal("c", checkpoint.load, run / "checkpoint" / "last.safetensors"),
         "hostile weighting": below_seal("w", load_weighting, run / "weighting.safetensors"),
         "hostile classifier": below_seal("f", store.load, folder / "fit"),
-        "released weighting": Target([as_bytes(lambda file: torch.save(release, file))], "r.pth", read_released),
+        "hostile estimator": below_seal("e", RobustClassifier.load, folder / "estimator"),
+        "released weighting": Target(
+            [as_bytes(lambda file: torch.save(release, file))],
+            "r.pth",
+            lambda file: read_released(file, ("large", "small", "medium")),
+        ),
         **{f"run: {name}": with_file(unsealed(run), name, everything) for name in IN_A_RUN},
-        "page": with_file(unsealed(run), "samples.csv", lambda run: write_report([run], run.parent / "page.html")),
+        **{f"page: {name}": with_file(unsealed(run), name, as_page) for name in IN_A_RUN},
         "run: recipe": with_file(unsealed(run), "recipe.toml", open_run),
     }
 
 
 IMAGES = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
+MESSY_LINES = "sep=;\nkind;price;since;share;ok\n" + "".join(
+    f"{('cat', 'Dog ')[row % 2]};€ {row * 997 % 5000},{row:02};{1 + row % 28:02}.05.2024;{row} %;{'?yn'[row % 3]}\n"
+    for row in range(40)
+)
+MESSY = [MESSY_LINES.encode(name) for name in ("utf-8-sig", "cp1252", "utf-16", "utf-16-le")]
 IN_A_RUN = (
     "summary.json",
     "classes.json",
@@ -349,14 +362,17 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--corpus", type=Path, default=Path("fuzz-corpus"))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", help="names of targets, separated by commas; all by default")
     given = parser.parse_args()
     torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_AS, (int(MEMORY), int(MEMORY)))
     logging.disable()
     end = time.monotonic() + 60 * given.minutes
     with tempfile.TemporaryDirectory() as scratch:
-        rounds, findings = fuzz(
-            targets(Path(scratch)), Path(scratch), given.seed, lambda number: time.monotonic() > end, given.corpus
-        )
+        chosen = targets(Path(scratch))
+        if given.only:
+            chosen = {name: chosen[name] for name in given.only.split(",")}
+        rounds, findings = fuzz(chosen, Path(scratch), given.seed, lambda number: time.monotonic() > end, given.corpus)
     for name, count in rounds.items():
         print(f"{name:22} {count:8,} files")
     print(f"{sum(rounds.values()):,} files, {len(findings)} findings")

@@ -12,15 +12,17 @@ from torch.nn.parallel import DistributedDataParallel
 
 from reweigh import Reweighter
 from reweigh.core.jvp import ENGINES
+from reweigh.core.jvp.difference import difference
 from reweigh.core.normalize import NORMALIZERS
 from reweigh.core.objective import soft_labels
+from reweigh.errors import ModelError
 from reweigh.losses import LOSSES
 
 torch.set_num_threads(1)
 LABELS = torch.tensor([0, 1, 2, 0, 1, 0, 2, 0])
 INPUTS, TRUSTED = torch.randn(14, 4, generator=torch.Generator().manual_seed(0)).double().split([8, 6])
 TRUSTED_LABELS = torch.arange(6) % 3
-PARTS = [(slice(0, 5), slice(0, 3)), (slice(5, 8), slice(3, 6))]  # of unequal size, and of the trusted samples
+PARTS = [(slice(0, 5), slice(0, 2)), (slice(5, 8), slice(2, 6))]  # of unequal size, and of the trusted samples
 ALL = slice(None), slice(None)
 CASES: dict[str, dict[str, Any]] = {
     " ".join(options): dict(zip(("engine", "lookahead", "normalize"), options, strict=True))
@@ -28,10 +30,31 @@ CASES: dict[str, dict[str, Any]] = {
 }
 CASES["free"] = {"weight_net": "free"}
 CASES["last layer"] = {"scope": "last-layer"}
+CASES["own labels"] = {"own_labels": True}
 Outcome = dict[str, Tensor]
 
 
-def train(parts: tuple[slice, slice], seed: int, parallel: bool, **options: Any) -> Outcome:
+class Odd(torch.autograd.Function):
+    """The square, without a forward mode."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor) -> Tensor:
+        ctx.save_for_backward(inputs)
+        return inputs.square()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        return 2 * ctx.saved_tensors[0] * grads[0]
+
+
+class OddSometimes(nn.Module):
+    """A square that lacks a forward mode in the process whose part of the batch has five samples."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return Odd.apply(inputs) if len(inputs) == 5 else inputs.square()
+
+
+def train(parts: tuple[slice, slice], seed: int, parallel: bool, own_labels: bool = False, **options: Any) -> Outcome:
     """What some steps on a part of the data lead to: the model and the weights that it would give."""
     part, trusted = parts
     torch.manual_seed(0)
@@ -39,7 +62,8 @@ def train(parts: tuple[slice, slice], seed: int, parallel: bool, **options: Any)
     model = DistributedDataParallel(network) if parallel else network
     optimizer = torch.optim.SGD(model.parameters(), 0.5, momentum=0.9)
     torch.manual_seed(seed)
-    reweighter = Reweighter(model, optimizer, LABELS, every=2, meta_lr=0.05, **options)
+    labels = LABELS[part] if own_labels else LABELS
+    reweighter = Reweighter(model, optimizer, labels, every=2, meta_lr=0.05, families=2, **options)
     pseudo = torch.linspace(0, 1, 24).reshape(8, 3).softmax(1)
     for _ in range(3):
         reweighter.step(INPUTS[part], LABELS[part], TRUSTED[trusted], TRUSTED_LABELS[trusted])
@@ -47,12 +71,41 @@ def train(parts: tuple[slice, slice], seed: int, parallel: bool, **options: Any)
         reweighter.step_on(soft, LABELS[part])
     reweighter.learn((INPUTS[part], LABELS[part]), (TRUSTED[trusted], TRUSTED_LABELS[trusted]))
     net = {f"weight net {name}": value for name, value in reweighter.weight_net.state_dict().items()}
-    return {**network.state_dict(), **net}
+    return {**network.state_dict(), **net, "families": reweighter.families.of_class}
+
+
+def switched(parts: tuple[slice, slice]) -> Outcome:
+    """Which engine is used after a step in which one process meets an operation without a forward mode."""
+    part, trusted = parts
+    network = nn.Sequential(nn.Linear(4, 5), OddSometimes(), nn.Linear(5, 3))
+    model = DistributedDataParallel(network)
+    reweighter = Reweighter(model, torch.optim.SGD(model.parameters(), 0.5), LABELS, every=1)
+    reweighter.step(INPUTS[part], LABELS[part], TRUSTED[trusted], TRUSTED_LABELS[trusted])
+    engine: Any = reweighter._learner.engine
+    return {"difference": torch.tensor(engine._jvp is difference)}
+
+
+def refused() -> list[str]:
+    """What is said about wrappers that cannot be used."""
+    from torch.distributed._composable import replicate
+    from torch.distributed.fsdp import fully_shard
+
+    said = []
+    for wrap in (fully_shard, replicate):
+        network = nn.Sequential(nn.Linear(4, 3))
+        model = wrap(network) or network
+        try:
+            Reweighter(model, torch.optim.SGD(model.parameters(), 0.5), LABELS)
+        except ModelError as error:
+            said.append(str(error).split(",")[0])
+    return said
 
 
 def work(rank: int, folder: Path) -> None:
     distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
     found = {name: train(PARTS[rank], seed=rank, parallel=True, **options) for name, options in CASES.items()}
+    found["switched together"] = switched(PARTS[rank])
+    found["refused"] = refused()
     torch.save(found, folder / f"{rank}.pt")
     distributed.destroy_process_group()
 
@@ -61,6 +114,9 @@ def test_two_processes_learn_what_one_would(tmp_path: Path) -> None:
     processes = [subprocess.Popen([sys.executable, __file__, str(rank), str(tmp_path)]) for rank in range(2)]
     assert [process.wait(timeout=240) for process in processes] == [0, 0]
     first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in range(2))
+    for found in (first, second):
+        assert found.pop("refused") == [f"the model is under {wrapper}" for wrapper in ("fully_shard", "replicate")]
+        assert bool(found.pop("switched together")["difference"])
     torch.testing.assert_close(first, second, rtol=0, atol=0)
     torch.set_default_dtype(torch.float64)
     try:

@@ -472,3 +472,26 @@ def test_the_options_can_be_checked_by_pydantic() -> None:
         checked(**wrong)
     assert {error["loc"][0] for error in mistakes.value.errors()} == set(wrong)
     assert set(get_args(Normalize)) == set(NORMALIZERS)
+
+
+def test_a_plain_look_ahead_is_that_of_sgd_without_momentum() -> None:
+    """One step first, so that there is a momentum that the plain look-ahead must not see."""
+    gradients = []
+    for momentum, step in ((0.9, "gradient"), (0.0, "optimizer"), (0.9, "optimizer")):
+        model = _model()
+        torch.manual_seed(1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=momentum)
+        reweighter = Reweighter(model, optimizer, LABELS, every=1, normalize="mean", lookahead_step=step)
+        F.cross_entropy(model(INPUTS), LABELS).backward()
+        optimizer.step()
+        reweighter.learn((INPUTS, LABELS), META)
+        gradients.append(_gradient(reweighter))
+    torch.testing.assert_close(gradients[0], gradients[1])
+    assert not torch.allclose(gradients[0], gradients[2])
+    with pytest.raises(RecipeError, match="lookahead_step = 'gradient' needs lookahead = 'virtual'"):
+        _reweighter(_model(), lookahead="real", lookahead_step="gradient")
+
+
+def test_amsgrad_of_the_weight_net() -> None:
+    assert _reweighter(_model(), meta_amsgrad=True).weights.optimizer.param_groups[0]["amsgrad"]
+    assert not _reweighter(_model()).weights.optimizer.param_groups[0]["amsgrad"]

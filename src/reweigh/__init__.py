@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from reweigh.data import read
     from reweigh.errors import DataError, DivergedError, ModelError, RecipeError, ReweighError
     from reweigh.estimator import RobustClassifier
+    from reweigh.fit.own_predictions import find_label_issues
     from reweigh.reweighter import Reweighter
     from reweigh.weighting import load_weighting, save_weighting
 
@@ -21,6 +22,7 @@ _HOMES = {
     "ReweighError": "reweigh.errors",
     "Reweighter": "reweigh.reweighter",
     "RobustClassifier": "reweigh.estimator",
+    "find_label_issues": "reweigh.fit.own_predictions",
     "load_weighting": "reweigh.weighting",
     "read": "reweigh.data",
     "save_weighting": "reweigh.weighting",
@@ -35,6 +37,7 @@ __all__ = [
     "Reweighter",
     "RobustClassifier",
     "__version__",
+    "find_label_issues",
     "load_weighting",
     "read",
     "save_weighting",

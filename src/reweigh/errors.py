@@ -46,3 +46,7 @@ class StorageError(ReweighError, OSError):
     def __init__(self, message: str = "", errno: int | None = None) -> None:
         super().__init__(message)
         self.errno = errno
+
+
+class LostProcessError(ReweighError, RuntimeError):
+    """Another process of the same training has ended."""

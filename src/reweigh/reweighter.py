@@ -1,7 +1,7 @@
 """The drop-in for a training loop of one's own: learns the weight of each sample while the model trains."""
 
 from copy import deepcopy
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
 from annotated_types import Ge, Gt
@@ -12,7 +12,7 @@ from reweigh.core.jvp import engine as engine_named
 from reweigh.core.learner import MetaLearner, Order
 from reweigh.core.normalize import NORMALIZERS, Normalize
 from reweigh.core.objective import Loss, MetaObjective, Objective, mean_loss, reweighted
-from reweigh.core.processes import Reduce, alone, averaging, parallel_in, start_alike
+from reweigh.core.processes import Reduce, all_counts, alone, averaging, parallel_in, start_alike
 from reweigh.core.step import Step
 from reweigh.errors import DataError, RecipeError
 from reweigh.families import FAMILIES, Families, FamilyRule
@@ -31,13 +31,12 @@ class Reweighter:
     Args:
         model: any ``nn.Module``; may return anything that ``loss`` understands; may be compiled or wrapped.
         optimizer: trains ``model``. The look-ahead follows its rule (SGD, Adam, AdamW; else a plain gradient step).
-        labels: shape (N,), all given labels of the training set: the families come from the sizes of the classes.
+        labels: shape (N,), all given labels of the training set: the families come from the sizes of the classes. With
+            a ``DistributedDataParallel`` model, each process may pass those of its own part instead.
         num_classes: number of classes, if some have no sample; by default the largest label plus one.
         loss: (what the model returns, labels) -> loss of each sample, shape (n,).
-        families: number of families of classes, each with a curve of its own (paper: K; 1 is MW-Net), or the families
-            themselves.
-        family_rule: how families are found: a name in ``reweigh.families.FAMILIES``, or a function (class sizes, number
-            of families) -> ``Families``.
+        families: number of families of classes, each with its own curve (paper: K; 1 is MW-Net); or the families.
+        family_rule: how families are found: a name in ``FAMILIES``, or (class sizes, number wanted) -> ``Families``.
         spare_curves: learn a curve for each of ``families`` even if fewer are found now, because ``refresh`` may find
             more. Fewer families use the curves by rank; a single one uses the curve in the middle.
         weight_net: the weighting function to learn: a name in ``reweigh.weighting.WEIGHTINGS``, or a module of your own
@@ -45,21 +44,19 @@ class Reweighter:
             as it is.
         hidden: width of the weight net.
         every: learn in every n-th step only. Paper: T_meta.
-        engine: how the meta-gradient is computed, a name in ``reweigh.core.jvp.ENGINES``: ``"auto"``, ``"forward"``,
-            ``"difference"`` or ``"unrolled"``.
+        engine: how the meta-gradient is computed: ``"auto"``, ``"forward"``, ``"difference"`` or ``"unrolled"``.
         lookahead: ``"virtual"``, the paper's; or ``"real"``, cheaper, where weights lag one step.
+        lookahead_step: ``"optimizer"``, its own step; or ``"gradient"``, a plain gradient step, as the paper's.
         scope: the part of the model that the look-ahead moves: ``"all"``, ``"last-block"``, ``"last-layer"``, or a
             pattern over parameter names. The smaller, the cheaper.
         normalize: how weights are scaled in a batch: ``"weight-sum"``, where they only say which samples count more;
             ``"mean"`` (the paper's, under label noise), where small weights also slow down training as a whole; or
             ``"weight-sum-differentiated"``.
         meta_lr: learning rate of the weight net, which is trained by Adam. Paper: beta.
-        meta_weight_decay: weight decay of the weight net. The paper's 1e-4 pulls all weights to one half once the
-            trusted samples are learned; see docs/results.md.
-        weighting: a function learned elsewhere (``load_weighting``), used as it is in place of ``weight_net``; no
-            trusted data are needed then.
-        reduce: averages a list of tensors over processes, in place; by default over those of a
-            ``DistributedDataParallel`` model.
+        meta_weight_decay: weight decay of the weight net; the paper's 1e-4 pulls all weights to one half in the end.
+        meta_amsgrad: Adam with AMSGrad, as the released code for long tails.
+        weighting: a function learned elsewhere (``load_weighting``), used as it is; no trusted data are needed then.
+        reduce: averages tensors over processes, in place; by default those of a ``DistributedDataParallel`` model.
     """
 
     def __init__(
@@ -78,10 +75,12 @@ class Reweighter:
         every: Annotated[int, Ge(1)] = 10,
         engine: str = "auto",
         lookahead: Order = "virtual",
+        lookahead_step: Literal["optimizer", "gradient"] = "optimizer",
         scope: str = "all",
         normalize: Normalize = "weight-sum",
         meta_lr: Annotated[float, Gt(0)] = 1e-3,
         meta_weight_decay: Annotated[float, Ge(0)] = 0.0,
+        meta_amsgrad: bool = False,
         weighting: nn.Module | None = None,
         reduce: Reduce | None = None,
     ):
@@ -92,9 +91,12 @@ class Reweighter:
         self.model = model
         self.loss = loss
         self._device = next(model.parameters(), torch.empty(0)).device
-        self._num_classes = num_classes or int(labels.max()) + 1
-        self._rule = lookup(FAMILIES, family_rule, "family rule") if isinstance(family_rule, str) else family_rule
+        parallel = parallel_in(model)
+        self._group = parallel.process_group if parallel else None
+        self._num_classes = num_classes or 0
         sizes = self._sizes(labels)
+        self._num_classes = num_classes or len(sizes)
+        self._rule = lookup(FAMILIES, family_rule, "family rule") if isinstance(family_rule, str) else family_rule
         if isinstance(weight_net, nn.Module):
             wanted = min(wanted, num_curves(weight_net, wanted))
         found = families if isinstance(families, Families) else self._rule(sizes, wanted)
@@ -106,25 +108,28 @@ class Reweighter:
         self.weight_net: nn.Module = net.to(self._device)
         self._wanted = wanted
         self.families = found
-        self.weights = weigher(self.weight_net, meta_lr, meta_weight_decay)
+        self.weights = weigher(self.weight_net, meta_lr, meta_weight_decay, meta_amsgrad)
         if lookahead == "real" and not self.weights.remembers:
-            raise RecipeError(
-                f"lookahead = 'real' trains with the weights of the step before, but {type(net).__name__} finds them "
-                "anew for every batch; use lookahead = 'virtual'"
+            text = (
+                f"trains with the weights of the step before, but {type(net).__name__} finds them anew for every batch"
             )
-        parallel = parallel_in(model)
-        if parallel:
-            start_alike(self.weight_net, parallel.process_group)
+            raise RecipeError(f"lookahead = 'real' {text}; use lookahead = 'virtual'")
+        if (lookahead, lookahead_step) == ("real", "gradient"):
+            raise RecipeError("lookahead_step = 'gradient' needs lookahead = 'virtual': a real step is the optimizer's")
+        if self._group is not None:
+            start_alike(self.weight_net, self._group)
+            reduce = reduce or averaging(self._group)
         self._learner = MetaLearner(
             model,
             optimizer,
             self.weights,
-            engine_named(engine),
+            engine_named(engine, self._in_any_process if reduce else bool),
             lookahead=lookahead,
+            plain_step=lookahead_step == "gradient",
             scope=scope,
             every=every,
             normalize=lookup(NORMALIZERS, normalize, "normalizer"),
-            reduce=reduce or (averaging(parallel.process_group) if parallel else alone),
+            reduce=reduce or alone,
         )
         self._options = f"every={every}, engine={engine!r}, lookahead={lookahead!r}, scope={scope!r}"
 
@@ -257,7 +262,12 @@ class Reweighter:
 
     def _trusted(self, inputs: Any, labels: Tensor) -> MetaObjective:
         self._check(labels, "meta_labels")
-        return mean_loss(self._losses, inputs, _as_classes(labels))
+        share = self._learner.share(len(labels))
+        found = mean_loss(self._losses, inputs, _as_classes(labels))
+        return found if share is None else lambda forward: share * found(forward)
+
+    def _in_any_process(self, flag: bool) -> bool:
+        return bool(self._learner.average(torch.tensor(float(flag), device=self._device)) > 0)
 
     def _losses(self, outputs: Any, labels: Tensor) -> Tensor:
         losses = self.loss(outputs, labels)
@@ -277,7 +287,8 @@ class Reweighter:
             raise DataError(
                 f"labels: integers of shape (N,) are needed, got {labels.dtype} of shape {tuple(labels.shape)}"
             )
-        return torch.bincount(labels.cpu(), minlength=self._num_classes)
+        counts = torch.bincount(labels.cpu(), minlength=self._num_classes)
+        return counts if self._group is None else all_counts(counts, self._group)
 
     def _check(self, labels: Tensor, what: str) -> None:
         if len(labels) == 0:

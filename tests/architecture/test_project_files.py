@@ -55,5 +55,13 @@ def test_every_requirement_is_pinned():
     assert "torch==2.13.0\n" in (ROOT / "constraints.txt").read_text()
 
 
+def test_the_lowest_versions_are_those_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lowest = dict(re.findall(r"^([a-z0-9-]+)==(\S+)$", (ROOT / "constraints-lowest.txt").read_text(), re.MULTILINE))
+    for line in [*project["dependencies"], *project["optional-dependencies"]["test"]]:
+        name, least = line.split(">=")
+        assert lowest[name].split(".")[: least.count(".") + 1] == least.split("."), line
+
+
 def test_contributing_is_short():
     assert len((ROOT / "CONTRIBUTING.md").read_text().splitlines()) <= 60

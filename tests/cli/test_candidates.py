@@ -94,7 +94,9 @@ def test_data_with_one_label_per_sample_take_no_such_option(run):
     result = run("train", "--data", "digits", "--candidates")
     assert result.exit_code == 2
     assert "--candidates: digits has one label per sample; use data.candidates to draw candidates" in result.output
-    assert "--candidates belong to --data" in run("train", "demo", "--candidates").output
+    assert "--candidates, --drop, --sep, --encoding and --join-labels belong to --data" in " ".join(
+        run("train", "demo", "--candidates").output.split()
+    )
 
 
 def test_cells_with_several_labels_are_recognized(table, run, tmp_path):

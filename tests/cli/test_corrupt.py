@@ -92,7 +92,7 @@ def test_arrays_with_labels_of_their_own(run, tmp_path):
 
 def test_class_names_that_are_numbers_of_other_classes(run, tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("a,label\n" + "".join(f"{n * n},{n % 3 + 1}\n" for n in range(30)))
+    path.write_text("a,label\n" + "".join(f"{n * n}.5,{n % 3 + 1}\n" for n in range(30)))
     all_but_first = '{name="asymmetric", rate=1.0, map={1=2}}'  # numbers 1 and 2 are left, and are names too
     refused = run("corrupt", path, "--bias", all_but_first, "--out", tmp_path / "x.npy")
     assert refused.exit_code == 2

@@ -55,3 +55,22 @@ def test_not_even_a_trusting_user_runs_the_standard_library(run, own, hostile, t
     assert not proof.exists()
     assert result.exit_code == 2, result.output
     assert "standard library" in result.output
+
+
+LINKS = [".lock", "metrics.jsonl", "summary.json", "model.safetensors", "samples.csv", "SHA256SUMS", "checkpoint"]
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_nothing_is_written_where_a_link_points(run, own, tmp_path, name):
+    folder, precious = tmp_path / "run", tmp_path / "precious"
+    precious.mkdir()
+    (precious / "last.safetensors").write_text("mine")
+    target = precious if name == "checkpoint" else precious / "last.safetensors"
+    left_out = shutil.ignore_patterns(name, "checkpoint", "SHA256SUMS", "summary.json", "metrics.jsonl")
+    shutil.copytree(own / "table-run", folder, ignore=left_out)
+    (folder / name).symlink_to(target)
+    result = run("train", "--resume", folder)
+    assert [(file.name, file.read_text()) for file in precious.iterdir()] == [("last.safetensors", "mine")]
+    if name in (".lock", "metrics.jsonl", "checkpoint"):  # the others are replaced by files
+        assert result.exit_code == 2
+        assert "link to another place, where reweigh does not write" in result.output

@@ -21,9 +21,12 @@ WORDS = ["train", "demo", "train.epochs=2", "train.warmup_epochs=1", "--out", "r
 
 def test_a_class_of_the_current_folder(tmp_path, monkeypatch):
     (tmp_path / "my_net.py").write_text(MODEL)
+    for wanted in ("opt_einsum", "pytz"):  # torch and pandas look for these, which are not installed
+        (tmp_path / f"{wanted}.py").write_text("open('ran', 'w')")
     command = [sys.executable, "-P", "-c", RUN, *WORDS, "model.name=my_net:Net", "model.width=6", "--trust-code"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=os.environ)
     assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "ran").exists()
     recipe = (tmp_path / "run" / "recipe.toml").read_text()
     assert '[model]\nname = "my_net:Net"\nwidth = 6\n' in recipe  # hidden, the option of the demo's model, is gone
 

@@ -69,7 +69,7 @@ def test_samples(given, message):
         (np.ones(11), r"sample_weight: shape \(11,\) for 12 samples"),
         (np.ones((12, 2)), r"sample_weight: shape \(12, 2\)"),
         (np.zeros(12), "all weights are zero"),
-        (Y == 1, "above zero for one class only"),
+        (Y == 1, "above zero for class 1 only"),
         (["heavy"] * 12, "sample_weight: not numbers; pass one number per sample"),
     ],
 )

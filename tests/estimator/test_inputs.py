@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from torch import Tensor
 
+from reweigh import DataError, RobustClassifier
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
 from reweigh.data.sparse import SparseRows
@@ -61,3 +62,16 @@ def test_later_arrays_are_read_as_the_table_was():
     assert torch.equal(again[everything], found.inputs[everything])
     with pytest.raises(ValueError, match="X: a sparse matrix, but the classifier was trained on a DataFrame"):
         read_more_inputs(estimator, sparse.csr_array(X), form, found.columns, "X")
+
+
+def test_gaps_in_an_array_are_those_of_a_frame():
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(60, 3))
+    X[::7, 1] = np.nan
+    y = np.arange(60) % 2
+    own = RobustClassifier("erm", epochs=2, random_state=0).fit(X, y)
+    frame = RobustClassifier("erm", epochs=2, random_state=0).fit(pd.DataFrame(X, columns=list("abc")), y)
+    np.testing.assert_array_equal(own.predict_proba(X), frame.predict_proba(pd.DataFrame(X, columns=list("abc"))))
+    whole = RobustClassifier("erm", epochs=2, random_state=0).fit(np.nan_to_num(X), y)
+    with pytest.raises(DataError, match="X: contains NaN"):
+        whole.predict(X)

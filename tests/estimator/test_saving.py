@@ -11,7 +11,7 @@ from scipy import sparse
 from torch import nn
 
 from reweigh import DataError, ModelError, RobustClassifier
-from reweigh.files.tensors import pack
+from reweigh.files.tensors import pack, unpack
 
 
 def assert_same(a, b, X):
@@ -95,6 +95,19 @@ def test_what_is_no_classifier_is_refused(tmp_path):
     path.write_bytes(pack({}, {"kind": "reweigh classifier", "version": "99", "content": "{}"}))
     with pytest.raises(DataError, match=r"written by another version of reweigh \(format 99, not 3\)"):
         RobustClassifier.load(path)
+
+
+def test_a_file_cannot_name_code_for_the_next_fit(blobs, quick, tmp_path):
+    """The network in the file is harmless; the parameter, which only fit() reads, is not."""
+    X, _, given = blobs
+    quick().fit(X, given).save(tmp_path / "model")
+    tensors, about = unpack((tmp_path / "model").read_bytes(), "model")
+    content = json.loads(about["content"])
+    content["more"]["params"]["model"] = "somewhere:run"
+    (tmp_path / "model").write_bytes(pack(tensors, about | {"content": json.dumps(content)}))
+    with pytest.raises(ModelError, match=r"'somewhere:run' is code outside reweigh.* trust_code=True"):
+        RobustClassifier.load(tmp_path / "model")
+    assert RobustClassifier.load(tmp_path / "model", trust_code=True).model == "somewhere:run"
 
 
 def test_labels_that_are_not_plain_are_not_saved(blobs, quick, tmp_path):

@@ -51,7 +51,9 @@ def test_a_tail_begins_where_the_largest_class_has_five_times_the_samples_of_the
 
 def test_groups_that_do_not_exist_are_left_out():
     logits, labels = sample(2, [0])
-    assert set(metrics(logits, labels, torch.tensor([9, 1]))) == {"accuracy", "balanced_accuracy", "head_accuracy"}
+    assert set(metrics(logits, labels, torch.tensor([90, 1]))) == {
+        "accuracy", "balanced_accuracy", "head_accuracy", "medium_shot_accuracy"
+    }  # fmt: skip
 
 
 def test_errors_of_the_surest_samples_if_scores_are_given():
@@ -68,3 +70,17 @@ def test_errors_of_the_surest_samples_if_scores_are_given():
 def test_empty_test_set():
     with pytest.raises(DataError, match="empty"):
         metrics(torch.zeros(0, 3), torch.zeros(0, dtype=torch.int64), torch.ones(3))
+
+
+def test_many_medium_and_few_shots_and_the_five_likeliest():
+    logits, labels = sample(12, list(range(12)), n=400)
+    sizes = torch.tensor([101, 100, 20, 19, 500, 50, 5, 200, 30, 3, 101, 19])
+    numbers = metrics(logits, labels, sizes)
+    groups = {"many": [0, 4, 7, 10], "medium": [1, 2, 5, 8], "few": [3, 6, 9, 11]}
+    predicted = logits.argmax(1)
+    for name, classes in groups.items():
+        each = [float((predicted[labels == number] == number).double().mean()) for number in classes]
+        assert numbers[f"{name}_shot_accuracy"] == pytest.approx(sum(each) / 4)
+    five = [label in row.argsort(descending=True)[:5] for row, label in zip(logits, labels, strict=True)]
+    assert numbers["top5_accuracy"] == pytest.approx(sum(five) / 400)
+    assert "top5_accuracy" not in metrics(logits[:, :10], labels.clamp_max(9), sizes[:10])

@@ -1,9 +1,10 @@
 """The data of a recipe with candidates or few labels in place of labels."""
 
+import numpy as np
 import pytest
 import torch
 
-from reweigh.errors import RecipeError
+from reweigh.errors import DataError, RecipeError
 from reweigh.fit.fitting import usable
 from reweigh.fit.source import read_training_set
 from reweigh.recipes.check import check
@@ -44,3 +45,32 @@ def test_a_method_that_needs_labels_trains_on_those_that_have_one(caplog: pytest
 def test_both_at_once_are_refused():
     with pytest.raises(RecipeError, match=r"^data\.labeled and data\.candidates"):
         read_data(_recipe("data.labeled=40", "data.candidates={name='independent', q=0.3}").source, 0)
+
+
+NOISE = "data.bias=[{name='feature-dependent-rival', rate=0.3}]"
+
+
+def test_posteriors_from_a_file(tmp_path, caplog: pytest.LogCaptureFixture):
+    clean = read_data(_recipe("data.bias=[]").source, 0)
+    rival = (clean.labels + 1) % 10
+    rows = 0.6 * np.eye(10)[clean.labels] + 0.4 * np.eye(10)[rival]
+    np.save(tmp_path / "rows.npy", rows)
+    with caplog.at_level("WARNING"):
+        train = read_data(_recipe(NOISE, f"data.posteriors={tmp_path / 'rows.npy'}").source, 0)
+    assert not caplog.text
+    wrong = train.labels != clean.labels
+    assert torch.equal(train.labels[wrong], rival[wrong])
+    assert 0.2 < float(wrong.double().mean()) < 0.4
+
+
+def test_posteriors_of_other_samples_are_refused(tmp_path):
+    np.save(tmp_path / "rows.npy", np.full((7, 10), 0.1))
+    with pytest.raises(DataError, match=r"data\.posteriors: .* holds \(7, 10\); should be one row for each of the \d+"):
+        read_data(_recipe(NOISE, f"data.posteriors={tmp_path / 'rows.npy'}").source, 0)
+
+
+def test_a_probe_in_their_place_is_reported(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level("WARNING"):
+        read_data(_recipe(NOISE).source, 0)
+    assert "linear probe, which is right for" in caplog.text
+    assert "data.posteriors=FILE" in caplog.text

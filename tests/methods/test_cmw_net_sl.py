@@ -76,7 +76,7 @@ def test_the_average_is_what_is_evaluated_and_saved() -> None:
 
 def test_its_options_are_those_of_cmw_net_and_more() -> None:
     options, fewer = (set(options_of_method(METHODS[name])) for name in ("cmw-net-sl", "cmw-net"))
-    assert options == {"average", "ensembling", "mixup", "settled", *fewer}
+    assert options == {"average", "ensembling", "mixup", "settled", "average_mode", *fewer}
 
 
 def test_integers_cannot_be_mixed() -> None:
@@ -158,3 +158,31 @@ def test_soft_labels_start_from_what_the_settled_average_predicts() -> None:
     assert method._soft
     expected = method.model.eval()(setup.train_set.batch(torch.arange(240)).inputs).softmax(1)
     torch.testing.assert_close(method._predictions[torch.arange(240)], expected)
+
+
+def test_ensembling_starts_from_the_predictions_of_what_was_trained() -> None:
+    setup = _setup()
+    method = build("cmw-net-sl", setup, settled=0.0, ensembling=0.9)
+    assert isinstance(method, CMWNetSL)
+    method.start_epoch(0, warm_up=True)
+    for index in torch.arange(240).split(40):
+        method.step(setup.train_set.batch(index))
+    assert torch.equal(method.pseudo_labels(), setup.train_set.labels)
+    method.start_epoch(1, warm_up=False)
+    with torch.no_grad():
+        expected = method._average.model.eval()(setup.train_set.inputs).softmax(1)
+    torch.testing.assert_close(method._predictions.state_dict()["rows"], expected)
+
+
+def test_the_average_may_predict_with_the_statistics_of_the_batch() -> None:
+    setup = _setup()
+    method = build("cmw-net-sl", setup, average_mode="train")
+    assert isinstance(method, CMWNetSL)
+    inputs = setup.train_set.batch(torch.arange(40)).inputs
+    before = {name: value.clone() for name, value in method._average.model.state_dict().items()}
+    found = method._predicted(inputs)
+    linear, _, relu, last = method._average.model
+    hidden = linear(inputs)
+    scaled = (hidden - hidden.mean(0)) / (hidden.var(0, unbiased=False) + 1e-5).sqrt()
+    torch.testing.assert_close(found, last(relu(scaled)).softmax(1))
+    assert all(torch.equal(value, before[name]) for name, value in method._average.model.state_dict().items())

@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import replace
+from math import log
 
 import pytest
 import torch
@@ -10,7 +11,6 @@ from reweigh.errors import DataError, RecipeError
 from reweigh.fit.run_folder import begin
 from reweigh.losses import LOSSES
 from reweigh.methods import METHODS, build, options_of_method
-from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.options import keyword_only
 from reweigh.recipes.check import check
 from reweigh.recipes.read import Contents
@@ -35,10 +35,9 @@ def class_balanced_focal(row, label, place):
     return -3 * inverse[label] / sum(inverse) * ((1 - p) ** 3 * p.log()).sum()
 
 
-def ldam(row, label, place):
-    margin = 0.7 * (4 / SIZES[label]) ** 0.25
-    lowered = row - margin * torch.eye(3, dtype=row.dtype)[label]
-    return -(2 * lowered).log_softmax(0)[label]
+def logit_adjustment(row, label, place):
+    adjusted = torch.stack([z + 0.6 * log(size / 20) for z, size in zip(row, SIZES, strict=True)])
+    return -adjusted.log_softmax(0)[label]
 
 
 def gce(row, label, place):
@@ -61,7 +60,7 @@ def bootstrap_hard(row, label, place):
         ("focal", {"gamma": 3.0}, focal),
         ("class-balanced", {"beta": 0.9}, class_balanced),
         ("class-balanced-focal", {"beta": 0.9, "gamma": 3.0}, class_balanced_focal),
-        ("ldam", {"max_margin": 0.7, "scale": 2.0}, ldam),
+        ("logit-adjustment", {"strength": 0.6}, logit_adjustment),
         ("gce", {"q": 0.4}, gce),
         ("bootstrap-soft", {"beta": 0.6}, bootstrap_soft),
         ("bootstrap-hard", {"beta": 0.6}, bootstrap_hard),
@@ -81,7 +80,7 @@ def test_two_steps_by_hand(tiny, by_hand, name, options, formula):
     [
         ("focal", {"gamma": 0.0}),
         ("class-balanced", {"beta": 0.0}),
-        ("ldam", {"max_margin": 0.0}),
+        ("logit-adjustment", {"strength": 0.0}),
         ("gce", {"q": 1e-10}),
         ("bootstrap-soft", {"beta": 1.0}),
         ("bootstrap-hard", {"beta": 1.0}),
@@ -106,19 +105,6 @@ def test_its_meaning_is_that_of_the_loss(name):
     first = (inspect.getdoc(METHODS[name]) or "").partition("\n")[0]
     assert (inspect.getdoc(LOSSES[name]) or "").startswith(first)
     assert "20" in first  # the year
-
-
-def test_cmw_net_on_ldam(tiny):
-    problem = tiny("ldam+cmw-net", families=2, max_margin=0.7, scale=2.0, every=1)
-    method = problem.method
-    assert isinstance(method, CMWNet)
-    assert method.weighting().num_families == 2
-    rows = torch.randn(3, 3, dtype=torch.float64)
-    found = method._setup.loss(rows, torch.arange(3))
-    torch.testing.assert_close(found, torch.stack([ldam(row, label, 0) for label, row in enumerate(rows)]))
-    problem.epoch(0)
-    assert problem.method.sample_weights().isfinite().all()
-    assert {"families", "every", "max_margin", "scale"} < set(options_of_method(METHODS["ldam+cmw-net"]))
 
 
 @pytest.mark.parametrize("method", ["focal", "ldam-drw", "ldam+cmw-net", "forward"])

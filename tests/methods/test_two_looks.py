@@ -269,7 +269,7 @@ def test_the_weighting_function_starts_as_bayes_rule_and_learns():
     for family in range(3):
         with torch.no_grad():
             bayes, other = (each.weighting()(doubt, torch.full((50,), family)) for each in (fixed, taught))
-        torch.testing.assert_close(bayes, torch.exp(-doubt), atol=0.02, rtol=0)
+        torch.testing.assert_close(bayes, torch.exp(-doubt), atol=0.05, rtol=0)
         assert float((other - bayes).abs().max()) > 0.02
 
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 import torch
@@ -103,3 +104,10 @@ def test_one_run_with_a_headline_and_nothing_else_is_written(trained, tmp_path):
     assert out.read_text().rstrip().endswith("</html>")
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert len(Outline(out.read_text()).all("dd")) >= 3
+
+
+def test_a_matplotlibrc_of_the_current_folder_is_not_obeyed(plain):
+    """It comes with the data, and could start LaTeX."""
+    page = render([plain])
+    with mpl.rc_context({"text.usetex": True, "font.size": 40, "axes.grid": True}):
+        assert render([plain]) == page

@@ -1,3 +1,5 @@
+import pytest
+
 from reweigh.training import Result
 
 LINES = [
@@ -25,8 +27,17 @@ def test_summary():
         "best": LINES[1],
         "last": LINES[3],
         "kept": LINES[3],
+        "last_ten": {"test_accuracy": 0.75, "test_tail": -1.5},
     }
     judged = [{**line, "judge_keeps": keeps} for line, keeps in zip(LINES, (1, 2, 2, 2), strict=True)]
     assert Result(judged).kept == judged[1]
     assert (Result(LINES).kept_name, Result(judged).kept_name) == ("last", "kept")
     assert Result([]).summary("interrupted", 9) == {"status": "interrupted", "epochs": 9, "epochs_done": 0}
+
+
+def test_the_mean_of_the_last_ten_epochs():
+    lines = [
+        {"epoch": epoch, "seconds": 1.0, "train_loss": 9.0, "test_accuracy": epoch / 100} for epoch in range(1, 15)
+    ]
+    assert Result(lines).last_ten == {"test_accuracy": pytest.approx(sum(range(5, 15)) / 1000)}
+    assert Result(lines[:2]).last_ten == {"test_accuracy": pytest.approx(0.015)}

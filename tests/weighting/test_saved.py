@@ -101,12 +101,28 @@ def test_the_released_function_is_sorted_by_class_size(tmp_path: Path) -> None:
     # the ends of the released curves at loss 0 and 10: large classes .82 and 0, small .93 and 1, moderate .49 and .25
     heads = {0: (-2.0, 1.5), 1: (0.7, 2.6), 2: (-0.1, -0.04)}
     torch.save(_released(heads), tmp_path / "released.pth")
-    net = read_released(tmp_path / "released.pth")
+    net, origin = load_weighting(f"{tmp_path / 'released.pth'}:large,small,medium")
+    assert origin.learned_on == "released.pth, released by the paper's authors"
     for ours, theirs in ((0, 1), (1, 2), (2, 0)):
         slope, bias = heads[theirs]
         torch.testing.assert_close(_curve(net, ours), torch.sigmoid(slope * LOSSES + bias))
     ends = [(round(float(_curve(net, k)[0]), 2), round(float(_curve(net, k)[-1]), 2)) for k in range(3)]
     assert ends == [(0.93, 1.0), (0.49, 0.26), (0.82, 0.0)]
+
+
+@pytest.mark.parametrize("order", ["", ":", ":large,small", ":large,small,tiny"])
+def test_the_order_of_released_heads_is_never_assumed(tmp_path: Path, order: str) -> None:
+    torch.save(_released({0: (-2.0, 1.5), 1: (0.7, 2.6), 2: (-0.1, -0.04)}), tmp_path / "released.pth")
+    with pytest.raises(DataError, match=r"the order of its heads is .*such as .*released\.pth:large,small,medium"):
+        load_weighting(f"{tmp_path / 'released.pth'}{order}")
+
+
+ORDER = ("large", "small", "medium")
+
+
+def test_a_released_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"absent\.pth: there is no such file"):
+        read_released(tmp_path / "absent.pth", ORDER)
 
 
 class Evil:
@@ -117,7 +133,7 @@ class Evil:
 def test_a_released_file_cannot_run_code(tmp_path: Path) -> None:
     torch.save({"feature.layer.0.bias": Evil()}, tmp_path / "evil.pth")
     with pytest.raises(DataError, match="not the state dict of a released CMW-Net"):
-        read_released(tmp_path / "evil.pth")
+        read_released(tmp_path / "evil.pth", ORDER)
     torch.save({"other": torch.ones(1)}, tmp_path / "other.pth")
     with pytest.raises(DataError, match="KeyError"):
-        read_released(tmp_path / "other.pth")
+        read_released(tmp_path / "other.pth", ORDER)

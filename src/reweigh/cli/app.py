@@ -23,10 +23,13 @@ from reweigh.cli.predict import predict
 from reweigh.cli.printing import echo, visible
 from reweigh.cli.report import report
 from reweigh.cli.show import show
+from reweigh.cli.tables import tables
 from reweigh.cli.train import train
 from reweigh.cli.transfer import transfer
 from reweigh.errors import DataError, ReweighError
 from reweigh.memory import keep_freed_memory
+
+TOGETHER = ("train", "compare")  # verbs that several processes of torchrun do together
 
 
 class Verbs(TyperGroup):
@@ -41,20 +44,35 @@ class Verbs(TyperGroup):
         except (ReweighError, OSError) as error:
             if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                 raise
-            echo(f"{type(error).__name__}: {message(error)}", err=True)
+            complain(f"{type(error).__name__}: {message(error)}")
             raise typer.Exit(2) from None
         except KeyboardInterrupt as interruption:
-            echo(str(interruption) or "interrupted", err=True)  # training says how to resume
+            complain(str(interruption) or "interrupted")  # training says how to resume
             raise typer.Exit(130) from None
         except Exception as error:
             if ctx.params.get("debug") or isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
                 raise
-            echo(
+            complain(
                 f"{type(error).__name__}: {error}\nreweigh did not expect this. Unless memory is short, it is a bug in "
-                "reweigh: please report it with what --debug shows.",
-                err=True,
+                "reweigh: please report it with what --debug shows."
             )
             raise typer.Exit(1) from None
+
+
+def complain(words: str) -> None:
+    """Write to standard error what went wrong; of several processes with the same message, one does."""
+    if not several():
+        echo(words, err=True)
+        return
+    from reweigh.training import processes
+
+    if processes.says(words):
+        echo(words, err=True)
+
+
+def several() -> bool:
+    """Whether torchrun started several processes of this command."""
+    return "TORCHELASTIC_RUN_ID" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def message(error: Exception) -> str:
@@ -89,7 +107,7 @@ def options(
     """Options of all verbs."""
 
 
-for verb in (train, compare, report, issues, predict, export, transfer, inspect, corrupt):
+for verb in (train, compare, report, issues, predict, export, transfer, inspect, corrupt, tables):
     app.command(verb.__name__)(verb)
 app.add_typer(data, name="data")
 app.command("list")(list_members)
@@ -116,11 +134,39 @@ def _interrupt(signum: int, frame: Any) -> None:
 
 def main() -> None:
     """Run the command line."""
-    sys.path.append(os.getcwd())  # for a model of the user's own; last, so that it hides no package
+    os.environ["PYTHONSAFEPATH"] = "1"  # workers too must not import from the current folder
     signal.signal(signal.SIGTERM, _interrupt)
     keep_freed_memory()
     logger = logging.getLogger("reweigh")
     logger.setLevel(logging.INFO)
     logger.addHandler(Notes())
     warnings.showwarning = lambda message, *_: print(f"warning: {visible(message)}", file=sys.stderr)
-    app()
+    if several():
+        _run_together(logger)
+    else:
+        app()
+
+
+def _run_together(logger: logging.Logger) -> None:
+    """One of several processes of the same command: they train together, and the first one prints."""
+    parent = os.getppid()
+    verb = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    if verb not in TOGETHER:
+        if os.environ["RANK"] == "0":
+            verbs = " and ".join(f"reweigh {name}" for name in TOGETHER)
+            echo(f"RecipeError: torchrun can start {verbs}; start reweigh {verb} without torchrun", err=True)
+        sys.exit(2)
+    try:
+        from reweigh.training import processes
+
+        with processes.joined(parent):
+            if not processes.is_first():
+                logger.handlers.clear()
+                warnings.showwarning = lambda *_: None
+                sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
+            app()
+    except KeyboardInterrupt:  # before or after the command itself
+        sys.exit(130)
+    except ReweighError as error:
+        echo(f"{type(error).__name__}: {error}", err=True)
+        sys.exit(2)

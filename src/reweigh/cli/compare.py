@@ -99,6 +99,7 @@ def compare(
     from reweigh.compare.rows import to_json
     from reweigh.files import write_whole
     from reweigh.recipes.read import title
+    from reweigh.training.processes import is_first
     from reweigh.training.series import series
 
     wanted = names(methods)
@@ -124,9 +125,10 @@ def compare(
         rows = carry_out(planned, folder, workers, resume, overwrite, series(), trust_code)
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(f"{stop}; continue with:\n{command} --resume") from stop
-    show_comparison(rows, folder)
-    if json:
-        write_whole(json, to_json(rows, command=command))
+    if is_first():
+        show_comparison(rows, folder)
+        if json:
+            write_whole(json, to_json(rows, command=command))
     if failed := failures(rows):
         raise ReweighError(f"{failed}\ntry them again with:\n{command} --resume")
 

@@ -1,6 +1,7 @@
 """``reweigh inspect``: what is in a dataset, before anyone trains on it."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import fill
@@ -82,7 +83,7 @@ def show_broken(source: "Source", error: DataError) -> bool:
     echo(f"{source.data}: {len(frame):,} rows, {len(frame.columns):,} columns\n")
     show_columns(readings)
     if source.label in frame.columns:
-        for line in bars(dict(frame[source.label].astype(str).value_counts().astype(int).items())):
+        for line in bars(Counter(frame[source.label].astype(str).tolist())):
             echo(line)
     echo("\nIt cannot be trained on as it is:")
     echo(fill(str(error), WIDTH, initial_indent="- ", subsequent_indent="  "))
@@ -100,8 +101,8 @@ def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
     if groups := spellings(dataset):
         found.append(f"Classes that are {in_words(groups)}.")
     if source.part is None and has_test_part(Path(source.data)):
-        size = dataset.shape[1:] if dataset.is_images else None
-        test = read(source.data, split="test", size=size and (size[0], size[1]), class_names=dataset.class_names)
+        size = (dataset.shape[1], dataset.shape[2]) if dataset.is_images else None
+        test = read(source.data, split="test", size=size, class_names=dataset.class_names)
         found += in_both(dataset, test)
     return found
 

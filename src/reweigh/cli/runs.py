@@ -16,6 +16,7 @@ def show_runs(folder: Path) -> None:
     Raises:
         DataError: There is no such folder.
     """
+    from reweigh.data.checks import plural
     from reweigh.training import Run
     from reweigh.training.status import STATES, damage, status
 
@@ -31,7 +32,7 @@ def show_runs(folder: Path) -> None:
     if not rows:
         echo(f"{folder}: no runs")
         return
-    show_table(f"{len(rows)} runs in {folder}", ["run", "method", "epochs", "status", "meaning"], rows)
+    show_table(f"{plural(len(rows), 'run')} in {folder}", ["run", "method", "epochs", "status", "meaning"], rows)
     for line in wrong:
         echo(line)
 

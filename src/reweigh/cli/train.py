@@ -119,11 +119,14 @@ def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool
     from reweigh.cli.outcome import show_outcome
     from reweigh.cli.source import files_of
     from reweigh.cli.target import check_outside
-    from reweigh.fit.run_folder import begin
+    from reweigh.fit.run_folder import begin, resume
     from reweigh.recipes.check import check
-    from reweigh.training import progress
+    from reweigh.training import Run, processes, progress
 
     checked = check(contents)
     folder = out or Path("runs", f"{name}-{checked.method.name}-seed{checked.train['seed']}")
     check_outside("--out", folder, files_of(checked.source))
-    show_outcome(begin(checked, folder, progress(), overwrite, trust_code))
+    if processes.restarted() and processes.first(lambda: Run(folder).recipe.is_file()):
+        show_outcome(resume(folder, progress(), checked, trust_code))
+    else:
+        show_outcome(begin(checked, folder, progress(), overwrite, trust_code))

@@ -1,4 +1,4 @@
-"""``reweigh transfer``: train with a weighting function that was learned in another run and is kept fixed."""
+"""``reweigh transfer``: train with a weighting function that was learned elsewhere and is kept fixed."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +12,14 @@ from reweigh.errors import DataError, RecipeError
 
 
 def transfer(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run that learned the weighting function.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN|FILE",
+            help="Run that learned the weighting function, or its file. For the file that the paper's authors released "
+            "add the order of its heads: vnet.pth:large,small,medium.",
+        ),
+    ],
     recipe: Annotated[
         str | None, typer.Argument(metavar="RECIPE", help="What to train: a file, a run, or a shipped recipe.")
     ] = None,
@@ -32,20 +39,36 @@ def transfer(
     if recipe is None and data is None:
         raise RecipeError("nothing to train on; give RECIPE or --data after the run")
 
-    from reweigh.fit.run_folder import not_ended, open_run
-    from reweigh.weighting import load_weighting
+    from reweigh.weighting import load_weighting, named_release
 
-    there, learned = open_run(run)
-    if not there.weighting.is_file() and not there.model.is_file():
-        raise not_ended(there, there.weighting)
-    if not there.weighting.is_file():
+    released = named_release(source)
+    if released or Path(source).is_file():
+        path, *order = [released[0], ",".join(released[1])] if released else [source]
+        file = ":".join([str(Path(path).resolve()), *order])
+        called = Path(path).stem
+    else:
+        file, called = _learned_in(Path(source)), Path(source).resolve().name
+    _, origin = load_weighting(file)
+    method = [] if origin.reads == "loss" else ["method.name=two-looks"]  # no other reads anything else
+    name, contents = contents_of(recipe, [*method, *changes, f"method.weighting={file}"], data, label, labels)
+    echo(f"Weighting function: learned on {origin.learned_on or 'unknown data'}, in {source}; it is kept fixed.\n")
+    carry_out(contents, f"{name}-from-{called}", out, overwrite, trust_code)
+
+
+def _learned_in(folder: Path) -> str:
+    """The file of the weighting function that a run has learned.
+
+    Raises:
+        DataError: it has not ended, or its method learns none.
+    """
+    from reweigh.fit.run_folder import not_ended, open_run
+
+    run, plan = open_run(folder)
+    if not run.weighting.is_file() and not run.model.is_file():
+        raise not_ended(run, run.weighting)
+    if not run.weighting.is_file():
         raise DataError(
-            f"{run}: no weighting function; its method, {learned.method.name}, does not learn one. "
+            f"{folder}: no weighting function; its method, {plan.method.name}, does not learn one. "
             "Give a run of cmw-net or cmw-net-sl"
         )
-    _, origin = load_weighting(there.weighting)
-    method = [] if origin.reads == "loss" else [f"method.name={learned.method.name}"]  # no other reads anything else
-    changes = [*method, *changes, f"method.weighting={there.weighting.resolve()}"]
-    name, contents = contents_of(recipe, changes, data, label, labels)
-    echo(f"Weighting function: learned on {origin.learned_on or 'unknown data'}, in {run}; it is kept fixed.\n")
-    carry_out(contents, f"{name}-from-{run.resolve().name}", out, overwrite, trust_code)
+    return str(run.weighting.resolve())

@@ -10,11 +10,11 @@ import torch
 from reweigh.compare.grid import Key
 from reweigh.compare.parallel import side_by_side
 from reweigh.compare.rows import Row, is_finished, is_of, read_row
-from reweigh.errors import DataError, RecipeError, ReweighError
+from reweigh.errors import DataError, LostProcessError, RecipeError, ReweighError
 from reweigh.fit.run_folder import begin
 from reweigh.fit.run_folder import resume as continue_run
 from reweigh.plan.plan import Plan
-from reweigh.training import Observer, Run
+from reweigh.training import Observer, Run, processes
 from reweigh.training.series import Quiet, Series
 
 
@@ -61,19 +61,28 @@ def carry_out(
     """
     if workers < 1:
         raise RecipeError(f"workers: got {workers}; should be at least 1")
+    if workers > 1 and processes.several():
+        raise RecipeError(
+            "workers: torchrun's processes share each run; leave out --workers, or start without torchrun"
+        )
     paths = {key: key.path(folder) for key in planned}
-    check_folders({paths[key]: recipe for key, recipe in planned.items()}, resume, overwrite)
     threads = max(1, torch.get_num_threads() // workers)
-    jobs = {
-        key: Job(recipe, paths[key], resume and Run(paths[key]).recipe.is_file(), overwrite, threads, trust_code)
-        for key, recipe in planned.items()
-        if not (resume and is_finished(Run(paths[key])))
-    }
+    resume = resume or processes.restarted()
+
+    def to_do() -> dict[Key, Job]:
+        check_folders({paths[key]: recipe for key, recipe in planned.items()}, resume, overwrite)
+        return {
+            key: Job(recipe, paths[key], resume and Run(paths[key]).recipe.is_file(), overwrite, threads, trust_code)
+            for key, recipe in planned.items()
+            if not (resume and is_finished(Run(paths[key])))
+        }
+
+    jobs = processes.first(to_do)
     series = series or Quiet()
     rows: dict[Key, Row] = {}
 
     def ended(key: Key, error: str | None) -> None:
-        rows[key] = read_row(planned[key], paths[key], key.bias, error)
+        rows[key] = processes.first(lambda: read_row(planned[key], paths[key], key.bias, error))
         series.end(str(key), rows[key].last, error)
 
     series.start(len(planned), len(planned) - len(jobs))
@@ -88,7 +97,9 @@ def carry_out(
         raise KeyboardInterrupt(f"interrupted; {done} of {len(planned)} runs are done") from None
     finally:
         series.stop()
-    return [rows[key] if key in rows else read_row(planned[key], paths[key], key.bias) for key in planned]
+    return processes.first(
+        lambda: [rows[key] if key in rows else read_row(planned[key], paths[key], key.bias) for key in planned]
+    )
 
 
 def attempt(job: Job, observer: Observer | None = None) -> str | None:
@@ -99,6 +110,8 @@ def attempt(job: Job, observer: Observer | None = None) -> str | None:
             continue_run(job.path, observer, job.recipe, job.trust_code)
         else:
             begin(job.recipe, job.path, observer, job.overwrite, job.trust_code)
+    except LostProcessError:
+        raise
     except (ReweighError, OSError) as error:
         return f"{type(error).__name__}: {error}"
     except Exception:

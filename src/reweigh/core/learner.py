@@ -11,9 +11,9 @@ from torch.utils._pytree import tree_map_only
 
 from reweigh.core.jvp import Engine
 from reweigh.core.normalize import Normalizer, mean
-from reweigh.core.objective import MetaObjective, Objective, Terms
+from reweigh.core.objective import Forward, MetaObjective, Objective, Terms
 from reweigh.core.processes import Averaged, Reduce, alone
-from reweigh.core.rerun import Params, Randomness, Rerun, unwrapped
+from reweigh.core.rerun import Params, Randomness, Rerun, is_compiled, unwrapped
 from reweigh.core.scope import scoped
 from reweigh.core.speed import Tricks
 from reweigh.core.step import Step, Weigher
@@ -33,6 +33,7 @@ class MetaLearner:
         engine: the Jacobian-vector product, see ``core.jvp``.
         lookahead: ``"virtual"``: look one step ahead, improve the weights, then train with them (the paper's).
             ``"real"``: train, then learn from that very step; cheaper, and the weights lag one step.
+        plain_step: the look-ahead takes a plain gradient step, whatever the optimizer.
         scope: the part of the model that the look-ahead moves, see ``core.scope``.
         every: learn in every n-th step. Paper: T_meta.
         normalize: how weights are scaled, see ``core.normalize``.
@@ -47,6 +48,7 @@ class MetaLearner:
         engine: Engine,
         *,
         lookahead: Order = "virtual",
+        plain_step: bool = False,
         scope: str = "all",
         every: int = 1,
         normalize: Normalizer = mean,
@@ -62,7 +64,7 @@ class MetaLearner:
         self.reduce = reduce
         self.steps = 0
         self._plain = unwrapped(model)
-        self._wanted = scope
+        self._wanted, self._plain_step = scope, plain_step
         self._move(scoped(self._plain, optimizer, scope))
         self._device = next(iter(self._scope.values())).device
         self._warned = False
@@ -117,7 +119,7 @@ class MetaLearner:
 
         # One forward of the batch serves the look-ahead and the training step, except that a compiled or wrapped model
         # gives up its graph after one backward.
-        plain = self._plain is self.model
+        plain = self._plain is self.model and not is_compiled(self.model)
         terms = self._tricks.first(objective, plain and not real)(self.model) if trains else None
         if terms is not None and (plain or real):
             here, leaves = terms, self._scope
@@ -170,13 +172,20 @@ class MetaLearner:
         """
         size: Tensor | int = terms.size
         if self.reduce is not alone:
-            size = self._average(torch.tensor(float(size), dtype=torch.float64, device=self._device))
-        scaled = self.normalize(weights, size, self._average)
+            size = self.average(torch.tensor(float(size), dtype=torch.float64, device=self._device))
+        scaled = self.normalize(weights, size, self.average)
         coefficients, rest = terms.coefficients, terms.rest * (terms.size / size)
         return scaled, torch.dot(scaled.detach().to(coefficients.dtype), coefficients) + rest.to(coefficients.dtype)
 
-    def _average(self, value: Tensor) -> Tensor:
+    def average(self, value: Tensor) -> Tensor:
+        """The mean of a value over processes."""
         return value if self.reduce is alone else Averaged.apply(value, self.reduce)
+
+    def share(self, size: int) -> Tensor | None:
+        """How much a mean over ``size`` samples of this process counts in the mean over processes; None in one."""
+        if self.reduce is alone:
+            return None
+        return size / self.average(torch.tensor(float(size), dtype=torch.float64, device=self._device))
 
     def _gradient(self, loss: Tensor, leaves: Params) -> Params:
         """The gradient of the objective; a parameter that it does not touch is left out."""
@@ -199,12 +208,17 @@ class MetaLearner:
         """The loss on trusted data at parameters ``at``, and its gradient there."""
         leaves = {name: param.detach().requires_grad_() for name, param in at.items()}
         others = {name: p.detach() for name, p in self._plain.named_parameters() if name not in at}
-        forward = Rerun(self._plain, Randomness.drawn(self._device))
-        with torch.enable_grad():
-            loss = forward(self._tricks.elsewhere(meta), {**others, **leaves})
+
+        def differentiated(forward: Forward) -> tuple[Tensor, tuple[Tensor, ...]]:
+            loss = self._tricks.elsewhere(meta)(forward)
             grads = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
+            return loss.detach(), grads
+
+        with torch.enable_grad():
+            there = Rerun(self._plain, Randomness.drawn(self._device))
+            loss, grads = there(differentiated, {**others, **leaves})
         self.reduce(list(grads))
-        return loss.detach(), dict(zip(leaves, grads, strict=True))
+        return loss, dict(zip(leaves, grads, strict=True))
 
     def _follow(self) -> None:
         """The user may have frozen parameters since, or given the optimizer more of them."""
@@ -215,7 +229,7 @@ class MetaLearner:
     def _move(self, scope: Params) -> None:
         """Let the look-ahead move these parameters."""
         self._scope = scope
-        self._update = Update(self.optimizer, scope)
+        self._update = Update(self.optimizer, scope, self._plain_step)
         self._tricks = Tricks(self._plain, scope if self._wanted != "all" and self._plain is self.model else None)
 
     def _warn_of_collapse(self, weights: Tensor) -> None:

@@ -1,11 +1,15 @@
 """Several processes, each with a part of the batch: what they average."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
+
+from reweigh.errors import LostProcessError, ModelError
 
 Reduce = Callable[[list[Tensor]], None]
 """Averages tensors over processes, in place."""
@@ -36,24 +40,80 @@ class Averaged(torch.autograd.Function):
 
 
 def parallel_in(model: nn.Module) -> DistributedDataParallel | None:
-    """The wrapper that trains a model in several processes; None if it has none."""
+    """The wrapper that trains a model in several processes; None if it has none.
+
+    Raises:
+        ModelError: it is one under which the model cannot be computed at other parameters.
+    """
     inner = getattr(model, "_orig_mod", model)  # compiled
+    if kind := next(filter(None, map(_refused, inner.modules())), None):
+        raise ModelError(
+            f"the model is under {kind}, which keeps its parameters to itself: they cannot be moved to look one step "
+            "ahead. Use torch.nn.parallel.DistributedDataParallel"
+        )
     return inner if isinstance(inner, DistributedDataParallel) else None
+
+
+def _refused(module: nn.Module) -> str | None:
+    """The wrapper of a module that cannot be used, by its name; no model has one unless torch has loaded it."""
+    kinds = {"FSDPModule": "fully_shard", "FullyShardedDataParallel": "FullyShardedDataParallel"}
+    found = next((kinds[kind.__name__] for kind in type(module).__mro__ if kind.__name__ in kinds), None)
+    contract = sys.modules.get("torch.distributed._composable.contract")
+    if found is None and contract is not None and "replicate" in (contract._get_registry(module) or ()):
+        return "replicate"
+    return found
 
 
 def averaging(group: distributed.ProcessGroup | None) -> Reduce:
     """Average tensors over the processes of a group, all tensors of one type in one message."""
 
     def reduce(tensors: list[Tensor]) -> None:
-        for kind in dict.fromkeys(tensor.dtype for tensor in tensors):
-            alike = [tensor for tensor in tensors if tensor.dtype == kind]
-            flat = torch.cat([tensor.reshape(-1) for tensor in alike])
-            distributed.all_reduce(flat, group=group)
-            flat /= distributed.get_world_size(group)
-            for tensor, part in zip(alike, flat.split([tensor.numel() for tensor in alike]), strict=True):
-                tensor.copy_(part.view_as(tensor))
+        for tensor, total in zip(tensors, add_up(tensors, group), strict=True):
+            tensor.copy_(total / distributed.get_world_size(group))
 
     return reduce
+
+
+def add_up(tensors: list[Tensor], group: distributed.ProcessGroup | None = None) -> list[Tensor]:
+    """The sums of tensors over the processes of a group, all tensors of one type in one message."""
+    found = list(tensors)
+    for kind in dict.fromkeys(tensor.dtype for tensor in tensors):
+        alike = [number for number, tensor in enumerate(tensors) if tensor.dtype == kind]
+        flat = torch.cat([tensors[number].reshape(-1) for number in alike])
+        with collective():
+            distributed.all_reduce(flat, group=group)
+        parts = flat.split([tensors[number].numel() for number in alike])
+        for number, part in zip(alike, parts, strict=True):
+            found[number] = part.view_as(tensors[number])
+    return found
+
+
+@contextmanager
+def collective() -> Iterator[None]:
+    """Around an exchange: what torch raises when another process has ended becomes a LostProcessError."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise LostProcessError("another process of this training has ended, or cannot be reached") from error
+
+
+def all_counts(counts: Tensor, group: distributed.ProcessGroup | None) -> Tensor:
+    """Class sizes of the whole training set, shape (num_classes,), wherever a process counted.
+
+    Processes that all have the same counts have all counted the whole set; else each has counted its own part. (If
+    parts have the same counts, these are the shares of the whole, which is all that families depend on.)
+
+    Args:
+        counts: class sizes as this process counted them; the number of classes may differ.
+    """
+    many = torch.tensor(len(counts))
+    with collective():
+        distributed.all_reduce(many, distributed.ReduceOp.MAX, group)
+    padded = torch.cat([counts, counts.new_zeros(int(many) - len(counts))])
+    found = [torch.empty_like(padded) for _ in range(distributed.get_world_size(group))]
+    with collective():
+        distributed.all_gather(found, padded, group)
+    return padded if all(torch.equal(padded, its) for its in found) else torch.stack(found).sum(0)
 
 
 def start_alike(module: nn.Module, group: distributed.ProcessGroup | None) -> None:

@@ -1,7 +1,7 @@
 """Run a model again as it was, at other parameters, and leave no trace in it."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -27,6 +27,14 @@ def unwrapped(model: nn.Module) -> nn.Module:
         if not isinstance(inner, nn.Module):
             return model
         model = inner
+
+
+def is_compiled(model: nn.Module) -> bool:
+    """Whether a part of a model is compiled: as a wrapper of its own, or in place."""
+    return any(
+        hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None
+        for module in model.modules()
+    )
 
 
 @dataclass(frozen=True)
@@ -81,16 +89,35 @@ class Rerun:
 
     It keeps the buffers as they are when it is made. Each repetition sees copies of them and the same random numbers:
     BatchNorm statistics move once a step, in the real forward, and dropout drops the same units in every pass that
-    stands for the same forward.
+    stands for the same forward. Compiled parts run as they are written: their compiled form knows no forward mode, and
+    computes something else without a word.
     """
 
     def __init__(self, model: nn.Module, randomness: Randomness):
-        self._model = model
+        self._model = _Within(model)
+        self._compiled = is_compiled(model)
         self._buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
         self._randomness = randomness
 
     def __call__(self, function: Callable[[Forward], T], params: Params) -> T:
-        """``function`` of the model at ``params``; a parameter that is not named there keeps its present value."""
+        """``function`` of the model at ``params``; a parameter that is not named there keeps its present value.
+
+        A backward inside ``function`` sees these parameters too, as activation checkpointing needs, which computes
+        a part of the forward again.
+        """
         state = {**params, **{name: buffer.clone() for name, buffer in self._buffers.items()}}
-        with self._randomness.replayed():
-            return function(lambda *args, **kwargs: functional_call(self._model, state, args, kwargs))
+        named = {f"model.{name}": value for name, value in state.items()}
+        as_written = torch.compiler.set_stance("force_eager") if self._compiled else nullcontext()
+        with self._randomness.replayed(), as_written:
+            return functional_call(self._model, named, (function,))
+
+
+class _Within(nn.Module):
+    """Calls a function with a model, which may be at other parameters meanwhile."""
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = model
+
+    def forward(self, function: Callable[[Forward], T]) -> T:
+        return function(self.model)

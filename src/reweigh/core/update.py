@@ -76,13 +76,14 @@ class Update:
 
     Args:
         named: the parameters that move, by name; each must be in a group of the optimizer.
+        plain: take a plain gradient step at its learning rate instead of its own.
     """
 
-    def __init__(self, optimizer: Optimizer, named: Mapping[str, Tensor]):
+    def __init__(self, optimizer: Optimizer, named: Mapping[str, Tensor], plain: bool = False):
         self._optimizer = optimizer
         self._named = dict(named)
         self._groups = {id(p): index for index, group in enumerate(optimizer.param_groups) for p in group["params"]}
-        rule = RULES.get(type(optimizer))
+        rule = gradient_step if plain else RULES.get(type(optimizer))
         if rule is None:
             logger.warning(
                 "the step of %s is not known; the look-ahead takes a plain gradient step at its learning rate",

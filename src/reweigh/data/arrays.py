@@ -11,7 +11,7 @@ from torch import Tensor
 from reweigh.data.checks import check, check_samples
 from reweigh.data.dataset import Dataset
 from reweigh.data.labels.class_numbers import encode
-from reweigh.data.normalize import standardize_like
+from reweigh.data.normalize import HUGE, standardize_like
 from reweigh.errors import DataError
 from reweigh.files.limits import check_archive, check_file
 
@@ -42,6 +42,7 @@ def from_arrays(
         DataError: with every mistake in labels and inputs.
     """
     numbers, names = encode(labels, class_names, f"{what}: labels", unlabeled=unlabeled)
+    check_precision(inputs, what)
     tensor = channels_first(as_tensor(inputs, what))
     dataset = Dataset(
         tensor,
@@ -51,6 +52,33 @@ def from_arrays(
     )
     (check if class_names is None or unlabeled else check_samples)(dataset, what)
     return Dataset(tensor, numbers, names, dataset.true_labels, normalize or standardize_like(tensor))
+
+
+def check_precision(inputs: Any, what: str) -> None:
+    """Refuse training inputs with a column that float32 cannot hold, such as 1e300, or 1e9 plus a number of about 1.
+
+    Raises:
+        DataError: values are too large, or rounding changes a column by more than a tenth of its standard deviation.
+    """
+    array = inputs if isinstance(inputs, np.ndarray) else np.empty(0)
+    if array.ndim != 2 or array.dtype.kind not in "iuf" or array.dtype.itemsize < 4 or array.dtype == np.float32:
+        return
+    with np.errstate(all="ignore"):  # numbers that are not finite are reported elsewhere
+        spread, largest = array.std(0, dtype=np.float64), np.abs(array.astype(np.float64, copy=False)).max(0, initial=0)
+        if (beyond := np.flatnonzero((largest > HUGE) & np.isfinite(largest))).size:
+            raise DataError(
+                f"{what}: column {beyond[0]} has values up to {largest[beyond[0]]:.1e}; divide it by a constant first "
+                "(scikit-learn's StandardScaler does), or leave it out"
+            )
+        doubtful = np.flatnonzero((spread < 1e-5 * largest) & (spread > 1e-12 * largest))  # less is noise of float64
+        for column in doubtful.tolist():
+            values = array[:, column].astype(np.float64)
+            if (values - values.astype(np.float32)).std() > 0.1 * spread[column]:
+                raise DataError(
+                    f"{what}: column {column} has values of about {largest[column]:.1e} that differ by about "
+                    f"{spread[column]:.1e}, which float32 cannot tell apart; subtract its mean first (scikit-learn's "
+                    "StandardScaler does), or give a table"
+                )
 
 
 def as_tensor(inputs: Any, what: str) -> Tensor:

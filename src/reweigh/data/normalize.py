@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+TINY = torch.finfo(torch.float32).tiny
+HUGE = 1e37  # near the end of float32, where sums are no longer finite
 AT_ONCE = 50_000  # values; all of them in double precision would be two more copies of the data
 
 
@@ -51,7 +53,7 @@ def standardize_like(inputs: Tensor) -> Standardize:
     else:
         mean = _mean(inputs, others)
         std = _mean(inputs, others, mean).sqrt()
-    return Standardize(mean, torch.where(std > 1e-12, std, 1.0))
+    return Standardize(mean, torch.where(std > torch.clamp_min(1e-12 * mean.abs(), TINY), std, 1.0))
 
 
 def _mean(inputs: Tensor, dims: list[int], center: Tensor | None = None) -> Tensor:

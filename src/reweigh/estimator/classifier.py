@@ -77,6 +77,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         sample_weight_: Shape (N,), the mean weight of each training sample along training, without the user's own
             factor; one for a sample that was never weighed.
         suggested_labels_: Shape (N,), the label that training suggests for each sample.
+        label_quality_: Shape (N,), how far each given label can be believed, in the order of y.
+        is_label_issue_: Shape (N,) bool, which labels look wrong, in the order of y.
         finding_: How many labels are wrong: ``finding_.words`` is one sentence; ``share``, ``low`` and ``high`` have
             one number per class, as in ``classes_``. None for a method that does not estimate it.
         weighting_: The learned function, ``weighting_(losses, family)``; None for a method without one.
@@ -127,13 +129,13 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         """Train on samples with their given labels, right or wrong.
 
         Args:
-            X: Rows of numbers, dense or sparse; a DataFrame, whose columns may be numbers, dates, categories and text,
-                with gaps; or images (N, channels, height, width), bytes or floats.
+            X: Rows of numbers, dense (NaN is a gap) or sparse; a DataFrame, whose columns may be numbers, dates,
+                categories and text, with gaps; or images (N, channels, height, width), bytes or floats.
             y: N labels; or N x num_classes rows of probabilities, or with ``candidates`` a mask of that shape. For a
                 method that learns from samples without a label too, -1, None and NaN mark these.
             sample_weight: Shape (N,), how much each sample counts besides; ones change nothing.
             X_trusted: Samples whose labels were checked. The weights are learned on them, the network is not; without
-                them the samples of lowest loss in each class are trusted.
+                them, labels that are held out or samples of lowest loss take their place.
             y_trusted: Their labels.
 
         Raises:
@@ -281,6 +283,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             torch.ones(len(found.samples.given)) if weights is None else weights.nan_to_num(1.0)
         ).numpy()
         self.suggested_labels_ = classes[found.samples.suggested.numpy()]
+        self.label_quality_ = found.samples.quality.numpy()
+        self.is_label_issue_ = found.samples.wrong.numpy()
         self.finding_ = found.finding
         self.weighting_ = found.weighting
 
@@ -297,4 +301,5 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags

@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from reweigh.data import Inputs
-from reweigh.data.arrays import as_tensor, channels_first
+from reweigh.data.arrays import as_tensor, channels_first, check_precision
 from reweigh.data.checks import listed
 from reweigh.data.normalize import standardize_like, unchanged
 from reweigh.data.sparse import SparseRows, scale_like
@@ -43,7 +43,8 @@ def read_inputs(estimator: Any, X: Any) -> ReadInputs:
     ``n_features_in_`` and ``feature_names_in_``.
 
     Raises:
-        ValueError: X holds something other than finite numbers, or a table that cannot be encoded.
+        ValueError: X holds something other than numbers, infinite ones, NaN in images or sparse rows, or a table that
+            cannot be encoded.
     """
     import pandas as pd
 
@@ -53,6 +54,12 @@ def read_inputs(estimator: Any, X: Any) -> ReadInputs:
         frame = found.set_axis(list(columns), axis=1)
         encoding = fit_encoding(frame, what="X")
         return ReadInputs(encoding.apply(frame, "X"), unchanged, encoding, columns, found.index)
+    if isinstance(found, np.ndarray) and found.ndim == 2 and found.dtype.kind == "f" and np.isnan(found).any():
+        columns = tuple(str(number) for number in range(found.shape[1]))  # filled and flagged, as in a DataFrame
+        frame = pd.DataFrame(found, columns=list(columns))
+        encoding = fit_encoding(frame, kinds=dict.fromkeys(columns, "number"), what="X")
+        return ReadInputs(encoding.apply(frame, "X"), unchanged, encoding, columns)
+    check_precision(found, "X")
     inputs = as_inputs(found, "X")
     return ReadInputs(inputs, scale_like(inputs.matrix) if isinstance(inputs, SparseRows) else standardize_like(inputs))
 
@@ -108,9 +115,19 @@ def validated(estimator: Any, X: Any, reset: bool, what: str) -> Any:
         accept_sparse="csr",
         dtype=[np.float32, np.float64, np.uint8],
         allow_nd=True,
+        ensure_all_finite="allow-nan",
     )
 
 
 def as_inputs(found: Any, what: str) -> Tensor | SparseRows:
-    """Sparse rows as they are; arrays as tensors of bytes or float32, channels first."""
+    """Sparse rows as they are; arrays as tensors of bytes or float32, channels first.
+
+    Raises:
+        DataError: Some values are NaN.
+    """
+    values = found.data if sparse.issparse(found) else found
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        raise DataError(
+            f"{what}: contains NaN, and only dense rows of numbers may, if those of training did; fill the gaps"
+        )
     return SparseRows(found) if sparse.issparse(found) else channels_first(as_tensor(found, what))

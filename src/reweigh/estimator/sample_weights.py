@@ -39,7 +39,13 @@ def read_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Ten
         raise DataError("sample_weight: all weights are zero; give at least two classes a weight above zero")
     if len(counted) == 1:
         only = targets.classes[int(counted)]
-        raise DataError(f"sample_weight: above zero for one class only, {only!r}; a classifier needs two classes")
+        raise DataError(f"sample_weight: above zero for class {only} only; a classifier needs two classes")
+    mean = weights[weights > 0].mean()
+    if not 1e-6 <= mean <= 1e6:
+        raise DataError(
+            f"sample_weight: {mean:.1e} on average. The loss of each sample is multiplied by its weight, so the "
+            "network would not learn, or diverge; divide the weights by their mean"
+        )
     return torch.from_numpy(weights.astype(np.float32))
 
 

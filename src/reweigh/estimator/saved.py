@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from reweigh.errors import RecipeError
+from reweigh.errors import DataError, RecipeError
 from reweigh.estimator.networks import own_builder
+from reweigh.files.limits import check_amount
 from reweigh.fit import Fit, store
 from reweigh.fit.trainer import find_device
+from reweigh.models.foreign import untrusted
 
+SEEN = ("n_features_in_", "feature_names_in_")  # what scikit-learn wants to know of X
 logger = logging.getLogger(__name__)
 
 
@@ -52,17 +55,36 @@ def load(
     """
     build = None if model is None or isinstance(model, str) else own_builder(model)
     found, more = store.load(path, build, features, trust_code)
-    params = more["params"]
+    try:
+        params = dict(more["params"])
+        if isinstance(params["class_weight"], list):
+            params["class_weight"] = dict(map(tuple, params["class_weight"]))
+        classes = _classes(more["classes"]["values"], np.dtype(more["classes"]["dtype"]), path)
+        device, seen, columns = _device(params["device"]), {name: more["seen"][name] for name in SEEN}, more["columns"]
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        if isinstance(error, DataError):
+            raise
+        reason = f"{type(error).__name__}: {error}"
+        raise DataError(f"{path}: not as this version of reweigh writes it ({reason})") from error
     if build is not None:
         params["model"] = model
     if features is not None:
         params["features"] = features
-    if isinstance(params["class_weight"], list):
-        params["class_weight"] = dict(map(tuple, params["class_weight"]))
-    classes = np.empty(len(more["classes"]["values"]), dtype=np.dtype(more["classes"]["dtype"]))
-    classes[:] = more["classes"]["values"]
-    found.model.to(_device(params["device"]))
-    return found, params, more["seen"], classes, tuple(more["columns"])
+    elif ":" in str(params["features"]) and not trust_code:
+        raise untrusted(params["features"], "features")
+    if build is None and ":" in str(params["model"]) and not trust_code:  # the next fit() would build it
+        raise untrusted(params["model"])
+    found.model.to(device)
+    return found, params, seen, classes, tuple(columns)
+
+
+def _classes(values: list[Any], dtype: np.dtype, path: str | Path) -> np.ndarray:
+    """The classes as they were; a small file must not claim long labels."""
+    if dtype.kind in "SU":
+        check_amount("label", dtype.itemsize // np.dtype(f"{dtype.kind}1").itemsize, path, "a label")
+    classes = np.empty(len(values), dtype=dtype)
+    classes[:] = values
+    return classes
 
 
 def _storable(params: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from reweigh.core.scope import last_layer
 from reweigh.errors import ModelError
 from reweigh.features.network import Network, Resize, check_images, probed
-from reweigh.models.foreign import imported, own, refusal
+from reweigh.models.foreign import imported, own, untrusted
 
 SIZE = 224
 IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # mean and standard deviation
@@ -40,7 +40,7 @@ def _opened(
         resize: Whether to crop what is not square, or to pad it.
     """
     if not trust_code:
-        raise ModelError(refusal("features", name))
+        raise untrusted(name, "features")
     check_images(name, input_shape)
     try:
         if source in SOURCES:

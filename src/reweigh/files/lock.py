@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reweigh.errors import DataError
-from reweigh.files.whole import writing
+from reweigh.files.whole import NO_LINK, writing
 
 try:
     import fcntl
@@ -90,7 +90,7 @@ def locked(folder: Path) -> Iterator[None]:
 def _open(path: Path, folder: Path) -> int:
     """A descriptor of the lock file, which this process holds."""
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o644)
         try:
             kernel = _hold(descriptor)
         except BlockingIOError:

@@ -17,8 +17,10 @@ REMEDIES = {
     errno.EPERM: "ask for permission to write there, or choose another folder",
     errno.ENOENT: "the folder is gone, moved or deleted; put it back, or choose another one",
     errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ELOOP: "it is a link to another place, where reweigh does not write; delete the link",
 }
 OTHERWISE = "check the disk and its connection, and try again"
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # a folder from somebody else may link to a file of the user's
 
 
 def write_whole(path: str | Path, data: bytes | str, keep: Path | None = None) -> None:
@@ -39,7 +41,8 @@ def write_whole(path: str | Path, data: bytes | str, keep: Path | None = None) -
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     with writing(path):
         try:
-            with open(temporary, "wb") as file:
+            temporary.unlink(missing_ok=True)
+            with open(temporary, "xb") as file:  # never through a link
                 file.write(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -62,9 +65,13 @@ def append_line(path: Path, line: str) -> None:
     """Add a line to a text file.
 
     Raises:
-        StorageError: The line cannot be written; the message names the folder and the remedy.
+        StorageError: The line cannot be written, or the file is a link; the message names the folder and the remedy.
     """
-    with writing(path), open(path, "a", encoding="utf-8") as file:
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags | NO_LINK, 0o666)
+
+    with writing(path), open(path, "a", encoding="utf-8", opener=opener) as file:
         file.write(line + "\n")
 
 

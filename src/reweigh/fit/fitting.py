@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from reweigh.bias.mixture import stream
 from reweigh.core.judgment import Finding, Judgment
+from reweigh.core.shards import whole
 from reweigh.data import Dataset, with_label
 from reweigh.data.subsets import stratified
 from reweigh.errors import DataError
@@ -26,7 +27,7 @@ from reweigh.methods.parts.folds import stratified_folds
 from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
 from reweigh.pseudo_labels import Predictions, predictions
-from reweigh.training import Observer, Run, labels_of
+from reweigh.training import Observer, Run, labels_of, processes
 from reweigh.training.randomness import seeded
 
 logger = logging.getLogger(__name__)
@@ -114,6 +115,8 @@ def fit(
         behind = partial(front.through, normalize=train_set.normalize, device=device, observer=observer)
         test_set = test_set and behind(test_set)
         trusted = trusted and behind(trusted)
+    train_set = processes.divided(train_set)
+    test_set, trusted = (None if some is None else processes.divided(some) for some in (test_set, trusted))
     share, seed = plan.train["judge"], plan.train["seed"]
     kept, calibrating = set_apart(train_set, plan.train["calibration"], seed)
     judging = kept[judges(train_set.subset(kept), share, seed)] if share else kept[:0]
@@ -143,7 +146,7 @@ def fit(
         inputs=InputForm.of(train_set, raw if front is not None else None),
         class_names=train_set.class_names,
         class_sizes=tuple(counted.class_sizes.tolist()),
-        model=model,
+        model=whole(model),
         samples=samples,
         weighting=weighting,
         history=trained.history,

@@ -7,6 +7,9 @@ from reweigh.data.findings import LONG_TAIL
 from reweigh.errors import DataError
 from reweigh.selective import LEVELS, area, error_at, risk_coverage
 
+MANY, FEW = 100, 20  # training samples of a class
+TOP5_FROM = 10  # classes
+
 
 def metrics(logits: Tensor, labels: Tensor, class_sizes: Tensor, scores: Tensor | None = None) -> dict[str, float]:
     """``accuracy``, which decides which epoch was best; ``balanced_accuracy``, the mean over classes; and more.
@@ -14,7 +17,10 @@ def metrics(logits: Tensor, labels: Tensor, class_sizes: Tensor, scores: Tensor 
     If the largest class of the training set has five times the samples of the smallest, also ``head_accuracy``,
     ``middle_accuracy`` and ``tail_accuracy``, the mean class accuracy of the largest third of the classes, of the
     middle and of the smallest third. Thirds, not fixed sizes (the usual 100 and 20 samples), so that it means something
-    for small datasets too. A group without a class, or without a test sample, is left out.
+    for small datasets too; and ``many_shot_accuracy``, ``medium_shot_accuracy`` and ``few_shot_accuracy``, that of
+    classes with more than 100, 20 to 100, and fewer than 20 training samples, as for ImageNet-LT. A group without a
+    class, or without a test sample, is left out. With more than ten classes also ``top5_accuracy``, the share of
+    samples whose class is among the five likeliest.
 
     If scores are given, also ``error_at_70`` to ``error_at_100``, the share of wrong predictions among the given
     percentage of samples with the highest scores (selective risk), and ``risk_coverage_area``, the mean of this share
@@ -38,7 +44,11 @@ def metrics(logits: Tensor, labels: Tensor, class_sizes: Tensor, scores: Tensor 
         ranked = per_class[class_sizes.argsort(descending=True, stable=True)]
         third = max(1, round(len(ranked) / 3))
         groups = {"head": ranked[:third], "middle": ranked[third:-third], "tail": ranked[-third:]}
+        many, few = class_sizes > MANY, class_sizes < FEW
+        groups |= {"many_shot": per_class[many], "medium_shot": per_class[~many & ~few], "few_shot": per_class[few]}
         numbers |= {f"{name}_accuracy": g.nanmean().item() for name, g in groups.items() if not g.isnan().all()}
+    if logits.shape[1] > TOP5_FROM:
+        numbers["top5_accuracy"] = (logits.topk(5).indices == labels[:, None]).any(1).double().mean().item()
     if scores is not None:
         curve = risk_coverage(scores, ~right)
         numbers |= {f"error_at_{level}": error_at(curve, level / 100) for level in LEVELS}

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from reweigh import models
 from reweigh.data import Dataset
 from reweigh.data.labels.candidates import SEPARATOR
 from reweigh.data.subsets import at_origin
-from reweigh.errors import DataError, ModelError, RecipeError, StorageError
+from reweigh.errors import DataError, LostProcessError, ModelError, RecipeError, StorageError
 from reweigh.files import read_json, read_text, write_whole
 from reweigh.files.lock import locked
 from reweigh.files.tensors import read
@@ -21,10 +20,11 @@ from reweigh.fit.front import Front, open_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import Samples
 from reweigh.fit.source import read_source
+from reweigh.fit.trainer import builder
 from reweigh.plan import Part, Plan
 from reweigh.plan.tables import method_named
 from reweigh.plan.toml import from_toml, to_toml
-from reweigh.training import Observer, Result, Run
+from reweigh.training import Observer, Result, Run, processes
 from reweigh.weighting import Origin, load_weighting, save_weighting
 
 
@@ -80,29 +80,40 @@ def resume(
     Raises:
         DataError: There is no run, or one of another plan, or another process is writing there.
     """
-    run, plan = open_run(path)
+    run, plan = processes.first(lambda: open_run(path))
     if expected is not None and plan != expected:
         raise DataError(f"{path}: the run there has another recipe; choose another folder, or replace it (--overwrite)")
-    with locked(run.path):
-        run = Run.open(path)
-        return _train(plan, run.path, lambda: run, observer, trust_code)
+    with ExitStack() as stack:
+
+        def reopen() -> Run:
+            stack.enter_context(locked(run.path))
+            return Run.open(path)
+
+        again = processes.first(reopen)
+        return _train(plan, run.path, lambda: again, observer, trust_code)
 
 
 def _train(plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer | None, trust_code: bool) -> Outcome:
     train_set, test_set, trusted = read_source(plan)
     train_set = usable(train_set, plan.method.name)
-    found = fit(
-        train_set,
-        plan,
-        test_set=test_set,
-        trusted=trusted,
-        run=folder,
-        observer=observer,
-        trust_code=trust_code,
-    )
-    train_set = at_origin(train_set, found.origin)  # the frozen network may have left out what cannot be read
     try:
-        write(found, Run(path), train_set, at_origin(test_set, found.test_origin))
+        found = fit(
+            train_set,
+            plan,
+            test_set=test_set,
+            trusted=trusted,
+            run=folder,
+            observer=observer,
+            trust_code=trust_code,
+        )
+    except LostProcessError as error:
+        raise LostProcessError(
+            f"{error}; continue, with any number of processes: reweigh train --resume {path}"
+        ) from error
+    train_set = at_origin(train_set, found.origin)  # the frozen network may have left out what cannot be read
+    test_set = at_origin(test_set, found.test_origin)
+    try:
+        processes.first(lambda: write(found, Run(path), train_set, test_set))
     except StorageError as error:
         raise StorageError(
             f"{error}. Training is done, and its checkpoint is kept; then write the results with: "
@@ -264,9 +275,7 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     inputs = InputForm.from_json(read_text(run.inputs), str(run.inputs))
     class_names = names_of(run)
     assert plan.model is not None
-    bare = models.build(
-        plan.model.name, inputs.model_shape, len(class_names), trust_code=trust_code, **plan.model.options
-    )
+    bare = builder(plan.model, trust_code)(inputs.model_shape, len(class_names))
     model = filled(method_named(plan.method.name).wraps(bare), run.model)
     front = open_front(plan.features, inputs.shape, trust_code)
     return TrainedModel(run, plan, model, class_names, inputs, front)

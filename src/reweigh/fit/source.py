@@ -7,12 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from reweigh.bias import Biased, apply
 from reweigh.bias.mixture import stream
 from reweigh.bias.probe import out_of_fold
 from reweigh.data import Dataset, check, few_labels, read, replace_inputs, with_candidates
+from reweigh.data.arrays import load
 from reweigh.errors import DataError, RecipeError
 from reweigh.meta_sets import MetaSet
 from reweigh.plan import Part, Plan
@@ -121,7 +124,7 @@ def biased(train: Dataset, data: Part, seed: int) -> Dataset:
     Raises:
         RecipeError: inputs are to be replaced by foreign ones, but it is not said from where.
     """
-    done = draw(train, data.parts["bias"], seed)
+    done = draw(train, data.parts["bias"], seed, data.added["posteriors"])
     kept, before = len(done.index), len(train)
     logger.info("bias: %d of %d samples kept, %.1f %% of them wrong", kept, before, 100 * done.rate)
     train = train.subset(done.index).with_labels(done.labels)
@@ -133,17 +136,42 @@ def biased(train: Dataset, data: Part, seed: int) -> Dataset:
     return replace_inputs(train, done.replaced, foreign, seed)
 
 
-def draw(train: Dataset, parts: Sequence[Part], seed: int) -> Biased:
+def draw(train: Dataset, parts: Sequence[Part], seed: int, file: str | None = None) -> Biased:
     """What biases in sequence do to the labels of a training set; the set itself stays as it is.
 
     Args:
         parts: the biases; one without a seed of its own gets a stream of ``seed``.
+        file: posteriors for feature-dependent noise, a .npy; by default those of a probe.
     """
     own = [part.added["seed"] for part in parts]
     seeds = [stream(seed, place) if given is None else given for place, given in enumerate(own)]
 
     def posteriors(index: Tensor, labels: Tensor) -> Tensor:
-        return out_of_fold(train.inputs[index], labels, train.num_classes, seed)
+        if file is not None:
+            return read_posteriors(file, train)[index]
+        found = out_of_fold(train.inputs[index], labels, train.num_classes, seed)
+        logger.warning(
+            "feature-dependent noise is drawn from the posteriors of a linear probe, which is right for %.0f %% of the "
+            "samples; the published noise comes from a well-trained network: give its posteriors, data.posteriors=FILE",
+            100 * (found.argmax(1) == labels).double().mean(),
+        )
+        return found
 
     biases = [part.bind() for part in parts]
     return apply(biases, train.labels, train.num_classes, seeds, train.class_names, posteriors)
+
+
+def read_posteriors(file: str, train: Dataset) -> Tensor:
+    """Posteriors of a file, one row for each training sample before any bias: shape (N, num_classes).
+
+    Raises:
+        DataError: it cannot be read, or has another shape.
+    """
+    rows = load(Path(file))
+    if not isinstance(rows, np.ndarray) or rows.shape != (len(train), train.num_classes):
+        shape = getattr(rows, "shape", "several arrays")
+        raise DataError(
+            f"data.posteriors: {file} holds {shape}; should be one row for each of the {len(train)} training samples "
+            f"and one column for each of the {train.num_classes} classes, in the order of the data"
+        )
+    return torch.from_numpy(rows)

@@ -20,7 +20,7 @@ from reweigh.losses.prior import prior_corrected
 from reweigh.methods.setup import Setup
 from reweigh.plan import Part, Plan
 from reweigh.plan.schema import TrainOptions
-from reweigh.training import Observer, Recall, Run, seed_all, train
+from reweigh.training import Observer, Recall, Run, processes, seed_all, train
 from reweigh.training.batches import batch_bounds
 from reweigh.training.judge import Judge
 from reweigh.training.loop import Evaluate
@@ -101,7 +101,7 @@ class Trainer:
         model = self.build(shape, num_classes).to(self.device)
         if plan.model is not None and plan.model.added["start"] is not None:
             start_from(model, plan.model.added["start"])
-        return model, plan.optimizer.bind()(model.parameters())
+        return processes.together(model), plan.optimizer.bind()(model.parameters())
 
     def train(
         self,
@@ -136,7 +136,7 @@ class Trainer:
                 train_set,
                 schedule,
                 evaluate=evaluate,
-                run=None if run is None else run(),
+                run=None if run is None else processes.first(run),
                 observer=observer,
                 augment=setup.augment,
                 generator=setup.generator,
@@ -155,7 +155,7 @@ def builder(part: Part, trust_code: bool = False) -> Build:
     Args:
         trust_code: Whether a network from outside the package may be built, which runs its code.
     """
-    return partial(_named, part.name, dict(part.options), trust_code)
+    return partial(_named, part.name, {**part.options, "logits": part.added["logits"]}, trust_code)
 
 
 def _named(

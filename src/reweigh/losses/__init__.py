@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from reweigh.losses import bootstrap, class_balanced, cross_entropy, focal, forward, gce, ldam
+from reweigh.losses import bootstrap, class_balanced, cross_entropy, focal, forward, gce, ldam, logit_adjustment
 
 LOSSES: dict[str, Callable[..., Tensor]] = {
     "cross-entropy": cross_entropy.cross_entropy,
@@ -17,6 +17,7 @@ LOSSES: dict[str, Callable[..., Tensor]] = {
     "class-balanced": class_balanced.class_balanced,
     "class-balanced-focal": class_balanced.class_balanced_focal,
     "ldam": ldam.ldam,
+    "logit-adjustment": logit_adjustment.logit_adjustment,
     "gce": gce.gce,
     "forward": forward.forward,
     "bootstrap-soft": bootstrap.bootstrap_soft,

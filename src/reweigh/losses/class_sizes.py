@@ -43,8 +43,8 @@ def checked(class_sizes: Tensor | None, logits: Tensor) -> Tensor:
             f"class_sizes: shape {tuple(class_sizes.shape)} for a model with {logits.shape[1]} outputs; "
             f"give one size per output, shape ({logits.shape[1]},)"
         )
-    empty = [number for number, size in enumerate(class_sizes.tolist()) if not size > 0]
-    if empty:
+    if not bool((class_sizes > 0).all()):
+        empty = [number for number, size in enumerate(class_sizes) if not size > 0]  # no tolist() in torch.func of 2.7
         raise DataError(
             f"class_sizes: no samples of class {', '.join(map(str, empty))} of {len(class_sizes)}; every class needs "
             "at least one. Drop the class, or use a loss that does not depend on class sizes"

@@ -16,28 +16,26 @@ def ldam(
     labels: Tensor,
     class_sizes: Tensor | None = None,
     *,
-    max_margin: Annotated[float, Ge(0)] = 5.0,
-    scale: Annotated[float, Gt(0)] = 1.0,
+    max_margin: Annotated[float, Ge(0)] = 0.5,
+    scale: Annotated[float, Gt(0)] = 30.0,
 ) -> Tensor:
     """Label-distribution-aware margins (Cao et al., NeurIPS 2019): the rarer the label, the clearer it must win.
 
-    Cross-entropy of scale * z, after the logit of the label is lowered by its margin C / n_label^(1/4). With soft
-    labels the mean of that under them.
+    Cross-entropy after the logit of the label is lowered by scale * C / n_label^(1/4). With soft labels the mean of
+    that under them.
 
-    Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss. There
-    logits are cosines, of features and rows of the last layer that have length one, with max_margin = 0.5 and scale =
-    30, which is a margin of 15 to the softmax. Set these for a model with such a layer. Ordinary logits do not train at
-    that scale and need no scaling. On held-out training images (Fashion-MNIST, long tail 100, mlp), margins of 2 to 30
-    on them did as well as the paper's layer; the default is moderate, because under a learned weighting a large margin
-    can silence a class that is not yet learned.
+    Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss. There logits
+    are cosines times the scale, as a model with ``model.logits = "cosine"`` returns them, and margins are in units of
+    cosines. Ordinary logits work too: on held-out training images (Fashion-MNIST, long tail 100, mlp), margins of 2 to
+    30 on them (scale * max_margin; the default is 15) did as well as the paper's layer.
 
     Args:
-        max_margin: margin of the rarest class; sets C.
-        scale: factor of the logits. Paper: s.
+        max_margin: margin of the rarest class, in cosines; sets C.
+        scale: factor of cosines in the logits. Paper: s.
     """
     sizes = checked(class_sizes, logits)
-    margins = (max_margin * (sizes.min() / sizes) ** 0.25).to(logits.dtype).to(logits.device)
-    log_probs = (scale * logits).log_softmax(1)
-    # log(1 + exp(scale * margin) (1 - p) / p) is the cross-entropy with the logit of that class lowered
-    each = F.softplus(scale * margins + log_complement(log_probs) - log_probs)
+    margins = (scale * max_margin * (sizes.min() / sizes) ** 0.25).to(logits.dtype).to(logits.device)
+    log_probs = logits.log_softmax(1)
+    # log(1 + exp(margin) (1 - p) / p) is the cross-entropy with the logit of that class lowered
+    each = F.softplus(margins + log_complement(log_probs) - log_probs)
     return (as_rows(labels, logits) * each).sum(1)

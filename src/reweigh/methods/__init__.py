@@ -22,13 +22,27 @@ from reweigh.methods.few_labels.pseudo_label import PseudoLabel
 from reweigh.methods.few_labels.uda import UDA
 from reweigh.methods.l2rw import L2RW
 from reweigh.methods.long_tail.deferred import DeferredLDAM
-from reweigh.methods.long_tail.losses import LDAM, ClassBalanced, ClassBalancedFocal, Focal, LDAMCMWNet
+from reweigh.methods.long_tail.losses import LDAM, ClassBalanced, ClassBalancedFocal, Focal, LogitAdjustment
+from reweigh.methods.long_tail.mcw import MCW
+from reweigh.methods.long_tail.oltr import OLTR
+from reweigh.methods.long_tail.sade import SADE
 from reweigh.methods.mw_net import MWNet
 from reweigh.methods.noisy.co_teaching import CoTeaching
+from reweigh.methods.noisy.decoupling import Decoupling
+from reweigh.methods.noisy.dividemix import DivideMix
 from reweigh.methods.noisy.elr import ELR
+from reweigh.methods.noisy.elr_plus import ELRPlus
 from reweigh.methods.noisy.forward import Forward
 from reweigh.methods.noisy.losses import GCE, BootstrapHard, BootstrapSoft
+from reweigh.methods.noisy.lrt import LRT
+from reweigh.methods.noisy.m_correction import MCorrection
+from reweigh.methods.noisy.mentornet import MentorNet
+from reweigh.methods.noisy.plc import PLC
+from reweigh.methods.noisy.self_adaptive import SelfAdaptive
 from reweigh.methods.noisy.self_paced import SelfPaced
+from reweigh.methods.noisy.selfie import Selfie
+from reweigh.methods.noisy.ssr import SSR
+from reweigh.methods.on_top import on_top_of
 from reweigh.methods.options import keyword_only, options_of_method
 from reweigh.methods.setup import Setup
 from reweigh.methods.simclr import SimCLR
@@ -49,15 +63,31 @@ METHODS: dict[str, type[Method]] = {
     "class-balanced-focal": ClassBalancedFocal,
     "ldam": LDAM,
     "ldam-drw": DeferredLDAM,
-    "ldam+cmw-net": LDAMCMWNet,
+    "ldam+cmw-net": on_top_of(LDAM),
+    "logit-adjustment": LogitAdjustment,
+    "mcw": MCW,
+    "sade": SADE,
+    "sade+cmw-net": on_top_of(SADE),
+    "oltr": OLTR,
+    "oltr+cmw-net": on_top_of(OLTR),
     "gce": GCE,
     "forward": Forward,
     "bootstrap-soft": BootstrapSoft,
     "bootstrap-hard": BootstrapHard,
     "self-paced": SelfPaced,
     "l2rw": L2RW,
+    "mentornet": MentorNet,
     "elr": ELR,
+    "elr+": ELRPlus,
+    "self-adaptive": SelfAdaptive,
+    "plc": PLC,
+    "lrt": LRT,
+    "selfie": Selfie,
+    "m-correction": MCorrection,
+    "decoupling": Decoupling,
     "co-teaching": CoTeaching,
+    "dividemix": DivideMix,
+    "ssr": SSR,
     "proden": PRODEN,
     "proden+cmw-net": PRODENCMWNet,
     "softmax-response": SoftmaxResponse,

@@ -1,6 +1,6 @@
 """CMW-Net: learn the weight of each sample from its loss and the size of its class, while the model trains."""
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -24,7 +24,8 @@ class CMWNet(Method):
 
     Args:
         weighting: file of a weighting function learned elsewhere, used as it is (the paper's meta-test, Algorithm 2);
-            no trusted samples are needed then, and none are chosen.
+            no trusted samples are needed then, and none are chosen. For the file that the authors released, give the
+            order of its heads too: "vnet.pth:large,small,medium".
     """
 
     learns_weights = True
@@ -39,12 +40,16 @@ class CMWNet(Method):
             setup.train_set.labels,
             num_classes=setup.train_set.num_classes,
             loss=setup.loss,
-            weighting=load_weighting(Path(weighting), reads=self.reads)[0] if weighting else None,
-            **self.settled,
+            weighting=load_weighting(weighting, reads=self.reads)[0] if weighting else None,
+            **self._fixed(),
         )
         self._trusted = Trusted(setup)
         self._warm_up = False
         self._weights = torch.full((len(setup.train_set),), float("nan"))
+
+    def _fixed(self) -> Mapping[str, Any]:
+        """Options of the reweighter that the method fixes."""
+        return self.settled
 
     @property
     def model(self) -> nn.Module:

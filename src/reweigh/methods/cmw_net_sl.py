@@ -1,6 +1,6 @@
 """CMW-Net-SL: doubtful labels are corrected instead of dropped."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
 from annotated_types import Ge, Le
@@ -13,7 +13,7 @@ from reweigh.errors import DataError
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup
-from reweigh.pseudo_labels import AveragedModel, draw, predictions
+from reweigh.pseudo_labels import AveragedModel, draw, predicted_in_training, predictions
 
 
 class CMWNetSL(CMWNet):
@@ -29,11 +29,14 @@ class CMWNetSL(CMWNet):
         average: decay of the EMA of the model; by default it averages over about one epoch, as the published 0.997 does
             for CIFAR. Paper: beta.
         ensembling: momentum of the running average of predictions; 0 takes the latest. Paper: alpha. It starts from the
-            predictions of the settled EMA, or from the given labels if soft labels begin at once.
+            predictions of the EMA when soft labels begin, as in the released code; from the given labels, as in the
+            paper, only if nothing was trained before.
         mixup: strength of mixing training samples in pairs; 0 mixes none. Paper: gamma.
         settled: share of the training samples for which the EMA must predict the same class as one epoch before; soft
             labels begin with the first epoch after the warm-up for which it does. They no longer begin once the
             learning rate has fallen below half: then nothing moves, settled or not. 0 begins at once, as in the paper.
+        average_mode: how the EMA predicts pseudo-labels: in "eval" mode, or in "train" mode, with the BatchNorm
+            statistics of the batch and dropout, as in the released code.
         weighting: file of a weighting function learned elsewhere, used as it is.
     """
 
@@ -45,6 +48,7 @@ class CMWNetSL(CMWNet):
         ensembling: Annotated[float, Ge(0), Le(1)] = 0.9,
         mixup: Annotated[float, Ge(0)] = 1.0,
         settled: Annotated[float, Ge(0), Le(1)] = 0.95,
+        average_mode: Literal["eval", "train"] = "eval",
         weighting: str | None = None,
     ):
         super().__init__(setup, weighting=weighting)
@@ -54,6 +58,7 @@ class CMWNetSL(CMWNet):
         self._predictions = predictions(setup.train_set.labels, setup.train_set.num_classes, ensembling)
         self._mixup = mixup
         self._settled = settled
+        self._average_mode = average_mode
         self._predicted_before: Tensor | None = None
         self._highest_lr = 0.0
         self._soft = False
@@ -68,6 +73,8 @@ class CMWNetSL(CMWNet):
         self._highest_lr = max(lr, self._highest_lr)
         early = self._settled == 0 or lr >= self._highest_lr / 2
         if not self._soft and early and self._has_settled() and not warm_up:
+            if self._settled == 0 and epoch > 0:
+                self._restart_predictions()
             self._begin_soft_labels()
 
     def _has_settled(self) -> bool:
@@ -75,10 +82,13 @@ class CMWNetSL(CMWNet):
         if self._settled == 0:
             return True
         before = self._predicted_before
-        for batch, logits in self._setup.predicted(self._average.model):
-            self._predictions.restart(batch.index, logits.softmax(1))
+        self._restart_predictions()
         self._predicted_before = self._predictions.labels()
         return before is not None and float((self._predicted_before == before).double().mean()) >= self._settled
+
+    def _restart_predictions(self) -> None:
+        for batch, logits in self._setup.predicted(self._average.model):
+            self._predictions.restart(batch.index, logits.softmax(1))
 
     def _begin_soft_labels(self) -> None:
         self._soft = True
@@ -119,9 +129,11 @@ class CMWNetSL(CMWNet):
         """The objective with what a subclass adds to it; here nothing."""
         return objective
 
-    @torch.no_grad()
     def _predicted(self, inputs: Tensor) -> Tensor:
-        return self._average.model.eval()(inputs).softmax(1)
+        if self._average_mode == "train":
+            return predicted_in_training(self._average.model, inputs)
+        with torch.no_grad():
+            return self._average.model.eval()(inputs).softmax(1)
 
     def state_dict(self) -> dict[str, Any]:
         return {

@@ -1,6 +1,6 @@
 """CMW-Net-SL+: soft labels that must hold for strongly distorted images too."""
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor
@@ -28,6 +28,7 @@ class CMWNetSLPlus(CMWNetSL):
         ensembling: momentum of the running average of predictions, as in ``cmw-net-sl``.
         mixup: strength of mixing training samples in pairs, as in ``cmw-net-sl``.
         settled: share of equal predictions with which soft labels begin, as in ``cmw-net-sl``.
+        average_mode: mode in which the EMA predicts pseudo-labels, as in ``cmw-net-sl``.
         weighting: file of a weighting function learned elsewhere, used as it is.
     """
 
@@ -41,11 +42,11 @@ class CMWNetSLPlus(CMWNetSL):
         ensembling: Annotated[float, Ge(0), Le(1)] = 0.9,
         mixup: Annotated[float, Ge(0)] = 1.0,
         settled: Annotated[float, Ge(0), Le(1)] = 0.95,
+        average_mode: Literal["eval", "train"] = "eval",
         weighting: str | None = None,
     ):
-        super().__init__(
-            setup, average=average, ensembling=ensembling, mixup=mixup, settled=settled, weighting=weighting
-        )
+        shared: dict[str, Any] = {"average": average, "ensembling": ensembling, "mixup": mixup, "settled": settled}
+        super().__init__(setup, **shared, average_mode=average_mode, weighting=weighting)
         self._consistency = consistency
         instead = "use method 'cmw-net-sl', or set method.consistency = 0"
         self._strong = StrongView(setup, "cmw-net-sl+", magnitude, instead) if consistency else None

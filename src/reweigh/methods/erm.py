@@ -1,11 +1,13 @@
 """Plain training: every sample counts the same."""
 
+from dataclasses import replace
 from typing import Any
 
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.core.method import Method
+from reweigh.core.objective import Objective, reweighted
 from reweigh.methods.setup import Setup
 
 
@@ -37,10 +39,18 @@ class ERM(Method):
         return {"loss": loss.item()}
 
     def _loss(self, batch: Batch) -> Tensor:
-        """What a step minimizes, a scalar; methods that differ from plain training in the loss alone override this."""
-        losses = self._setup.loss(self._model(batch.inputs), batch.labels)
-        self.losses = losses.detach()
-        return batch.weighted(losses).mean()
+        """What a step minimizes, a scalar; overridden by methods whose loss depends on more than the batch."""
+        terms = self.objective(batch)(self._model)
+        self.losses = terms.losses.detach()
+        return terms.coefficients.mean() + terms.rest
+
+    def objective(self, batch: Batch) -> Objective:
+        """The loss of each sample, which may be weighted, and what no weight touches; see ``on_top_of``."""
+        return reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)
+
+    def trained(self, setup: Setup) -> Setup:
+        """A setup with the model that this method trains, which may be another one than it was given."""
+        return setup if setup.model is self._model else replace(setup, model=self._model)
 
     def state_dict(self) -> dict[str, Any]:
         return {"model": self._model.state_dict(), "optimizer": self._setup.optimizer.state_dict()}

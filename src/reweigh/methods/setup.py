@@ -11,6 +11,7 @@ from torch.optim import Optimizer
 
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Loss
+from reweigh.core.shards import is_sharded, shard
 from reweigh.data import Dataset
 from reweigh.losses import LOSSES
 from reweigh.losses.class_sizes import with_class_sizes
@@ -55,6 +56,16 @@ class Setup:
         sizes = self.train_set.class_sizes
         loss = with_class_sizes(LOSSES[name], sizes, **options)
         return replace(self, loss=prior_corrected(loss, sizes) if self.prior else loss)
+
+    def with_model(self, model: nn.Module) -> "Setup":
+        """The setup with a model around its own, whose further parameters the optimizer trains too.
+
+        They join the first group of the optimizer, and so follow its schedule.
+        """
+        known = {id(param) for group in self.optimizer.param_groups for param in group["params"]}
+        further = [param for param in model.parameters() if id(param) not in known]
+        self.optimizer.param_groups[0]["params"].extend(further)
+        return replace(self, model=shard(model) if is_sharded(self.model) else model)
 
     def reweighting(self, **options: Any) -> "Setup":
         """The setup with more options of the reweighter bound."""

@@ -9,11 +9,14 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from reweigh.core.batch import Batch
-from reweigh.core.scope import last_layer, scoped
+from reweigh.core.shards import split
 from reweigh.errors import DataError, ModelError
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
+from reweigh.models.last_layer import Needs, linear_head, with_features
 from reweigh.transforms import ColorDistortion, Compose, ResizedCrop
+
+NEEDS: Needs = {"who": "method 'simclr'", "instead": "use a model with trained layers below its linear classifier"}
 
 
 class SimCLR(ERM):
@@ -52,15 +55,15 @@ class SimCLR(ERM):
         self._temperature = temperature
         own = [setup.augment] if setup.augment else []
         self._view = Compose([*own, ResizedCrop(smallest=crop), ColorDistortion(strength=color)])
-        self._layer = _classifier(setup)
-        width = self._layer.in_features
-        self._head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, projection)).to(setup.device)
+        self._layer, layer = linear_head(setup.model, **NEEDS)
+        width = layer.in_features
+        self._head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, projection)).to(layer.weight)
         self._head_optimizer = _alike(setup.optimizer, self._head)
 
     def step(self, batch: Batch) -> dict[str, float]:
         twice = batch.index.cpu().repeat(2)
         views = self._setup.train_set.batch(twice, self._view, self._setup.generator, self._setup.device)
-        features, logits = self._forward(views.inputs)
+        features, logits = split(self.model, self._forward, views.inputs)
         first, second = self._head(features).chunk(2)
         contrast = batch.weighted(nt_xent(first, second, self._temperature)).mean()
         losses = [self._setup.loss(half, batch.labels) for half in logits.chunk(2)]
@@ -77,23 +80,10 @@ class SimCLR(ERM):
 
     def _forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """What enters the last layer, with its graph; and the logits, whose graph ends there."""
-        entered: list[Tensor] = []
-
-        def cut(layer: nn.Module, arguments: tuple[Any, ...]) -> Tensor:
-            entered.append(arguments[0])
-            return arguments[0].detach()
-
-        hook = self._layer.register_forward_pre_hook(cut)
-        try:
-            logits = self.model(inputs)
-        finally:
-            hook.remove()
-        if len(entered) != 1 or entered[0].dim() != 2 or not entered[0].requires_grad:
-            raise ModelError(
-                "method 'simclr' needs a model whose last layer reads one row of learned features per sample, once; "
-                "use a model with trained layers below its linear classifier"
-            )
-        return entered[0], logits
+        features, logits = with_features(self.model, self._layer, inputs, cut=True, **NEEDS)
+        if not features.requires_grad:
+            raise ModelError(f"{NEEDS['who']} has no features to learn; {NEEDS['instead']}")
+        return features, logits
 
     def state_dict(self) -> dict[str, Any]:
         head = {"head": self._head.state_dict(), "head_optimizer": self._head_optimizer.state_dict()}
@@ -122,16 +112,6 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     similar = (views @ views.T / temperature).fill_diagonal_(-torch.inf)
     other = torch.arange(len(views), device=views.device).roll(len(first))
     return F.cross_entropy(similar, other, reduction="none").view(2, -1).mean(0)
-
-
-def _classifier(setup: Setup) -> nn.Linear:
-    layer = setup.model.get_submodule(last_layer(setup.model, scoped(setup.model, setup.optimizer, "all")))
-    if not isinstance(layer, nn.Linear):
-        raise ModelError(
-            f"method 'simclr' needs a model that ends in a linear layer, but its last layer is a "
-            f"{type(layer).__name__}; features are what a linear classifier reads"
-        )
-    return layer
 
 
 def _alike(optimizer: Optimizer, module: nn.Module) -> Optimizer:

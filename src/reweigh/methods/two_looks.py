@@ -37,8 +37,7 @@ SHORTEST = 4  # epochs; a shorter training cannot be judged
 JUDGING = (2, 5)  # two of five samples of the judging fold are held out of the second look too
 FAMILIES = 3  # of classes whose sizes differ; the paper's K
 EVERY = 5  # steps of the second look for each in which the weights are learned
-DOUBTS = torch.tensor([0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0])  # at which the curve starts exact
-MOST = 0.98  # weight of a label beyond doubt, to begin with
+DOUBTS = torch.cat([torch.linspace(0, 3, 400), torch.linspace(0, 14, 200)])  # that Bayes' rule is fitted at
 
 
 class TwoLooks(Method):
@@ -127,7 +126,7 @@ class TwoLooks(Method):
         families = FAMILIES if sizes_differ(self._setup.train_set.class_sizes) else 1
         if weighting:
             return {"families": families, "weighting": load_weighting(Path(weighting), reads=self.reads)[0]}
-        net = ClassAwareNet.following(lambda doubt: torch.exp(-doubt).clamp_max(MOST), DOUBTS, families)
+        net = ClassAwareNet.following(lambda doubt: torch.exp(-doubt), DOUBTS, families)
         rule = {"weight_net": net, "meta_lr": meta_lr} if meta_lr else {"weighting": net}
         return {"families": families, "normalize": "mean", "engine": "difference", "every": EVERY, **rule}
 

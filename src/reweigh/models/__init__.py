@@ -11,6 +11,7 @@ from torch import nn
 
 from reweigh.errors import RecipeError
 from reweigh.models import cnn, foreign, mlp
+from reweigh.models.cosine import with_cosine_head
 from reweigh.models.large_resnet import resnet10, resnet34, resnet50
 from reweigh.models.preact_resnet import preact_resnet18, wrn_28_2, wrn_28_8
 from reweigh.models.resnet import resnet32
@@ -48,7 +49,13 @@ def find(name: str, trust_code: bool = False) -> Callable[..., nn.Module]:
 
 
 def build(
-    name: str, input_shape: tuple[int, ...], num_classes: int, *, trust_code: bool = False, **options: Any
+    name: str,
+    input_shape: tuple[int, ...],
+    num_classes: int,
+    *,
+    trust_code: bool = False,
+    logits: str = "linear",
+    **options: Any,
 ) -> nn.Module:
     """A fresh model, initialized from torch's global generator.
 
@@ -57,6 +64,7 @@ def build(
         input_shape: shape of one sample, without the batch dimension.
         num_classes: number of logits.
         trust_code: as for ``find``.
+        logits: "cosine" replaces its last layer, see ``reweigh.models.cosine``.
         options: the model's own keyword arguments.
 
     Raises:
@@ -70,4 +78,5 @@ def build(
             if option not in known:
                 there_are = f"there are: {', '.join(known)}" if known else "it has none"
                 raise RecipeError(f"model {name!r}: no option {option!r}; {there_are}.{suggestion(option, known)}")
-    return builder(input_shape, num_classes, **options)
+    model = builder(input_shape, num_classes, **options)
+    return with_cosine_head(model) if logits == "cosine" else model

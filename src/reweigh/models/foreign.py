@@ -1,6 +1,7 @@
 """Models from outside the package: timm, torchvision, or the user's own code, run only where the user trusts it."""
 
 import inspect
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -40,12 +41,12 @@ def foreign(name: str, trust_code: bool = False) -> Callable[..., nn.Module]:
 
 
 def _refuse(name: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> nn.Module:
-    raise ModelError(refusal("model", name))
+    raise untrusted(name)
 
 
-def refusal(kind: str, name: str) -> str:
-    """Why a network from outside the package is not built."""
-    return (
+def untrusted(name: str, kind: str = "model") -> ModelError:
+    """The error for a model outside the package that the user has not allowed."""
+    return ModelError(
         f"{kind} {name!r} is code outside reweigh, and building it would run that code. If you trust it, and whoever "
         "wrote this recipe, allow it for this call: --trust-code on the command line, trust_code=True in Python"
     )
@@ -67,6 +68,8 @@ def own(
     """Call the user's class or function, with ``input_shape`` and ``num_classes`` if it has such parameters."""
     if module.split(".")[0] in sys.stdlib_module_names:
         raise ModelError(f"module {module!r} belongs to Python's standard library, which defines no models")
+    if os.getcwd() not in sys.path:  # last, so that it hides no package, and only now that the user trusts the code
+        sys.path.append(os.getcwd())
     found = imported(module, "check its spelling, and that its folder is on PYTHONPATH")
     build: Any = getattr(found, member, None)
     if not _may_build(build):

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from reweigh.core.scope import last_layer
-from reweigh.errors import ModelError
+from reweigh.models.last_layer import Needs, linear_head, with_features
 from reweigh.selective import log_odds
+
+NEEDS: Needs = {"who": "SelectiveNet", "instead": "method 'softmax-response' abstains with any model"}
 
 
 class Heads(NamedTuple):
@@ -44,14 +45,7 @@ class SelectiveModel(nn.Module):
 
     def __init__(self, classifier: nn.Module):
         super().__init__()
-        named: dict[str, Tensor] = dict(classifier.named_parameters())
-        self._last = last_layer(classifier, named) if named else ""
-        layer = classifier.get_submodule(self._last)
-        if not isinstance(layer, nn.Linear):
-            raise ModelError(
-                f"SelectiveNet needs a model that ends in a linear layer, but its last layer is a "
-                f"{type(layer).__name__}; method 'softmax-response' abstains with any model"
-            )
+        self._last, layer = linear_head(classifier, **NEEDS)
         width, place = layer.in_features, {"device": layer.weight.device, "dtype": layer.weight.dtype}
         self.classifier = classifier
         self.selection = nn.Sequential(
@@ -68,22 +62,8 @@ class SelectiveModel(nn.Module):
         """
         if not heads:
             return self.classifier(*inputs, **named)
-        entered: list[Tensor] = []
-
-        def watch(_: nn.Module, arguments: tuple[Tensor, ...]) -> None:
-            entered.append(arguments[0])
-
-        hook = self.classifier.get_submodule(self._last).register_forward_pre_hook(watch)
-        try:
-            logits = self.classifier(*inputs, **named)
-        finally:
-            hook.remove()
-        if len(entered) != 1 or entered[0].dim() != 2:
-            raise ModelError(
-                "SelectiveNet needs a model whose last layer reads one row of features per sample, once; method "
-                "'softmax-response' abstains with any model"
-            )
-        return Heads(logits, self.selection(entered[0]).squeeze(1), self.auxiliary(entered[0]))
+        features, logits = with_features(self.classifier, self._last, *inputs, **NEEDS, **named)
+        return Heads(logits, self.selection(features).squeeze(1), self.auxiliary(features))
 
 
 class Ranked(nn.Module):

@@ -18,11 +18,14 @@ class DataOptions(Options):
     Attributes:
         root: folder of the data files; otherwise the environment variable REWEIGH_DATA, otherwise ``data``.
         foreign: the dataset that open-set noise takes its inputs from.
+        posteriors: .npy file with the probability of each class for each training sample, shape (N, C), that
+            feature-dependent noise is drawn from; by default those of a quick linear probe.
         labeled: keep so many labels, the same number in each class, and take away the others; None keeps all.
     """
 
     root: str | None = None
     foreign: Annotated[str, AfterValidator(partial(named_member, "datasets"))] | None = None
+    posteriors: str | None = None
     labeled: Annotated[int, Ge(1)] | None = None
 
 
@@ -51,9 +54,11 @@ class ModelOptions(Options):
 
     Attributes:
         start: run folder or safetensors file whose weights the model starts from; otherwise it starts at random.
+        logits: last layer of the model: "linear" as it is, or "cosine", whose logits are cosines times 30.
     """
 
     start: str | None = None
+    logits: Literal["linear", "cosine"] = "linear"
 
 
 class TrainOptions(Options):

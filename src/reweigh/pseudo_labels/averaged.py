@@ -4,7 +4,8 @@ import copy
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.func import functional_call
 
 
 class AveragedModel:
@@ -45,3 +46,14 @@ class AveragedModel:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.model.load_state_dict(state["model"])
         self._mass, self.decay = state["mass"], state["decay"]
+
+
+@torch.no_grad()
+def predicted_in_training(model: nn.Module, inputs: Tensor) -> Tensor:
+    """Probabilities, shape (n, num_classes), with dropout and the BatchNorm statistics of the batch.
+
+    The running statistics of an average are the average of the model's; this forward does not move them.
+    """
+    model.train()
+    buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    return functional_call(model, buffers, (inputs,)).softmax(1)

@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from reweigh.errors import DataError
+
 Share = TypeVar("Share", bound=float | Tensor)
 
 
@@ -54,3 +56,16 @@ def _shares(strength: float, generator: torch.Generator, n: int) -> np.ndarray:
     seed = int(torch.randint(2**62, (), generator=generator))  # torch's Beta takes no generator, NumPy's does
     drawn = np.random.default_rng(seed).beta(strength, strength, n)
     return np.maximum(drawn, 1 - drawn)
+
+
+def checked_draw(inputs: Tensor, strength: float, generator: torch.Generator) -> Mix[float]:
+    """A random mix of a batch, as ``draw`` makes it; a strength of 0 leaves every sample as it is.
+
+    Raises:
+        DataError: inputs that are not floats cannot be mixed.
+    """
+    if strength and not inputs.is_floating_point():
+        raise DataError(f"mixup cannot mix inputs of {inputs.dtype}; set method.mixup = 0")
+    if not strength:
+        return Mix(torch.arange(len(inputs), device=inputs.device), 1.0)
+    return draw(len(inputs), strength, generator, inputs.device)

@@ -4,9 +4,8 @@ from pathlib import Path
 
 
 def shipped() -> dict[str, Path]:
-    """Name -> file, in order of name; the name is the path below this folder without its suffix."""
-    folder = Path(__file__).parent
-    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.toml"))}
+    """Name -> file, in order of name."""
+    return {path.stem: path for path in sorted(Path(__file__).parent.glob("*.toml"))}
 
 
 def about(path: Path) -> str:

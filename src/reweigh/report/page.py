@@ -36,7 +36,8 @@ def write_report(paths: Sequence[str | Path], out: str | Path) -> list[str]:
 
 
 def render(accounts: Sequence[Account]) -> str:
-    """The page."""
+    """The page; the same for the same runs, whatever ``matplotlibrc`` there is in the current folder."""
+    import matplotlib as mpl
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -48,15 +49,17 @@ def render(accounts: Sequence[Account]) -> str:
     )
     numbers = count(1)
     environment.filters["svg"] = lambda plot: to_svg(plot.figure, f"f{next(numbers)}", plot.alternative)
-    return environment.get_template("page.html").render(
-        accounts=accounts,
-        headline=headline,
-        about=about,
-        key_numbers=key_numbers,
-        comparison=comparison(accounts) if len(accounts) > 1 else None,
-        same_data=all(account.recipe.source == accounts[0].recipe.source for account in accounts),
-        sections={name: made for name, section in SECTIONS.items() if (made := section(accounts)) is not None},
-        light=LIGHT,
-        dark=DARK,
-        version=__version__,
-    )
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        return environment.get_template("page.html").render(
+            accounts=accounts,
+            headline=headline,
+            about=about,
+            key_numbers=key_numbers,
+            comparison=comparison(accounts) if len(accounts) > 1 else None,
+            same_data=all(account.recipe.source == accounts[0].recipe.source for account in accounts),
+            sections={name: made for name, section in SECTIONS.items() if (made := section(accounts)) is not None},
+            light=LIGHT,
+            dark=DARK,
+            version=__version__,
+        )

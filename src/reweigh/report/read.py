@@ -117,7 +117,7 @@ def read_classes(run: Run) -> Classes:
         names, sizes, families = (stored[key] for key in ("names", "sizes", "families"))
         finding = Finding(**stored["finding"]) if stored["finding"] else None
         return Classes(tuple(map(str, names)), tuple(map(int, sizes)), tuple(map(int, families or ())), finding)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{run.classes}: not the classes of a run ({type(error).__name__}: {error})") from error
 
 
@@ -131,7 +131,7 @@ def _read_history(run: Run) -> list[dict[str, float]]:
     try:
         lines = run.read_metrics()
         return [{key: math.nan if value is None else float(value) for key, value in line.items()} for line in lines]
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
         raise DataError(f"{run.metrics}: not the metrics of a run, one JSON object per line ({error})") from error
 
 

@@ -1,5 +1,6 @@
 """Train any method: the loop, its optimizers and schedules, and runs that survive being killed."""
 
+from reweigh.training import processes
 from reweigh.training.evaluation import evaluate, labels_of, predict
 from reweigh.training.interrupts import Interrupted
 from reweigh.training.loop import train
@@ -37,6 +38,7 @@ __all__ = [
     "evaluate",
     "labels_of",
     "predict",
+    "processes",
     "progress",
     "seed_all",
     "train",

@@ -12,7 +12,7 @@ from torch import Generator, Tensor, nn
 
 from reweigh.core.method import Method
 from reweigh.errors import DivergedError, RecipeError
-from reweigh.training import randomness
+from reweigh.training import processes, randomness
 from reweigh.training.batches import batch_bounds
 from reweigh.training.evaluation import Samples
 from reweigh.training.interrupts import Interrupted, listen
@@ -101,14 +101,16 @@ def train(
                 observer.step(place.epoch + 1, place.step, place.means)
                 if not math.isfinite(numbers["loss"]):
                     raise DivergedError(f"the loss is {numbers['loss']}")
-                if stop.requested or (checkpoint_steps and (place.epoch * steps + place.step) % checkpoint_steps == 0):
+                stopping = processes.any_of(stop.requested)
+                if stopping or (checkpoint_steps and (place.epoch * steps + place.step) % checkpoint_steps == 0):
                     place.seconds = time.perf_counter() - begun
                     check_finite(method.model)
                     keeper.save(place)
-                    if stop.requested:
+                    if stopping:
                         raise KeyboardInterrupt
             method.end_epoch()
             check_finite(method.model)
+            processes.check_alike(method.model, generator)
             tested = evaluate(judge.model if judge else method.model) if evaluate else {}
             seconds = time.perf_counter() - begun
             if recall is not None:
@@ -117,11 +119,8 @@ def train(
             lr = schedule.optimizer.param_groups[0]["lr"]  # a method may have a schedule of its own
             line = place.end_epoch(lr, tested, judged, seconds)
             observer.epoch(line)
-            if run is not None:
-                run.append_metrics(line)
-                run.write_summary(Result(place.history).summary("running", epochs))
-            keeper.save(place)
-            if stop.requested:
+            keeper.end_epoch(place, line, epochs)
+            if processes.any_of(stop.requested):
                 raise KeyboardInterrupt
     if judge is not None:
         judge.restore(method.model, recall)
@@ -152,6 +151,6 @@ def _ending(
         raise Interrupted(f"interrupted in {where}; {how}", None if run is None else run.path) from None
     finally:
         observer.stop()
-        if run is not None:
+        if run is not None and processes.is_first():
             with suppress(OSError):  # a full disk must not hide the error; checkpoint and metrics have the same numbers
                 run.write_summary(Result(place.history).summary(status, epochs))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from reweigh.training.means import Means
+from reweigh.training.processes import is_first
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID
@@ -163,7 +164,7 @@ class Bar:
 def progress(stream: TextIO | None = None, label: str = "") -> Observer:
     """The bar if ``stream`` (standard error by default) is a terminal that can draw it, else plain lines."""
     stream = sys.stderr if stream is None else stream
-    if stream is None:  # a process without standard streams
+    if stream is None or not is_first():  # a process without standard streams, or one of several
         return Silent()
     return Bar(stream, label) if can_draw(stream) else Lines(stream, label)
 

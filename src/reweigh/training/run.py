@@ -43,6 +43,7 @@ class Run:
         run = cls(Path(path))
         if run.path.exists() and not run.path.is_dir():
             raise DataError(f"{path}: is a file; give the path of a folder for the run")
+        run._check_inside()
         run._drop_leftovers()  # a process may have been killed before it wrote the recipe
         if any(item.is_file() and item.name != LOCK for item in run.path.rglob("*")):
             if not run.recipe.exists():
@@ -69,10 +70,19 @@ class Run:
         run = cls(Path(path))
         if not run.recipe.is_file():
             raise DataError(f"{path}: there is no run here (no {run.recipe.name}); give the folder of a run")
+        run._check_inside()
         with writing(run.checkpoint):
             run.checkpoint.parent.mkdir(exist_ok=True)
         run._drop_leftovers()
         return run
+
+    def _check_inside(self) -> None:
+        """Refuse to write checkpoints outside of the folder, which may come from somebody else."""
+        if self.checkpoint.parent.is_symlink():
+            raise DataError(
+                f"{self.checkpoint.parent}: is a link to another place, where reweigh does not write; replace it by "
+                "the folder that it points to"
+            )
 
     def _drop_leftovers(self) -> None:
         """Remove what a killed process was writing."""

@@ -47,9 +47,19 @@ def step(
     return Schedule(optimizer, lambda epoch: factor ** sum(epoch >= milestone for milestone in milestones))
 
 
-def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0) -> Schedule:
-    """Fall along half a cosine, from the full rate in epoch 0 toward ``floor`` times it at the end of training."""
-    return Schedule(optimizer, lambda epoch: half_cosine(epoch / epochs, floor))
+def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0, warmup: Annotated[int, Ge(0)] = 0) -> Schedule:
+    """Fall along half a cosine, from the full rate in epoch 0 toward ``floor`` times it at the end of training.
+
+    Args:
+        warmup: number of epochs before, in which the rate rises in equal steps.
+    """
+
+    def multiplier(epoch: int) -> float:
+        if epoch < warmup:
+            return (epoch + 1) / (warmup + 1)
+        return half_cosine((epoch - warmup) / max(epochs - warmup, 1), floor)
+
+    return Schedule(optimizer, multiplier)
 
 
 def cosine_7_16(optimizer: Optimizer, epochs: int) -> Schedule:

@@ -7,6 +7,7 @@ from typing import Protocol, TextIO
 from rich.progress import Task, TimeRemainingColumn
 from rich.text import Text
 
+from reweigh.training.processes import is_first
 from reweigh.training.progress import Bar, Lines, Observer, Silent, can_draw, clock, drawing
 
 
@@ -132,6 +133,6 @@ class _TimeLeft(TimeRemainingColumn):
 def series(stream: TextIO | None = None) -> Series:
     """The bars if ``stream`` (standard error by default) is a terminal that can draw them, else plain lines."""
     stream = sys.stderr if stream is None else stream
-    if stream is None:  # a process without standard streams
+    if stream is None or not is_first():  # a process without standard streams, or one of several
         return Quiet()
     return SeriesBar(stream) if can_draw(stream) else SeriesLines(stream)

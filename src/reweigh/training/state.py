@@ -14,10 +14,11 @@ from torch import Generator, nn
 from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError
 from reweigh.files.seals import checksum
-from reweigh.training import checkpoint, randomness
+from reweigh.training import checkpoint, processes, randomness
 from reweigh.training.judge import Judge
 from reweigh.training.means import Means
 from reweigh.training.recall import Recall
+from reweigh.training.result import Result
 from reweigh.training.run import Run
 
 log = logging.getLogger(__name__)
@@ -92,7 +93,9 @@ class Keeper:
         self.generator = generator
         self.recall = recall
         self.judge = judge
-        self.settings = settings if run is None else {**settings, "recipe": checksum(run.recipe.read_bytes())}
+        self.settings = settings
+        if run is not None:
+            self.settings = {**settings, "recipe": processes.first(lambda: checksum(run.recipe.read_bytes()))}
 
     def save(self, place: Place) -> None:
         """Write a checkpoint that continues exactly here.
@@ -100,7 +103,8 @@ class Keeper:
         Raises:
             DataError: the file cannot be written; the previous checkpoint remains.
         """
-        if self.run is None:
+        run = self.run
+        if run is None:
             return
         state = {
             "settings": self.settings,
@@ -110,7 +114,24 @@ class Keeper:
             "judge": self.judge.state_dict() if self.judge else None,
             "random": {"global": randomness.snapshot(), "own": self.generator.get_state()},
         }
-        checkpoint.save(self.run.checkpoint, state, keep=self.run.previous)
+        processes.first(lambda: checkpoint.save(run.checkpoint, state, keep=run.previous))
+
+    def end_epoch(self, place: Place, line: Mapping[str, Any], epochs: int) -> None:
+        """Write the numbers of an epoch that has ended, and a checkpoint.
+
+        Raises:
+            DataError: a file cannot be written.
+        """
+        run = self.run
+        if run is None:
+            return
+
+        def write() -> None:
+            run.append_metrics(line)
+            run.write_summary(Result(place.history).summary("running", epochs))
+
+        processes.first(write)
+        self.save(place)
 
     def load(self) -> Place:
         """Put method and generators back to where the checkpoint was written; with none, leave them and begin.
@@ -118,14 +139,14 @@ class Keeper:
         Raises:
             DataError: the file is no checkpoint, or one of a run with another method, model, seed or training set.
         """
-        if self.run is None:
+        run = self.run
+        if run is None:
             return Place()
-        file = next((file for file in (self.run.checkpoint, self.run.previous) if file.exists()), None)
+        file, state = processes.first(lambda: latest(run))
         if file is None:
             return Place()
-        if file == self.run.previous:
-            log.info("%s: no last checkpoint; continuing from the one before", self.run.path)
-        state = loaded(file, self.run)
+        if file == run.previous:
+            log.info("%s: no last checkpoint; continuing from the one before", run.path)
         try:
             if state["settings"] != self.settings:
                 raise ValueError(f"written with {state['settings']}, this run has {self.settings}")
@@ -142,10 +163,20 @@ class Keeper:
                 f"{file}: the checkpoint does not fit this run ({type(error).__name__}: {error}); "
                 "resume with the recipe that it was begun with"
             ) from error
-        self.run.write_metrics(place.history)
+        processes.first(lambda: run.write_metrics(place.history))
         steps = f" and {place.step} steps of the next" if place.step else ""
-        log.info("%s: %d epochs%s were done before", self.run.path, place.epoch, steps)
+        log.info("%s: %d epochs%s were done before", run.path, place.epoch, steps)
         return place
+
+
+def latest(run: Run) -> tuple[Path | None, Any]:
+    """The checkpoint of a run to continue from, and the state in it; None if there is none.
+
+    Raises:
+        DataError: it is damaged.
+    """
+    file = next((file for file in (run.checkpoint, run.previous) if file.exists()), None)
+    return file, None if file is None else loaded(file, run)
 
 
 def loaded(file: Path, run: Run) -> Any:

@@ -6,7 +6,7 @@ from reweigh.weighting.class_aware import ClassAwareNet
 from reweigh.weighting.free import FreeWeights
 from reweigh.weighting.learned import LearnedWeights, weigher
 from reweigh.weighting.net import WeightNet, num_curves
-from reweigh.weighting.released import read_released
+from reweigh.weighting.released import named_release, read_released
 from reweigh.weighting.saved import Origin, construction, load_weighting, rebuilt, save_weighting
 
 WEIGHTINGS: dict[str, Callable[[int, int], WeightNet]] = {
@@ -23,6 +23,7 @@ __all__ = [
     "WeightNet",
     "construction",
     "load_weighting",
+    "named_release",
     "num_curves",
     "read_released",
     "rebuilt",

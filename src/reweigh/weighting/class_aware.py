@@ -7,6 +7,8 @@ from torch import Tensor, nn
 
 from reweigh.weighting.net import WeightNet
 
+FITTING = 600  # steps
+
 
 class ClassAwareNet(WeightNet):
     """One hidden layer read by one head for each family; CMW-Net, and MW-Net where there is a single family.
@@ -26,22 +28,25 @@ class ClassAwareNet(WeightNet):
 
     @classmethod
     def following(cls, curve: Callable[[Tensor], Tensor], points: Tensor, num_families: int) -> "ClassAwareNet":
-        """A net that starts from a known curve in every family: linear between points, on the scale of logits.
-
-        Each hidden unit begins at a point, relu(L - point), and its head bends the line there.
+        """A net that starts from a known curve in every family, fitted to it by least squares; always the same net.
 
         Args:
             curve: losses -> weights in (0, 1).
-            points: shape (hidden + 1,), ascending losses; beyond the last one the line goes on.
+            points: shape (n,), losses at which the curve is fitted.
         """
-        net = cls(num_families, len(points) - 1)
-        logits = torch.logit(curve(points.double()))
-        slopes = logits.diff() / points.double().diff()
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.manual_seed(0)
+            fitted, one = cls(1), torch.zeros(len(points), dtype=torch.int64)
+            optimizer = torch.optim.Adam(fitted.parameters(), 1e-2)
+            for _ in range(FITTING):
+                optimizer.zero_grad()
+                (fitted(points, one) - curve(points)).square().mean().backward()
+                optimizer.step()
+            net = cls(num_families)
         with torch.no_grad():
-            net.hidden.weight.fill_(1.0)
-            net.hidden.bias.copy_(-points[:-1])
-            net.heads.weight.copy_(slopes.diff(prepend=slopes.new_zeros(1)).expand_as(net.heads.weight))
-            net.heads.bias.fill_(float(logits[0]))
+            net.hidden.load_state_dict(fitted.hidden.state_dict())
+            net.heads.weight.copy_(fitted.heads.weight.expand_as(net.heads.weight))
+            net.heads.bias.copy_(fitted.heads.bias.expand_as(net.heads.bias))
         return net
 
     def forward(self, losses: Tensor, family: Tensor) -> Tensor:

@@ -62,9 +62,9 @@ class LearnedWeights:
             self.optimizer.load_state_dict(state["optimizer"])
 
 
-def weigher(net: nn.Module, lr: float, weight_decay: float) -> Weigher:
+def weigher(net: nn.Module, lr: float, weight_decay: float, amsgrad: bool = False) -> Weigher:
     """What learns: the net itself if it has a way of its own, or else Adam on the parameters that may change."""
     if isinstance(net, Weigher):
         return net
     params = [p for p in net.parameters() if p.requires_grad]
-    return LearnedWeights(net, Adam(params, lr, weight_decay=weight_decay) if params else None)
+    return LearnedWeights(net, Adam(params, lr, weight_decay=weight_decay, amsgrad=amsgrad) if params else None)

@@ -12,6 +12,7 @@ from reweigh.errors import DataError
 from reweigh.files import write_whole
 from reweigh.files.tensors import pack, read
 from reweigh.weighting.net import WeightNet, num_curves
+from reweigh.weighting.released import named_release, read_released
 
 KIND = "reweigh weighting function"
 VERSION = 1
@@ -58,6 +59,8 @@ def load_weighting(
     """Read a weighting function; nothing in the file can run.
 
     Args:
+        path: file written by ``save_weighting``; or the file that the paper's authors released and, after a colon, the
+            order of its heads: "vnet.pth:large,small,medium" (see ``read_released``).
         net: a module like the one that was saved, which gets the saved parameters; needed if it is your own, not one
             of ``WEIGHTINGS``.
         reads: what it must read of a sample: "loss" or "doubt"; by default either will do.
@@ -65,6 +68,22 @@ def load_weighting(
     Raises:
         DataError: there is no such file, or it is not a weighting function that this version can read.
     """
+    released = named_release(str(path))
+    if released:
+        found = read_released(*released)
+        origin = Origin(learned_on=f"{Path(released[0]).name}, released by the paper's authors")
+    else:
+        found, origin = _saved(path, net)
+    if reads not in (None, origin.reads):
+        raise DataError(
+            f"{path}: this function weighs samples by their {origin.reads}, and was learned by a method that does; the "
+            f"method named here weighs them by their {reads}. 'two-looks' reads doubt, all others read the loss"
+        )
+    return found, origin
+
+
+def _saved(path: str | Path, net: nn.Module | None) -> tuple[WeightNet, Origin]:
+    """A weighting function from the file that ``save_weighting`` wrote."""
     try:
         tensors, about = read(path)
     except DataError as error:
@@ -79,15 +98,9 @@ def load_weighting(
         origin = Origin(
             tuple(map(float, json.loads(about["centers"]))), about["loss"], about["learned_on"], about["reads"]
         )
-        found = rebuilt(about, tensors, net)
+        return rebuilt(about, tensors, net), origin
     except (DataError, RuntimeError, LookupError, ValueError, TypeError, RecursionError) as error:
         raise DataError(f"{path}: {error}") from None
-    if reads not in (None, origin.reads):
-        raise DataError(
-            f"{path}: this function weighs samples by their {origin.reads}, and was learned by a method that does; the "
-            f"method named here weighs them by their {reads}. 'two-looks' reads doubt, all others read the loss"
-        )
-    return found, origin
 
 
 def construction(net: nn.Module) -> dict[str, str]:

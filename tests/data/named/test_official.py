@@ -65,3 +65,16 @@ def test_every_dataset_takes_a_root_and_documents_its_options(name):
     for parameter in parameters:
         assert f"{parameter.name}: " in DATASETS[name].__doc__
     assert "\n" not in DATASETS[name].__doc__.strip().split("\n\n")[0]
+
+
+def test_the_first_samples_with_published_labels(cifar_root, tmp_path):
+    whole, _ = DATASETS["cifar10"](cifar_root)
+    labels = (whole.labels[:90] + 1) % 10
+    np.save(tmp_path / "noisy.npy", labels.numpy())
+    train, _ = DATASETS["cifar10"](cifar_root, first=90, labels=str(tmp_path / "noisy.npy"))
+    assert torch.equal(train.labels, labels)
+    assert train.true_labels.equal(whole.labels[:90])
+    with pytest.raises(DataError, match="90 labels for 91 samples"):
+        DATASETS["cifar10"](cifar_root, first=91, labels=str(tmp_path / "noisy.npy"))
+    with pytest.raises(DataError, match=r"data\.first: 10000000 samples, but the training set has"):
+        DATASETS["cifar10"](cifar_root, first=10_000_000)

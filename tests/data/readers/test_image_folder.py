@@ -218,3 +218,13 @@ def test_hidden_colors_do_not_show_and_gray_values_of_any_range_are_seen(tmp_pat
         Image.fromarray(values).save(tmp_path / f"{name}.tiff")
         assert header(tmp_path / f"{name}.tiff").gray
         assert set(decode(tmp_path / f"{name}.tiff", (4, 4), 1).unique().tolist()) <= {127, 128}
+
+
+def test_what_another_program_would_have_to_draw_is_no_image(pets, caplog):
+    """Pillow opens PostScript under any name, and starts Ghostscript for it."""
+    drawing = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\nshowpage\n%%EOF\n"
+    (pets / "dog" / "drawing.png").write_bytes(drawing)
+    (pets / "dog" / "drawing.eps").write_bytes(drawing)
+    read(pets)
+    assert "dog/drawing.eps: not an image file by its extension" in caplog.text
+    assert "dog/drawing.png: cannot identify image file" in caplog.text

@@ -1,11 +1,16 @@
 """How columns are read, decided by the whole column."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from reweigh.data.tables.decide import counts_rows, decide
 from reweigh.data.tables.encoding import Encoding, fit_encoding
+from reweigh.data.tables.values import as_numbers
 from reweigh.errors import DataError
 
 N = 200
@@ -119,3 +124,28 @@ def test_cells_that_hold_lists_are_refused_by_name():
     with pytest.raises(DataError, match=r"column 'v': cells hold lists, such as \[1, 2\]; .*--drop"):
         decide(pd.DataFrame({"v": [[1, 2], [3, 4]], "x": [1, 2]}))
     assert decide(pd.DataFrame({"v": [[1, 2], [3, 4]], "x": [1, 2]}), {"v": "drop"})[0].kind == "drop"
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.one_of(
+        st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=40),
+        st.lists(st.integers(-(10**12), 10**12), min_size=2, max_size=40),
+        st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6)), min_size=2, max_size=40),
+    )
+)
+def test_numbers_that_pandas_reads_are_read_alike(values):
+    """No column that pandas reads right is read otherwise without a word."""
+    text = pd.DataFrame({"x": values, "y": 1}).to_csv(index=False)
+    wanted = pd.read_csv(io.StringIO(text))["x"]
+    strings = pd.read_csv(io.StringIO(text), dtype=str, na_filter=False)[["x"]]
+    read = decide(strings)[0]
+    if read.kind == "drop":
+        assert read.odd.startswith(("always", "no value", "counts the rows", "an id"))
+        return
+    assert (
+        read.kind == "number"
+        or wanted.map(lambda value: str(int(value)) if value == value else "").str.fullmatch(r"(19|20)\d{6}|").all()
+    )
+    if read.kind == "number":
+        np.testing.assert_allclose(as_numbers(strings["x"], read.notation), wanted.astype(float), rtol=1e-12)

@@ -25,7 +25,11 @@ ENGINES: dict[str, Engine | type[Auto]] = {
 }
 
 
-def engine(name: str) -> Engine:
-    """The engine called ``name``, ready for one model."""
+def engine(name: str, agree: Callable[[bool], bool] = bool) -> Engine:
+    """The engine called ``name``, ready for one model.
+
+    Args:
+        agree: whether something is true in any process.
+    """
     member = lookup(ENGINES, name, "engine")
-    return member() if isinstance(member, type) else member
+    return member(agree) if isinstance(member, type) else member

@@ -14,17 +14,28 @@ logger = logging.getLogger(__name__)
 
 
 class Auto:
-    """``forward`` until an operation of the model turns out to lack forward mode, from then on ``difference``."""
+    """``forward`` until an operation of the model turns out to lack forward mode, from then on ``difference``.
 
-    def __init__(self) -> None:
+    Args:
+        agree: whether something is true in any process; several processes change their engine together.
+    """
+
+    def __init__(self, agree: Callable[[bool], bool] = bool) -> None:
         self._jvp = forward
+        self._agree = agree
 
     def __call__(self, f: Callable[[Params], Tensor], at: Params, along: Params) -> Tensor:
-        try:
-            return self._jvp(f, at, along)
-        except ModelError as error:
-            if self._jvp is difference:
-                raise
-            logger.warning("switching to engine 'difference': %s", error)
-            self._jvp = difference
+        if self._jvp is difference:
             return difference(f, at, along)
+        found, reason = None, "an operation in another process has no forward mode"
+        try:
+            found = forward(f, at, along)
+        except ModelError as error:
+            reason = str(error)
+        if found is not None and not self._agree(False):
+            return found
+        if found is None:
+            self._agree(True)
+        logger.warning("switching to engine 'difference': %s", reason)
+        self._jvp = difference
+        return difference(f, at, along)

@@ -26,6 +26,7 @@ class Tricks:
         self._features = Features(model, part) if part else None
         self._products: list[Product] = []
         self._rearranged = True
+        self._mixed = False
 
     def first(self, objective: Objective, products: bool) -> Objective:
         """The first forward of a batch; keeps what its repetitions can use.
@@ -36,7 +37,7 @@ class Tricks:
         recording = Recording() if products and self._features is None else None
 
         def watched(forward: Forward) -> Terms:
-            before = torch.get_rng_state()
+            before, self._mixed = torch.get_rng_state(), _is_mixed()
             with self._features.record() if self._features else recording or nullcontext():
                 terms = objective(forward)
             # random numbers fill a tensor in the order of memory: in another layout, dropout would drop other units
@@ -51,7 +52,7 @@ class Tricks:
 
         def repeated(forward: Forward) -> Terms:
             with ExitStack() as stack:
-                if self._features:
+                if self._features and self._mixed == _is_mixed():
                     stack.enter_context(self._features.replay())
                 if any(unpack_dual(param).tangent is not None for param in params.values()):
                     stack.enter_context(FastDuals(self._products, self._rearranged))
@@ -75,3 +76,8 @@ class Tricks:
         self._products = []
         if self._features:
             self._features.forget()
+
+
+def _is_mixed() -> bool:
+    """Whether autocast is on, so that features are in half precision."""
+    return torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
+import torch
 from annotated_types import Gt
 
 from reweigh.data.arrays import from_arrays
@@ -14,6 +15,7 @@ from reweigh.data.normalize import Standardize
 from reweigh.data.readers.cifar import read_cifar
 from reweigh.data.readers.idx import find_idx_pair, read_idx
 from reweigh.data.subsets import beyond, part
+from reweigh.errors import DataError
 
 Size = Annotated[int, Gt(0)] | None
 
@@ -48,6 +50,7 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
         test_size: Size = None,
         held_out: Size = None,
         subset_seed: int = 0,
+        first: Size = None,
         labels: str | None = None,
     ) -> Splits:
         """The official training and test images.
@@ -59,7 +62,9 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
             held_out: test on this many training samples beyond ``train_size`` instead of the test samples, to choose
                 settings without looking at the test set. They are the same for every bias and seed of a run.
             subset_seed: seed that chooses these samples, separate from that of training, so that all runs see the same.
-            labels: a label file for the whole training set (human re-annotations); the official labels become the
+            first: drop all training samples but the first so many, in the official order; published label files
+                for feature-dependent noise are for the first 45,000 images of CIFAR.
+            labels: a label file for these training samples (human re-annotations); the official labels become the
                 true ones.
 
         Raises:
@@ -70,6 +75,10 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
             train, test = (idx_split(name, folder, split) for split in ("train", "test"))
         else:
             train, test = (read_cifar(folder, split) for split in ("train", "test"))
+        if first is not None:
+            if first > len(train):
+                raise DataError(f"data.first: {first} samples, but the training set has {len(train)}")
+            train = train.subset(torch.arange(first))
         if labels is not None:
             train = train.with_labels(read_labels(labels, len(train), train.class_names))
         if held_out is not None:

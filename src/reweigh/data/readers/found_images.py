@@ -38,7 +38,7 @@ def find_images(root: Path, names: Sequence[str]) -> tuple[list[Image], Skipped]
             try:
                 found.append(Image(path, label, header(path)))
             except DataError as error:
-                skipped[path] = (label, reason(error.__cause__))
+                skipped[path] = (label, reason(error.__cause__).removeprefix(f"{path}: "))
     return found, skipped
 
 

@@ -24,6 +24,8 @@ Resize = Literal["crop", "pad", "stretch"]
 
 GRAY = ("1", "L", "LA", "I", "I;16", "I;16B", "I;16L", "F")  # Pillow's names for images without color
 ORIENTATION = 0x0112  # the EXIF tag
+# Of what Pillow can open: EPS would start another program, and others unpack without a limit or are not pixels.
+FORMATS = ("AVIF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "PCX", "PNG", "PPM", "QOI", "SGI", "TGA", "TIFF", "WEBP")
 
 
 class Header(NamedTuple):
@@ -121,7 +123,7 @@ def open_image(path: Path) -> "Iterator[ImageFile]":
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # at half of the limit
         try:
-            image = Image.open(path)
+            image = Image.open(path, formats=formats())
         except Image.DecompressionBombError as error:
             raise DataError(f"{error} If you trust the file, raise the limit: {variable('pixels')}") from error
     with image:
@@ -145,9 +147,17 @@ def reason(error: BaseException | None) -> str:
 
 
 @cache
-def suffixes() -> set[str]:
-    """File extensions that Pillow can read."""
+def formats() -> tuple[str, ...]:
+    """Names of the formats that this version of Pillow can read."""
     from PIL import Image
 
     Image.init()
-    return {ending for ending, kind in Image.registered_extensions().items() if kind in Image.OPEN}
+    return tuple(name for name in FORMATS if name in Image.OPEN)
+
+
+@cache
+def suffixes() -> set[str]:
+    """File extensions of these formats."""
+    from PIL import Image
+
+    return {ending for ending, kind in Image.registered_extensions().items() if kind in (*formats(), "MPO")}

@@ -95,7 +95,7 @@ def from_frame(
         true_labels, _ = encode(true, names, f"{what}: true labels")
     features = frame.drop(columns=[name for name in (label, true_label) if name in frame.columns])
     if encoding is None:
-        chosen = None if columns is None else {name: kind for name, kind in columns.items() if name != label}
+        chosen: dict[str, Kind] = {name: kind for name, kind in (columns or {}).items() if name != label}
         encoding = fit_encoding(
             features, kinds=chosen, text=text, text_features=text_features, max_categories=max_categories, what=what
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from reweigh.data.checks import plural
+from reweigh.data.normalize import HUGE
 from reweigh.data.tables.cells import GAPS, MISSING, Cells, cells_of, spelling
 from reweigh.data.tables.dates import Order
 from reweigh.data.tables.numbers import USUAL, Notation
@@ -204,9 +205,13 @@ def fit_numeric(values: "pd.Series", notation: Notation) -> Numeric:
     numbers = numbers[~np.isnan(numbers)] if gaps else numbers
     if len(numbers) == 0:
         return Numeric(name, 0.0, 1.0, gaps, 0.0, 0.0, notation)
-    std = float(numbers.std())
     low, high = float(numbers.min()), float(numbers.max())
-    return Numeric(name, float(numbers.mean()), std if std > 1e-12 else 1.0, gaps, low, high, notation)
+    largest = max(-low, high)
+    if largest > HUGE:
+        raise DataError(f"column {name!r}: values up to {largest:.1e}; divide them by a constant, or leave it out")
+    std = float(numbers.std())
+    std = std if std > 1e-12 * largest else 1.0  # less is rounding of a constant
+    return Numeric(name, float(numbers.mean()), std, gaps, low, high, notation)
 
 
 def fit_date(values: "pd.Series", order: Order) -> Date:

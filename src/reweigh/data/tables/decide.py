@@ -286,7 +286,7 @@ def _content(values: "pd.Series", read: ReadAs) -> np.ndarray:
         low, high = np.nanmin(found), np.nanmax(found)
         return ((found - low) / (high - low if high > low else 1.0)).astype(np.float32)
     if read.kind == "text":
-        return pd.util.hash_array(values.astype(str).to_numpy(dtype=object))
+        return np.array([hash(text) for text in values.astype(str)])
     cells = category_cells(values)
     keys = [spelling(text) for text in cells.distinct]
     return pd.factorize(cells.spread(pd.factorize(np.array(keys, dtype=object))[0], -1))[0]

@@ -73,14 +73,15 @@ class Encoding:
 
     def missing(self, frame: "pd.DataFrame") -> dict[str, int]:
         """Number of values that are missing or cannot be read, by column, for columns that have any."""
-        counts = {column.name: int(np.isnan(column.known(frame[column.name])).sum()) for column in self.columns}
+        given = dict(frame.items())
+        counts = {column.name: int(np.isnan(column.known(given[column.name])).sum()) for column in self.columns}
         return {name: count for name, count in counts.items() if count}
 
     def strange(self, frame: "pd.DataFrame") -> list[str]:
         """What a later table has that the fitted one did not: new categories, far values, cells of another kind."""
-        found = []
+        found, given = [], dict(frame.items())
         for column in self.columns:
-            values = frame[column.name]
+            values = given[column.name]
             if column.kind in ("number", "date"):
                 unread = np.isnan(column.known(values)) & (cells_of(values).codes >= 0)
                 if unread.any():
@@ -142,12 +143,13 @@ def fit_encoding(
     """
     if readings is None:
         readings = decide(frame, kinds, max_categories, what)
+    given = dict(frame.items())
     mistakes, columns = [], []
     for read in readings:
         if read.kind == "drop":
             continue
         try:
-            columns.append(_fitted(frame[read.name], read, text, text_features))
+            columns.append(_fitted(given[read.name], read, text, text_features))
         except DataError as error:
             mistakes.append(str(error))
     raise_all(mistakes, what)

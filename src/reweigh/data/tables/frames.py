@@ -74,7 +74,7 @@ def read_frame(path: str | Path, sep: str | None = None, encoding: str | None = 
             raise DataError(
                 f"{file}: other columns than {files[0]}, such as {listed(map(repr, differing))}; read them one by one"
             )
-    return frames[0] if len(frames) == 1 else pd.concat([frame[first] for frame in frames], ignore_index=True)
+    return frames[0] if len(frames) == 1 else pd.concat([frame.loc[:, first] for frame in frames], ignore_index=True)
 
 
 def _read_one(path: Path, sep: str | None, encoding: str | None) -> "pd.DataFrame":

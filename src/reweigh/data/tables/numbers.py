@@ -16,6 +16,7 @@ CELL = re.compile(
     rf"\s*(?P<after>(?![eE]\d)[^\d\s.,;:+\-−–()'’_?*=<>\[\]{{}}][^\d;:,()?*=<>\[\]{{}}]{{0,11}}?)?\s*(?P<close>\))?",
 )
 MINUS = "-−–"
+LONGEST = 400  # characters of a number
 PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 BY_DECIMAL = {
     sign: re.compile(rf"(?:\d{{1,3}}(?:[{other} '’_]\d{{2,3}})*[{other} '’_]\d{{3}}|\d+)(?:[{sign}]\d*)?|[{sign}]\d+")
@@ -104,7 +105,7 @@ class Parts:
 
 def parts(cell: str) -> Parts | None:
     """Sign, digits and unit of a cell; None if it is not a number in any notation."""
-    found = CELL.fullmatch(cell)
+    found = CELL.fullmatch(cell) if len(cell) <= LONGEST else None
     if found is None or bool(found["open"]) != bool(found["close"]):
         return None
     signs = [sign for sign in (found["minus"], found["inner"]) if sign]

@@ -1,6 +1,6 @@
 """SelectiveNet: learn to predict, and which samples to predict at all."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import torch
@@ -118,14 +118,11 @@ class SelectiveNet(ERM):
 def with_heads(setup: Setup) -> Setup:
     """The setup with a selective model around its own, whose heads the optimizer trains too.
 
-    They join its first group of parameters, and so follow the schedule. A model that has the heads stays as it is.
+    A model that has the heads stays as it is.
 
     Raises:
         ModelError: the model does not end in a linear layer.
     """
     if isinstance(setup.model, SelectiveModel):
         return setup
-    model = SelectiveModel(setup.model)
-    heads = [*model.selection.parameters(), *model.auxiliary.parameters()]
-    setup.optimizer.param_groups[0]["params"].extend(heads)
-    return replace(setup, model=model)
+    return setup.with_model(SelectiveModel(setup.model))

@@ -1,10 +1,9 @@
 """Mean Teacher: the model should classify unlabeled samples as the EMA of its weights does."""
 
-import torch
 from torch import Tensor
-from torch.func import functional_call
 
 from reweigh.methods.few_labels.pi_model import PiModel
+from reweigh.pseudo_labels import predicted_in_training
 
 
 class MeanTeacher(PiModel):
@@ -19,9 +18,5 @@ class MeanTeacher(PiModel):
     Tarvainen, Valpola: Mean Teachers Are Better Role Models.
     """
 
-    @torch.no_grad()
     def _second(self, inputs: Tensor) -> Tensor:
-        teacher = self._average.model.train()
-        # its running statistics are the average of the student's; this forward must not move them
-        buffers = {name: buffer.clone() for name, buffer in teacher.named_buffers()}
-        return functional_call(teacher, buffers, (inputs,)).softmax(1)
+        return predicted_in_training(self._average.model, inputs)

@@ -22,8 +22,8 @@ class DeferredLDAM(LDAM):
 
     Args:
         beta: 0 weighs all classes the same; towards 1 a class counts by the inverse of its size.
-        max_margin: margin of the rarest class.
-        scale: factor of the logits. Paper: s.
+        max_margin: margin of the rarest class, in cosines.
+        scale: factor of cosines in the logits. Paper: s.
     """
 
     def __init__(
@@ -31,8 +31,8 @@ class DeferredLDAM(LDAM):
         setup: Setup,
         *,
         beta: Annotated[float, Ge(0), Lt(1)] = 0.9999,
-        max_margin: Annotated[float, Ge(0)] = 5.0,
-        scale: Annotated[float, Gt(0)] = 1.0,
+        max_margin: Annotated[float, Ge(0)] = 0.5,
+        scale: Annotated[float, Gt(0)] = 30.0,
     ):
         super().__init__(setup, max_margin=max_margin, scale=scale)
         self._class_sizes = setup.train_set.class_sizes

@@ -1,12 +1,14 @@
-"""Training with a loss that does justice to rare classes: plainly, or with learned weights besides."""
+"""Training with a loss that does justice to rare classes."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from annotated_types import Ge, Gt, Lt
+from torch import nn
 
-from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
+from reweigh.models.cosine import with_cosine_head
 
 
 class Focal(ERM):
@@ -54,36 +56,35 @@ class ClassBalancedFocal(ERM):
 class LDAM(ERM):
     """Label-distribution-aware margins (Cao et al., NeurIPS 2019): the rarer the label, the clearer it must win.
 
+    As published: the last layer of the model is replaced by one whose logits are cosines times the scale.
+
     Args:
-        max_margin: margin of the rarest class.
-        scale: factor of the logits. Paper: s.
+        max_margin: margin of the rarest class, in cosines.
+        scale: factor of cosines in the logits. Paper: s.
     """
 
     own_loss = "ldam"
 
+    @staticmethod
+    def wraps(model: nn.Module) -> nn.Module:
+        return with_cosine_head(model)
+
     def __init__(
-        self, setup: Setup, *, max_margin: Annotated[float, Ge(0)] = 5.0, scale: Annotated[float, Gt(0)] = 1.0
+        self, setup: Setup, *, max_margin: Annotated[float, Ge(0)] = 0.5, scale: Annotated[float, Gt(0)] = 30.0
     ):
+        setup = setup.with_model(with_cosine_head(setup.model, scale))
         super().__init__(setup.with_loss("ldam", max_margin=max_margin, scale=scale))
 
 
-class LDAMCMWNet(CMWNet):
-    """CMW-Net on the LDAM loss in place of cross-entropy. Paper: Table 1.
+class LogitAdjustment(ERM):
+    """Logit adjustment, or balanced softmax (Menon et al., ICLR 2021; Ren et al., NeurIPS 2020).
 
     Args:
-        max_margin: margin of the rarest class.
-        scale: factor of the logits. Paper: s.
-        weighting: file of a weighting function learned elsewhere, used as it is.
+        strength: factor of the log shares. Paper: tau; 0 is cross-entropy.
     """
 
-    own_loss = "ldam"
+    own_loss = "logit-adjustment"
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        max_margin: Annotated[float, Ge(0)] = 5.0,
-        scale: Annotated[float, Gt(0)] = 1.0,
-        weighting: str | None = None,
-    ):
-        super().__init__(setup.with_loss("ldam", max_margin=max_margin, scale=scale), weighting=weighting)
+    def __init__(self, setup: Setup, *, strength: Annotated[float, Ge(0)] = 1.0):
+        # ``train.prior`` asks for the same; twice would be too much
+        super().__init__(replace(setup, prior=False).with_loss("logit-adjustment", strength=strength))

@@ -42,9 +42,8 @@ class ELR(ERM):
 
     def _loss(self, batch: Batch) -> Tensor:
         logits = self._model(batch.inputs)
-        probabilities = logits.softmax(1).clamp(NEARLY_SURE, 1 - NEARLY_SURE)
-        agreement = (self._updated(batch.index.cpu(), probabilities.detach()) * probabilities).sum(1)
-        losses = self._setup.loss(logits, batch.labels) + self._strength * (1 - agreement).log()
+        targets = self._updated(batch.index.cpu(), bounded(logits.detach()))
+        losses = self._setup.loss(logits, batch.labels) + self._strength * departure(logits, targets)
         return batch.weighted(losses).mean()
 
     def _updated(self, index: Tensor, probabilities: Tensor) -> Tensor:
@@ -59,3 +58,13 @@ class ELR(ERM):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
         self._targets = state["targets"].clone()
+
+
+def departure(logits: Tensor, targets: Tensor) -> Tensor:
+    """log(1 - <p, t>): the regularization of each sample, shape (n,), small where predictions agree with targets."""
+    return (1 - (targets * bounded(logits)).sum(1)).log()
+
+
+def bounded(logits: Tensor) -> Tensor:
+    """Probabilities that are never quite 0 or 1; beyond these bounds they have no gradient."""
+    return logits.softmax(1).clamp(NEARLY_SURE, 1 - NEARLY_SURE)

@@ -4,9 +4,11 @@ import copy
 from typing import Any
 
 import torch
+from torch import nn
 
 from reweigh.core.scope import scoped
 from reweigh.methods.setup import Setup
+from reweigh.models.ensemble import Ensemble
 
 
 class Peer:
@@ -33,6 +35,12 @@ class Peer:
             for param in scoped(self.model, self.optimizer, reset).values():
                 order = torch.randperm(param.numel(), generator=generator).to(param.device)
                 param.copy_(param.flatten()[order].view_as(param))
+
+    def together(self, model: nn.Module) -> Ensemble:
+        """Both networks, which go on training, as one model: the mean of their probabilities."""
+        pair = Ensemble([model, self.model]).to(next(model.parameters()).device)
+        pair.share([0.5, 0.5])
+        return pair
 
     def start_epoch(self) -> None:
         """Take over the learning rates of the first network, and train."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from reweigh.losses.prior import log_shares
+from reweigh.losses.prior import TINY, log_shares
 
 
 @dataclass(frozen=True)
@@ -28,3 +28,19 @@ class Prior:
     def bare(self, logits: Tensor, log_shares: Tensor) -> Tensor:
         """Logits without the shares."""
         return logits if self.corrects else logits - log_shares.to(logits)
+
+
+def unlike_shares(logits: Tensor, log_shares: Tensor) -> Tensor:
+    """How far the mean prediction of a batch is from the class shares, a scalar; 0 if they are the same.
+
+        sum_k  share_k log(share_k / mean_k p)
+
+    It keeps a network that learns from its own predictions from giving up classes. Published with uniform shares; the
+    shares of the given labels are the same for balanced data, and do not work against rare classes.
+
+    Args:
+        logits: shape (n, C).
+        log_shares: logarithm of the class shares, shape (C,).
+    """
+    shares = log_shares.to(logits).exp()
+    return (shares * (log_shares.to(logits) - logits.softmax(1).mean(0).clamp_min(TINY).log())).sum()

@@ -7,6 +7,7 @@ from reweigh.report.content import Section
 from reweigh.report.sections.abstaining import abstaining
 from reweigh.report.sections.candidates import candidates
 from reweigh.report.sections.classes import classes
+from reweigh.report.sections.columns import columns
 from reweigh.report.sections.confusion import confusion
 from reweigh.report.sections.cost import cost
 from reweigh.report.sections.gallery import gallery
@@ -31,6 +32,7 @@ SECTIONS: dict[str, Callable[[Sequence[Account]], Section | None]] = {
     "weights": weights,
     "losses": losses,
     "history": history,
+    "columns": columns,
     "cost": cost,
     "recipe": recipe,
 }

@@ -1,0 +1,158 @@
+"""Several processes beside one: how far apart their results are, what they send, how fast they are, how they fail.
+
+python benchmarks/processes.py exact    # every method, and every engine, look-ahead, normalizer and scope; 2 and 3
+python benchmarks/processes.py bytes    # sent in a step, relative to plain DistributedDataParallel
+python benchmarks/processes.py speed    # of two processes, one thread each, relative to one
+python benchmarks/processes.py kills    # 30 random kills of a process, resumed each time
+"""
+
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args
+
+TESTS = Path(__file__).parents[1] / "tests" / "processes"
+sys.path.insert(0, str(TESTS))
+
+import torch  # noqa: E402
+from launch import several  # noqa: E402  # pyright: ignore[reportMissingImports]
+from torch import Tensor, distributed  # noqa: E402
+
+from reweigh import Reweighter, models  # noqa: E402
+from reweigh.core.jvp import ENGINES  # noqa: E402
+from reweigh.core.learner import Order  # noqa: E402
+from reweigh.core.normalize import NORMALIZERS  # noqa: E402
+from reweigh.core.shards import shard  # noqa: E402
+from reweigh.training import processes  # noqa: E402
+
+BATCH, STEPS, ROUNDS = 128, 10, 5
+
+
+def exact() -> None:
+    """The largest difference from one process, float64; ``difference`` is itself only exact to about 1e-8."""
+    options = itertools.product(ENGINES, ("virtual", "real"), NORMALIZERS, ("all", "last-layer"))
+    keys = ("engine", "lookahead", "normalize", "scope")
+    grid = [":".join(["cmw-net", *(f"{k}={v}" for k, v in zip(keys, some, strict=True))]) for some in options]
+    for number, names in itertools.product(("2", "3"), ([], grid)):
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, str(TESTS / "training.py"), folder, number, *names]
+            outcome = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        found: dict[str, float] = outcome["methods"]
+        for title, some in (
+            ("exact", {name: its for name, its in found.items() if "=difference" not in name}),
+            ("engine difference", {name: its for name, its in found.items() if "=difference" in name}),
+        ):
+            if some:
+                worst = max(some, key=some.__getitem__)
+                print(f"{number} processes, {title}: {len(some)} cases, at most {some[worst]:.1e} ({worst})")
+        print(f"{number} processes: stopped and resumed by 2, 3, 1 and 1 processes: {outcome['resumed']:.1e}")
+
+
+def problem(name: str, lookahead: Order) -> tuple[Reweighter, list[Tensor], int]:
+    """A network with its reweighter, a batch with trusted samples, and the bytes of its parameters."""
+    torch.manual_seed(0)
+    model = models.build(name, (3, 32, 32), 10)
+    if processes.several():
+        shard(model)
+    labels = torch.arange(BATCH) % 10
+    batch = [torch.rand(BATCH, 3, 32, 32), labels, torch.rand(BATCH, 3, 32, 32), labels]
+    reweighter = Reweighter(model, torch.optim.SGD(model.parameters(), 0.1), labels, every=2, lookahead=lookahead)
+    return reweighter, batch, sum(p.numel() * p.element_size() for p in model.parameters())
+
+
+def sent() -> None:
+    """Bytes that a process hands to each exchange; DistributedDataParallel hands over its gradients once."""
+    count = 0
+    reduce, gather = distributed.all_reduce, distributed.all_gather
+
+    def counted(exchange: Callable[..., Any], which: int) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            nonlocal count
+            count += args[which].numel() * args[which].element_size()
+            return exchange(*args, **kwargs)
+
+        return call
+
+    distributed.all_reduce, distributed.all_gather = counted(reduce, 0), counted(gather, 1)
+    for name, lookahead in itertools.product(("cnn", "resnet32"), get_args(Order)):
+        reweighter, batch, plain = problem(name, lookahead)
+        ratios = []
+        for _ in range(4):
+            count = 0
+            reweighter.step(*batch)
+            ratios.append(count / plain)
+        if processes.is_first():
+            print(f"{name}, {lookahead}: learning step {ratios[2]:.3f}, other step {ratios[3]:.3f} times plain DDP")
+
+
+def timed(file: Path, name: str) -> None:
+    """The seconds of some steps after two for warming up."""
+    reweighter, batch, _ = problem(name, "virtual")
+    for _ in range(2):
+        reweighter.step(*batch)
+    begun = time.perf_counter()
+    for _ in range(STEPS):
+        reweighter.step(*batch)
+    if processes.is_first():
+        file.write_text(str(time.perf_counter() - begun))
+
+
+def speed() -> None:
+    """One process against two, alternating; the median of the ratios."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("cnn", "resnet32"):
+            ratios = []
+            for _ in range(ROUNDS):
+                seconds = []
+                for number in (1, 2):
+                    several(partial(timed, Path(folder, "seconds"), name), number)
+                    seconds.append(float(Path(folder, "seconds").read_text()))
+                ratios.append(seconds[0] / seconds[1])
+            middle = sorted(ratios)[ROUNDS // 2]
+            print(f"{name}: two processes are {middle:.2f} times as fast as one ({min(ratios):.2f}-{max(ratios):.2f})")
+
+
+def kills(number: int = 30) -> None:
+    """Kill a process at random moments, resume with two or three, and compare the end with one process."""
+    import training  # pyright: ignore[reportMissingImports]
+
+    rng, ends, lives = random.Random(0), [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        here = Path(folder)
+        while lives < number:
+            lives += 1
+            begun = time.monotonic() + rng.uniform(0.3, 4.0)
+
+            def strike(children: list[int], when: float = begun) -> None:
+                time.sleep(max(0.0, when - time.monotonic()))
+                victim = rng.choice(children)
+                if os.waitpid(victim, os.WNOHANG)[0] == 0:
+                    os.kill(victim, signal.SIGKILL)
+                    os.waitpid(victim, 0)
+                children.remove(victim)
+
+            struck = several(partial(training.stopped, here, 10**6), rng.choice((2, 3)), strike)
+            ends.append(struck)
+            if (here / "resumed.pt").exists():
+                (here / "resumed.pt").unlink()
+                for file in sorted((here / "run").rglob("*"), reverse=True):
+                    file.unlink() if file.is_file() else file.rmdir()
+                (here / "run").rmdir()
+        training.stopped(here, 10**6)
+        far = training.apart(torch.load(here / "resumed.pt"), training.trained("cmw-net-sl"))
+    print(f"{lives} kills: the others ended within {max(ends):.1f} s; the end differs from one process by {far:.1e}")
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    verbs = {"exact": exact, "bytes": lambda: several(sent, 2), "speed": speed, "kills": kills}
+    verbs[sys.argv[1]]()

@@ -1,0 +1,97 @@
+"""``reweigh tables``: the paper's tables, the command for each cell, and what runs here came to."""
+
+import re
+import shlex
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reweigh.cli.printing import echo, show_table
+
+WIDTH, NUMBERS = 96, 11  # characters: of a terminal, and of two numbers
+
+if TYPE_CHECKING:
+    from reweigh.recipes.published import Cell, PaperTable
+
+
+def tables(
+    name: Annotated[str | None, typer.Argument(metavar="TABLE", help="1 to 10, open-set, partial or semi.")] = None,
+    runs: Annotated[Path, typer.Option(help="Folder of finished runs.")] = Path("runs/tables"),
+    commands: Annotated[bool, typer.Option("--commands", help="Print the command that makes each cell.")] = False,
+) -> None:
+    """Show the paper's tables beside what was run here.
+
+    Without TABLE: which tables there are, and which recipe makes them. With TABLE: each of the paper's numbers and,
+    after it, that of the run below --runs that makes the same cell; --commands prints how to make them.
+    """
+    from reweigh.recipes.published import names, table
+
+    if name is None:
+        show_table(
+            "The paper's tables", ["table", "what it compares", "cells", "recipes"], map(_about, map(table, names()))
+        )
+        echo("reweigh tables TABLE shows one of them, reweigh tables TABLE --commands how to make it.")
+        return
+    shown = table(name)
+    if commands:
+        for row, cells in shown.rows.items():
+            for cell in cells if cells[0].method else ():
+                echo(_command(shown, row, cell, runs))
+        return
+    title = f"Table {name}: {shown.title}; {shown.measure} in percent, paper / here"
+    for methods in _side_by_side(list(shown.rows), max(map(len, shown.columns))):
+        rows = [
+            [column, *(_number(shown, row, shown.rows[row][place], runs) for row in methods)]
+            for place, column in enumerate(shown.columns)
+        ]
+        show_table(title, ["", *methods], rows, numbers=True)
+    echo(shown.about)
+
+
+def _side_by_side(names: list[str], first: int) -> list[list[str]]:
+    """Names of columns in groups that fit a terminal, beside a first column of that width."""
+    groups: list[list[str]] = [[]]
+    for name in names:
+        if groups[-1] and first + sum(max(len(each), NUMBERS) + 2 for each in [*groups[-1], name]) > WIDTH:
+            groups.append([])
+        groups[-1].append(name)
+    return groups
+
+
+def _about(shown: "PaperTable") -> list[str]:
+    cells = [cell for row in shown.rows.values() for cell in row if cell.method]
+    recipes = dict.fromkeys(cell.recipe for cell in cells)
+    return [shown.name, shown.title, str(len(cells)), ", ".join(f"{recipe} ({_epochs(recipe)})" for recipe in recipes)]
+
+
+def _epochs(recipe: str) -> str:
+    from reweigh.recipes.check import check
+    from reweigh.recipes.read import read
+
+    plan = check(read(recipe))
+    return f"{plan.train['epochs']} epochs"
+
+
+def _folder(shown: "PaperTable", row: str, cell: "Cell", runs: Path) -> Path:
+    return runs / shown.name / re.sub(r"[^\w+.-]+", "-", f"{row} {cell.column}").strip("-").lower()
+
+
+def _command(shown: "PaperTable", row: str, cell: "Cell", runs: Path) -> str:
+    changes = [*cell.changes, f"method.name={cell.method}", "--out", str(_folder(shown, row, cell, runs))]
+    return " ".join(["reweigh train", cell.recipe, *map(shlex.quote, changes)])
+
+
+def _number(shown: "PaperTable", row: str, cell: "Cell", runs: Path) -> str:
+    """The paper's number and ours, if the run is finished."""
+    from reweigh.training import Result, Run
+    from reweigh.training.status import status
+
+    paper = "-" if isnan(cell.paper) else f"{cell.paper:g}"
+    run = Run(_folder(shown, row, cell, runs))
+    if status(run) != "finished":
+        return paper
+    result = Result(run.read_metrics())
+    accuracy = 100 * (result.last_ten if shown.epoch == "last-ten" else result.kept)["test_accuracy"]
+    return f"{paper} / {accuracy if shown.measure == 'accuracy' else 100 - accuracy:.1f}"

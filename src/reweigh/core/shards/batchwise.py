@@ -1,0 +1,74 @@
+"""Layers that see the whole batch, when a process has only some of its rows: BatchNorm and dropout."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.forward_ad import unpack_dual
+from torch.overrides import TorchFunctionMode
+
+from reweigh.core.shards.exchange import own, rows, spread
+
+
+class Batchwise(TorchFunctionMode):
+    """Inside, BatchNorm uses the statistics of all rows, and dropout drops what it would drop among all rows.
+
+    Args:
+        n: rows in all processes.
+        sizes: rows in each process.
+    """
+
+    def __init__(self, n: int, sizes: list[int]):
+        super().__init__()
+        self._n, self._sizes = n, sizes
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func is F.batch_norm:
+            return self._batch_norm(*args, **(kwargs or {}))
+        if func is F.dropout:
+            return self._dropout(*args, **(kwargs or {}))
+        return func(*args, **(kwargs or {}))
+
+    def _batch_norm(
+        self, inputs: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+        bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+    ) -> Tensor:  # fmt: skip
+        if not training:
+            return F.batch_norm(inputs, running_mean, running_var, weight, bias, training, momentum, eps)
+        others = [0, *range(2, inputs.dim())]
+        per_row = inputs[0].numel() // max(inputs.shape[1], 1)
+        mean = inputs.mean(others)
+        spread_out = (inputs - _column(mean, inputs)).square().sum(others)
+        # each process sends the mean of its rows and their squared distance from it; the differences of means follow
+        (all_means,) = spread(rows(torch.stack([mean, spread_out])[None], len(self._sizes)))
+        counts = all_means.new_tensor([size * per_row for size in self._sizes])[:, None]
+        count = counts.sum()
+        mean = (counts * all_means[:, 0]).sum(0) / count
+        squares = all_means[:, 1].sum(0) + (counts * (all_means[:, 0] - mean).square()).sum(0)
+        variance = squares / count
+        with torch.no_grad():
+            for running, now in ((running_mean, mean), (running_var, squares / (count - 1).clamp_min(1))):
+                if running is not None:
+                    running.lerp_(unpack_dual(now).primal.to(running.dtype), momentum)
+        scale = (variance + eps).rsqrt() if weight is None else weight * (variance + eps).rsqrt()
+        shift = -mean * scale if bias is None else bias - mean * scale
+        return inputs * _column(scale, inputs).to(inputs.dtype) + _column(shift, inputs).to(inputs.dtype)
+
+    def _dropout(self, inputs: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        mine = own(self._n)
+        if not training or not p or len(inputs) != mine.stop - mine.start:
+            return F.dropout(inputs, p, training, inplace)
+        ones = inputs.new_ones((self._n, *inputs.shape[1:]))
+        if not inputs.is_contiguous() and inputs.dim() == 4:  # random numbers fill a tensor in the order of memory
+            ones = ones.contiguous(memory_format=torch.channels_last)
+        mask = F.dropout(ones, p, True)[mine]
+        return inputs.mul_(mask) if inplace else inputs * mask
+
+
+def _column(values: Tensor, like: Tensor) -> Tensor:
+    """One value per channel, in a shape that meets ``like``."""
+    return values.view(1, -1, *[1] * (like.dim() - 2))

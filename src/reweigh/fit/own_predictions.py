@@ -1,0 +1,58 @@
+"""Label issues from predictions that the user brings along, without training anything."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from reweigh.errors import DataError
+from reweigh.fit.issues import Samples
+from reweigh.methods.parts.stock import TINY, take_stock
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SLACK = 1e-3
+
+
+def find_label_issues(labels: Any, pred_probs: Any, *, ranked: bool = True) -> "pd.DataFrame":
+    """Which labels look wrong, judged by predictions of models that did not see them.
+
+        issues = find_label_issues(y, cross_val_predict(model, X, y, method="predict_proba"))
+
+    The posterior of the true class of each sample by Bayes' rule, as ``two-looks`` takes stock of its labels: which
+    class is given for which, and how many, is estimated from the predictions themselves.
+
+    Args:
+        labels: Shape (N,), class numbers 0, 1, ...: the columns of ``pred_probs``.
+        pred_probs: Shape (N, num_classes), rows that sum to one; best out of sample, from cross-validation.
+        ranked: Whether the worst label comes first; otherwise rows stay in the order of ``labels``.
+
+    Returns:
+        One row per sample: given_label, suggested_label, label_quality, is_label_issue.
+
+    Raises:
+        DataError: The two do not fit, rows are not probabilities, or labels are not their columns.
+    """
+    rows = np.asarray(pred_probs, dtype=np.float64)
+    given = np.asarray(labels)
+    if rows.ndim != 2 or given.ndim != 1 or len(rows) != len(given) or len(given) == 0:
+        raise DataError(f"labels of shape {given.shape} and pred_probs of shape {rows.shape}; pass N labels and N rows")
+    wrong = np.flatnonzero(~(np.abs(rows.sum(1) - 1) <= SLACK) | (rows < 0).any(1))
+    if len(wrong):
+        raise DataError(f"pred_probs: row {wrong[0]} is {rows[wrong[0]].tolist()}; each row should sum to one")
+    classes = rows.shape[1]
+    if given.dtype.kind not in "biu" or given.min() < 0 or given.max() >= classes:
+        raise DataError(
+            f"labels: {given.dtype}, such as {given[0]!r}; give class numbers 0 to {classes - 1}, the columns"
+        )
+    numbers = torch.from_numpy(given.astype(np.int64))
+    one_hot = F.one_hot(numbers, classes).double()
+    balanced = torch.from_numpy(rows) / one_hot.mean(0).clamp_min(TINY)
+    stock = take_stock(balanced / balanced.sum(1, keepdim=True), one_hot)
+    likeliest = stock.posterior.argmax(1)
+    quality = stock.posterior.gather(1, numbers[:, None]).squeeze(1).float()
+    losses = -torch.from_numpy(rows).gather(1, numbers[:, None]).squeeze(1).clamp_min(TINY).log()
+    found = Samples(numbers, likeliest, quality, likeliest != numbers, losses).label_issues(range(classes))
+    return (found if ranked else found.sort_index()).drop(columns=["weight", "family"])

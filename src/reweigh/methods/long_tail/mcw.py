@@ -1,0 +1,107 @@
+"""MCW: weights by class size, corrected for each sample by what trusted data say."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+import torch
+from annotated_types import Ge, Gt, Le, Lt
+from torch import Tensor, nn
+
+from reweigh.core.processes import Reduce
+from reweigh.families import Families
+from reweigh.losses.class_balanced import effective_weights
+from reweigh.methods.cmw_net import CMWNet
+from reweigh.methods.setup import Setup
+from reweigh.weighting import WeightNet
+
+
+class MCW(CMWNet):
+    """Meta class weights (Jamal et al., CVPR 2020): class-balanced weights with a learned correction for each sample.
+
+        v_i = max(0, w_label(i) - step * d meta / d v_i),    w_j ~ (1 - beta) / (1 - beta^n_j)
+
+    The correction is found anew for each batch, by a look-ahead with the weights w. At first training is plain. The
+    trusted samples should be balanced (``meta_set.name = "balanced-random"``). The look-ahead follows the optimizer, as
+    everywhere here.
+
+    Jamal, Brown, Yang, Wang, Gong: Rethinking Class-Balanced Methods for Long-Tailed Visual Recognition from a Domain
+    Adaptation Perspective.
+
+    Args:
+        start: share of the epochs that are trained plainly, unless the warm-up is longer. Paper: 160 of 200 epochs.
+        step: step of the correction.
+        beta: 0 starts from the same weight for all classes; towards 1 a class counts by the inverse of its size.
+        every: correct in every n-th step; in the others the weights are those of the classes. The paper in all.
+    """
+
+    settled: ClassVar[Mapping[str, Any]] = {
+        "weight_net": "free",
+        "families": 1,
+        "family_rule": "by-size",
+        "hidden": 1,
+        "lookahead": "virtual",
+        "normalize": "mean",
+        "meta_lr": 1.0,
+        "meta_weight_decay": 0.0,
+    }
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        start: Annotated[float, Ge(0), Le(1)] = 0.8,
+        step: Annotated[float, Gt(0)] = 0.01,
+        beta: Annotated[float, Ge(0), Lt(1)] = 0.9999,
+        every: Annotated[int, Ge(1)] = 1,
+    ):
+        sizes = setup.train_set.class_sizes
+        base = effective_weights(sizes, torch.zeros(1, len(sizes)), beta)
+        order = sizes.argsort(stable=True)  # the rarest class first, each a family of its own
+        self._families = Families(order.argsort(), sizes[order].double())
+        self._base = CorrectedWeights(base[order].to(setup.device), step)
+        self._start = start
+        super().__init__(setup.reweighting(every=every))
+
+    def _fixed(self) -> Mapping[str, Any]:
+        return {**self.settled, "weight_net": self._base, "families": self._families}
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up or epoch < self._start * self._setup.epochs)
+
+    def weighting(self) -> nn.Module | None:
+        return None
+
+    def families(self) -> Families | None:
+        return None
+
+
+class CorrectedWeights(WeightNet):
+    """The weight of each family, lowered or raised for each sample by one step down the meta loss.
+
+    Args:
+        base: shape (families,), the weights.
+        step: length of the step.
+    """
+
+    learns, remembers = True, False
+
+    def __init__(self, base: Tensor, step: float):
+        super().__init__()
+        self.num_families = len(base)
+        self._base, self._step = base, step
+        self._proposed: Tensor | None = None
+        self._found: Tensor | None = None
+
+    def propose(self, losses: Tensor, family: Tensor) -> Tensor:
+        self._proposed = self._base[family].to(losses.dtype).requires_grad_()
+        return self._proposed
+
+    def forward(self, losses: Tensor, family: Tensor) -> Tensor:
+        found, self._found = self._found, None
+        return self._base[family].to(losses.dtype) if found is None else found
+
+    def learn(self, weights: Tensor, gradient: Tensor, reduce: Reduce) -> Tensor:
+        assert self._proposed is not None
+        (slope,) = torch.autograd.grad(weights, self._proposed, gradient)
+        self._found = (self._proposed.detach() - self._step * slope).clamp_min(0)
+        return slope.norm()

@@ -1,0 +1,67 @@
+"""Decoupling: two networks, which learn only from samples that they predict differently."""
+
+from typing import Any
+
+from torch import nn
+
+from reweigh.core.batch import Batch
+from reweigh.methods.erm import ERM
+from reweigh.methods.parts.peer import Peer
+from reweigh.methods.setup import Setup
+from reweigh.models.ensemble import Ensemble
+
+
+class Decoupling(ERM):
+    """Decoupling "when to update" from "how to update" (Malach and Shalev-Shwartz, NeurIPS 2017).
+
+    Two networks learn from the samples of a batch for which their predictions differ; a batch in which they agree on
+    all teaches nothing. During the warm-up both learn from all samples. Both together predict; a step costs twice one
+    of plain training.
+
+    Malach, Shalev-Shwartz: Decoupling "When to Update" from "How to Update".
+
+    Args:
+        reset: the part of the second network that starts differently: all, last-block, last-layer (for a pretrained
+            model), or a pattern over parameter names.
+    """
+
+    @staticmethod
+    def wraps(model: nn.Module) -> nn.Module:
+        return Ensemble.of(model, 2)
+
+    def __init__(self, setup: Setup, *, reset: str = "all"):
+        super().__init__(setup)
+        self._peer = Peer(setup, reset)
+        self._both = self._peer.together(setup.model)
+        self._warm_up = False
+
+    @property
+    def model(self) -> nn.Module:
+        return self._both
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        self._peer.start_epoch()
+        self._warm_up = warm_up
+
+    def step(self, batch: Batch) -> dict[str, float]:
+        own, theirs = self._model(batch.inputs), self._peer.model(batch.inputs)
+        differ = (own.argmax(1) != theirs.argmax(1)) | self._warm_up
+        total = 0.0
+        for logits, optimizer in ((own, self._setup.optimizer), (theirs, self._peer.optimizer)):
+            losses = batch.weighted(self._setup.loss(logits, batch.labels)) * differ
+            loss = losses.sum() / differ.sum().clamp_min(1)
+            optimizer.zero_grad()
+            loss.backward()
+            if bool(differ.any()):
+                optimizer.step()
+            total += loss.item() / 2
+        return {"loss": total, "weight": float(differ.float().mean())}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "peer": self._peer.state_dict(), "warm_up": self._warm_up}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._peer.load_state_dict(state["peer"])
+        self._warm_up = state["warm_up"]

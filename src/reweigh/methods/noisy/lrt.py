@@ -1,0 +1,73 @@
+"""LRT: a likelihood ratio test decides which labels are replaced; it becomes stricter with time."""
+
+from typing import Annotated, Any
+
+import torch
+from annotated_types import Ge, Gt
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.core.objective import Forward, Objective, Terms
+from reweigh.methods.noisy.plc import progressed
+from reweigh.methods.noisy.relabeling import Relabeling
+from reweigh.methods.setup import Setup
+
+STRICTER = 0.02  # by how much the ratio rises in each epoch
+REMEMBERED = 40  # epochs after which the labels of the second loss are taken anew
+
+
+class LRT(Relabeling):
+    """Likelihood ratio test, or AdaCorr (Zheng et al., ICML 2020): replace a label if another class passes the test.
+
+        replace y_i by arg max f_i    if  max f_i / f_i[y_i] > ratio + 0.02 t
+
+    f is the mean prediction of the last epochs, and t counts the epochs since the warm-up (paper: 30 of 180 epochs). A
+    second loss, with the labels of when correction began (taken anew every 40 epochs), keeps training near them; in
+    the released code a matrix of N x num_classes x num_classes numbers stands for it.
+
+    Zheng, Wu, Goswami, Goswami, Metaxas, Chen: Error-Bounded Correction of Noisy Labels. Without its labels of 0.99 and
+    0.01 and without its optimizer that is created anew in each epoch.
+
+    Args:
+        ratio: ratio of likelihoods above which a label is replaced at first. Paper: 1.2; delta.
+        window: number of epochs whose predictions are averaged.
+        retroactive: factor of the second loss. Released code: 0.9.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        ratio: Annotated[float, Gt(1)] = 1.2,
+        window: Annotated[int, Ge(1)] = 10,
+        retroactive: Annotated[float, Ge(0)] = 0.9,
+    ):
+        super().__init__(setup, window)
+        self._ratio = ratio
+        self._retroactive = retroactive
+        self._before: Tensor | None = None
+
+    def _reconsidered(self, believed: Tensor) -> Tensor:
+        if self._rounds % REMEMBERED == 0:
+            self._before = self.labels.clone()
+        return progressed(self.labels, believed, 1 / (self._ratio + STRICTER * (self._rounds + 1)))
+
+    def objective(self, batch: Batch) -> Objective:
+        inner = super().objective(batch)
+        if self._before is None or not self._retroactive:
+            return inner
+        before = self._before[batch.index.cpu()].to(batch.index.device)
+
+        def both(forward: Forward) -> Terms:
+            terms = inner(forward)
+            second = batch.weighted(self._setup.loss(terms.outputs, before)).mean()
+            return terms._replace(rest=terms.rest + self._retroactive * second)
+
+        return both
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "before": self._before}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._before = None if state["before"] is None else torch.clone(state["before"])

@@ -1,0 +1,85 @@
+"""M-correction: labels mixed with predictions, by the probability that a label is wrong given its loss."""
+
+from typing import Annotated, Any
+
+import torch
+from annotated_types import Ge, Le
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.losses.labels import as_rows
+from reweigh.losses.prior import log_shares
+from reweigh.methods.erm import ERM
+from reweigh.methods.parts.mixture import EDGE, BetaMixture
+from reweigh.methods.parts.prior import unlike_shares
+from reweigh.methods.setup import Setup
+from reweigh.pseudo_labels.mixup import checked_draw
+
+
+class MCorrection(ERM):
+    """M-correction (Arazo et al., ICML 2019): dynamic bootstrapping by a beta mixture of the losses, with mixup.
+
+        L(f(x'), share u_a + (1 - share) u_b) + penalty,    u_i = (1 - w_i) y_i + w_i z_i,    x' a mixture of a and b
+
+    w_i is the probability that the loss of the sample, in the model as it is now, belongs to the component of large
+    losses; z_i is the class that the model predicts for it. The mixture is fitted before each epoch. At first there is
+    only mixup. The penalty keeps the mean prediction of a batch near the class shares.
+
+    Arazo, Ortego, Albert, O'Connor, McGuinness: Unsupervised Label Noise Modeling and Loss Correction, the variant
+    M-DYR-H. The authors prefer MD-DYR-SH if most labels are wrong.
+
+    Args:
+        start: share of the epochs without bootstrapping, unless the warm-up is longer. Paper: 105 of 300 epochs.
+        mixup: strength of mixing; 32 mixes nearly half and half.
+        penalty: factor of the penalty.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        start: Annotated[float, Ge(0), Le(1)] = 0.35,
+        mixup: Annotated[float, Ge(0)] = 32.0,
+        penalty: Annotated[float, Ge(0)] = 1.0,
+    ):
+        super().__init__(setup)
+        self._start, self._mixup, self._penalty = start, mixup, penalty
+        self._log_shares = log_shares(setup.train_set.class_sizes.double())
+        self._mixture: BetaMixture | None = None
+        self._weights = torch.full((len(setup.train_set),), float("nan"))
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        if not warm_up and epoch > 0 and epoch >= self._start * self._setup.epochs:
+            self._mixture = BetaMixture.fit(self._setup.losses(self._model))
+
+    def _loss(self, batch: Batch) -> Tensor:
+        targets = self._bootstrapped(batch)
+        mix = checked_draw(batch.inputs, self._mixup, self._setup.generator)
+        logits = self._model(mix.inputs(batch.inputs))
+        losses = batch.weighted(self._setup.loss(logits, mix.inputs(targets)))
+        return losses.mean() + self._penalty * unlike_shares(logits, self._log_shares)
+
+    @torch.no_grad()
+    def _bootstrapped(self, batch: Batch) -> Tensor:
+        """The label of each sample, mixed with what the model predicts; shape (n, num_classes)."""
+        logits = self._model.eval()(batch.inputs)
+        self._model.train()
+        given = as_rows(batch.labels, logits)
+        if self._mixture is None:
+            return given
+        wrong = self._mixture(self._setup.loss(logits, batch.labels)).clamp(EDGE, 1 - EDGE)
+        self._weights[batch.index.cpu()] = (1 - wrong).to(self._weights)
+        return torch.lerp(given, as_rows(logits.argmax(1), logits), wrong[:, None])
+
+    def sample_weights(self) -> Tensor | None:
+        return None if self._mixture is None else self._weights
+
+    def state_dict(self) -> dict[str, Any]:
+        mixture = None if self._mixture is None else list(self._mixture)
+        return {**super().state_dict(), "mixture": mixture, "weights": self._weights}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._mixture = None if state["mixture"] is None else BetaMixture(*state["mixture"])
+        self._weights = state["weights"].clone()

@@ -1,0 +1,63 @@
+"""Training on labels that are replaced along the way, where the predictions of recent epochs speak against them."""
+
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.core.objective import Forward, Objective, Terms
+from reweigh.methods.erm import ERM
+from reweigh.methods.parts.recent import RecentPredictions
+from reweigh.methods.setup import Setup
+
+
+class Relabeling(ERM):
+    """What PLC and LRT share: after the warm-up, labels are reconsidered before each epoch.
+
+    Attributes:
+        labels: shape (N,), the current labels.
+
+    Args:
+        window: number of epochs whose predictions are averaged.
+    """
+
+    def __init__(self, setup: Setup, window: int):
+        super().__init__(setup)
+        self.labels = setup.train_set.labels.clone()
+        self._recent = RecentPredictions(len(setup.train_set), setup.train_set.num_classes, window)
+        self._rounds = 0
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        if epoch > 0 and not warm_up:
+            believed, times = self._recent.mean()
+            self.labels = self._reconsidered(believed).where(times > 0, self.labels)
+            self._rounds += 1
+        self._recent.start_epoch()
+
+    def _reconsidered(self, believed: Tensor) -> Tensor:
+        """The labels to go on with, shape (N,), given the mean predictions of recent epochs, shape (N, num_classes)."""
+        raise NotImplementedError
+
+    def objective(self, batch: Batch) -> Objective:
+        inner = super().objective(replace(batch, labels=self.labels[batch.index.cpu()].to(batch.index.device)))
+
+        def noted(forward: Forward) -> Terms:
+            terms = inner(forward)
+            self._recent.note(batch.index, terms.outputs.detach().softmax(1))
+            return terms
+
+        return noted
+
+    def pseudo_labels(self) -> Tensor | None:
+        return self.labels
+
+    def state_dict(self) -> dict[str, Any]:
+        own = {"labels": self.labels, "recent": self._recent.state_dict(), "rounds": self._rounds}
+        return {**super().state_dict(), **own}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self.labels, self._rounds = state["labels"].clone(), state["rounds"]
+        self._recent.load_state_dict(state["recent"])

@@ -1,0 +1,62 @@
+"""Self-adaptive training: labels move toward what the model predicts, and confident samples count more."""
+
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le, Lt
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.methods.erm import ERM
+from reweigh.methods.setup import Setup
+from reweigh.pseudo_labels import predictions
+
+
+class SelfAdaptive(ERM):
+    """Self-adaptive training (Huang et al., NeurIPS 2020): labels follow predictions, confident ones count more.
+
+        sum_i w_i L(f(x_i), t_i) / sum_i w_i,    t_i = momentum t_i + (1 - momentum) p_i,    w_i = max_k t_i(k)
+
+    over a batch; t_i starts from the given label and is held constant. At first training is plain. This is CMW-Net-SL
+    with a weight of zero for every label, and so shows what a learned weight is worth.
+
+    Huang, Zhang, Zhang: Self-Adaptive Training: beyond Empirical Risk Minimization.
+
+    Args:
+        start: share of the epochs that are trained plainly, unless the warm-up is longer. Paper: 60 of 200 epochs.
+        momentum: momentum of the targets. Paper: alpha.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        start: Annotated[float, Ge(0), Le(1)] = 0.3,
+        momentum: Annotated[float, Ge(0), Lt(1)] = 0.9,
+    ):
+        super().__init__(setup)
+        self._start = start
+        self._targets = predictions(setup.train_set.labels, setup.train_set.num_classes, momentum)
+        self._plain = True
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        self._plain = warm_up or epoch < self._start * self._setup.epochs
+
+    def _loss(self, batch: Batch) -> Tensor:
+        if self._plain:
+            return super()._loss(batch)
+        logits = self._model(batch.inputs)
+        targets = self._targets.update(batch.index, logits.detach().softmax(1))
+        weights = targets.max(1).values
+        return batch.weighted(weights * self._setup.loss(logits, targets)).sum() / weights.sum()
+
+    def pseudo_labels(self) -> Tensor | None:
+        return self._targets.labels()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "targets": self._targets.state_dict(), "plain": self._plain}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._targets.load_state_dict(state["targets"])
+        self._plain = state["plain"]

@@ -1,0 +1,100 @@
+"""SELFIE: learn from samples of small loss, and from those whose prediction has long been the same."""
+
+from math import log
+from typing import Annotated, Any
+
+import torch
+from annotated_types import Ge, Le, Lt
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.losses.labels import as_rows
+from reweigh.methods.erm import ERM
+from reweigh.methods.parts.mixture import gaussian_low
+from reweigh.methods.parts.recent import RecentPredictions
+from reweigh.methods.setup import Setup
+
+
+class Selfie(ERM):
+    """SELFIE (Song et al., ICML 2019): refurbish samples that are predicted consistently, drop other doubtful ones.
+
+    From each batch are learned: the 1 - rate samples of smallest loss, with their label; and the samples whose
+    predicted class was the same in most recent epochs, with that class as label. Consistent is a sample whose
+
+        uncertainty = entropy of the predicted classes of recent epochs / log num_classes
+
+    is at most a bound. During the warm-up (paper: 25 of 100 epochs) training is plain.
+
+    Song, Kim, Lee: SELFIE: Refurbishing Unclean Samples for Robust Deep Learning. Without its restarts.
+
+    Args:
+        noise_rate: rate of wrong labels, which the paper takes as known; by default it is estimated by a Gaussian
+            mixture of the losses before each epoch. Paper: tau.
+        uncertainty: uncertainty up to which a sample is refurbished. Paper: epsilon.
+        window: number of epochs whose predictions are remembered; before they have passed nothing is refurbished.
+            Paper: q.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        noise_rate: Annotated[float, Ge(0), Lt(1)] | None = None,
+        uncertainty: Annotated[float, Ge(0), Le(1)] = 0.05,
+        window: Annotated[int, Ge(1)] = 15,
+    ):
+        super().__init__(setup)
+        self._noise_rate, self._uncertainty, self._window = noise_rate, uncertainty, window
+        self._rate = noise_rate or 0.0
+        self._recent = RecentPredictions(len(setup.train_set), setup.train_set.num_classes, window)
+        self._new = torch.full((len(setup.train_set),), -1)  # labels of refurbished samples
+        self._plain = True
+        self._weights = torch.full((len(setup.train_set),), float("nan"))
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        self._plain = warm_up or epoch == 0
+        if not self._plain:
+            if self._noise_rate is None:
+                self._rate = 1 - float(gaussian_low(self._setup.losses(self._model)).mean())
+            shares, times = self._recent.mean()
+            steady = (times == self._window) & (uncertainty(shares) <= self._uncertainty)
+            self._new = shares.argmax(1).where(steady, -1)
+        self._recent.start_epoch()
+
+    def _loss(self, batch: Batch) -> Tensor:
+        logits = self._model(batch.inputs)
+        self._recent.note(batch.index, as_rows(logits.argmax(1), logits))
+        if self._plain:
+            return batch.weighted(self._setup.loss(logits, batch.labels)).mean()
+        index = batch.index.cpu()
+        given = self._setup.loss(logits, batch.labels).detach()
+        kept = max(round((1 - self._rate) * len(given)), 1)
+        clean = torch.zeros_like(given, dtype=torch.bool).scatter(0, given.argsort(stable=True)[:kept], True)
+        new = self._new[index].to(batch.index.device)
+        targets = as_rows(batch.labels, logits)
+        targets = as_rows(new.clamp_min(0), logits).where((new >= 0)[:, None], targets)
+        used = clean | (new >= 0)
+        self._weights[index] = used.to(self._weights)
+        return (batch.weighted(self._setup.loss(logits, targets)) * used).sum() / used.sum()
+
+    def sample_weights(self) -> Tensor | None:
+        return self._weights
+
+    def pseudo_labels(self) -> Tensor | None:
+        return self._new.where(self._new >= 0, self._setup.train_set.labels)
+
+    def state_dict(self) -> dict[str, Any]:
+        own = {"recent": self._recent.state_dict(), "new": self._new, "plain": self._plain}
+        return {**super().state_dict(), **own, "rate": self._rate, "weights": self._weights}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._recent.load_state_dict(state["recent"])
+        self._new, self._plain = state["new"].clone(), state["plain"]
+        self._rate, self._weights = state["rate"], state["weights"].clone()
+
+
+def uncertainty(shares: Tensor) -> Tensor:
+    """The entropy of each row, shape (n,), relative to that of equal shares; rows of shape (n, num_classes)."""
+    return -torch.xlogy(shares, shares).sum(1) / log(max(shares.shape[1], 2))

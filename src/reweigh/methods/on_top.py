@@ -1,0 +1,64 @@
+"""CMW-Net on top of another method: the loss that the other method gives a sample, times a learned weight."""
+
+import inspect
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from reweigh.core.batch import Batch
+from reweigh.core.step import Step
+from reweigh.methods.cmw_net import CMWNet
+from reweigh.methods.erm import ERM
+from reweigh.methods.setup import Setup
+
+
+class OnTop(CMWNet):
+    """What every pair shares; ``on_top_of`` makes the pair.
+
+    The weight multiplies the loss of each sample as the method beneath computes it; what that method adds besides, no
+    weight touches. Trusted samples are judged by the loss of the recipe, cross-entropy as a rule. A method beneath that
+    only brings another loss leaves the warm-up to that of the recipe too, as in the paper's released code for LDAM; any
+    other one warms up by itself.
+    """
+
+    beneath: ClassVar[type[ERM]] = ERM
+
+    def __init__(self, setup: Setup, *, weighting: str | None = None, **options: Any):
+        self._beneath = self.beneath(setup, **options)
+        super().__init__(self._beneath.trained(setup), weighting=weighting)
+        if self.own_loss is None:
+            self._plain = self._beneath
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up)
+        self._beneath.start_epoch(epoch, warm_up)
+
+    def _train_on(self, batch: Batch, trusted: tuple[Tensor | None, Tensor | None]) -> Step:
+        return self._reweighter.step_on(self._beneath.objective(batch), batch.labels, *trusted)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), **self._beneath.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._beneath.load_state_dict(state)
+
+
+def on_top_of(method: type[ERM]) -> type[CMWNet]:
+    """CMW-Net on top of a method whose ``objective`` depends on the model and the batch alone.
+
+    The pair has the options of the method, those of ``cmw-net``, and those of ``Reweighter``.
+    """
+    assert method._loss is ERM._loss, f"{method.__name__} does more in a step than its objective says"
+    first = (inspect.getdoc(method) or "").partition("\n")[0]
+    merged = {**inspect.signature(method).parameters, **inspect.signature(OnTop).parameters}
+    merged.pop("options")
+    attributes = {
+        "__doc__": f"CMW-Net on top of this: {first}\n\n    {inspect.getdoc(OnTop)}",
+        "__module__": __name__,
+        "__signature__": inspect.Signature(list(merged.values())),
+        "beneath": method,
+        "own_loss": method.own_loss,
+        "wraps": staticmethod(method.wraps),
+    }
+    return type(f"{method.__name__}CMWNet", (OnTop,), attributes)

@@ -1,0 +1,115 @@
+"""Mixtures of two components in one dimension: small losses belong to right labels, large ones to wrong labels."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+TINY = 1e-12
+LEAST_VARIANCE = 5e-4  # added to the variances of the Gaussians, as in DivideMix's released code
+EDGE = 1e-4  # distance that values of a beta mixture keep from 0 and 1
+GRID = 100
+
+
+def gaussian_low(values: Tensor, iterations: int = 10, tolerance: float = 1e-2) -> Tensor:
+    """The probability that each value belongs to the component of smaller mean of two Gaussians; shape (N,), double.
+
+    As DivideMix does: values scaled to [0, 1], few iterations of EM, which start from the smallest and largest value.
+    Values that are all the same belong to it with certainty.
+
+    Args:
+        values: shape (N,), finite.
+        iterations: iterations of EM, at most.
+        tolerance: change of the mean log-likelihood below which it ends.
+    """
+    scaled = _between_zero_and_one(values, values.min(), values.max())
+    if scaled is None:
+        return torch.ones(len(values), dtype=torch.float64)
+    low = (scaled < 0.5).double()  # nearer to the smallest value than to the largest
+    before = -torch.inf
+    for _ in range(iterations):
+        each = torch.stack([_gaussian(scaled, share) for share in (low, 1 - low)])
+        low = each.softmax(0)[0]
+        likelihood = float(each.logsumexp(0).mean())
+        if abs(likelihood - before) < tolerance:
+            break
+        before = likelihood
+    means = [float((scaled * share).sum() / share.sum().clamp_min(TINY)) for share in (low, 1 - low)]
+    return low if means[0] <= means[1] else 1 - low
+
+
+def _gaussian(values: Tensor, share: Tensor) -> Tensor:
+    """The log density at each value of the Gaussian fitted to values with these shares, times its weight."""
+    total = share.sum().clamp_min(TINY)
+    mean = (share * values).sum() / total
+    variance = (share * (values - mean).square()).sum() / total + LEAST_VARIANCE
+    return (total / len(values)).log() - 0.5 * (variance.log() + (values - mean).square() / variance)
+
+
+class BetaMixture(NamedTuple):
+    """Two beta distributions fitted to losses: the probability that a loss belongs to the high one, as a table.
+
+    Attributes:
+        low: losses up to this one are at the lower end.
+        high: losses from this one on are at the upper end.
+        table: shape (100,), the probability at points from the lower to the upper end. Below the mean of the low
+            component it is no larger than there, and it never falls again after its maximum: where both densities
+            vanish, their ratio says nothing.
+    """
+
+    low: float
+    high: float
+    table: Tensor
+
+    @classmethod
+    def fit(cls, losses: Tensor, iterations: int = 10) -> "BetaMixture":
+        """Fit by EM with moments, as M-correction does, between the 5th and the 95th percentile.
+
+        Losses that are all the same belong to the low component.
+
+        Args:
+            losses: shape (N,), finite.
+        """
+        ordered = losses.double().sort().values
+        low, high = (ordered[round(share * (len(ordered) - 1))] for share in (0.05, 0.95))
+        scaled = _between_zero_and_one(losses, low, high)
+        if scaled is None:
+            return cls(float(low), float(high), torch.zeros(GRID, dtype=torch.float64))
+        scaled = scaled.clamp(EDGE, 1 - EDGE)
+        alpha, beta = torch.tensor([[1.0], [2.0]]).double(), torch.tensor([[2.0], [1.0]]).double()
+        weight = torch.full((2, 1), 0.5, dtype=torch.float64)
+        for _ in range(iterations):
+            shares = _posterior(scaled, alpha, beta, weight)
+            total = shares.sum(1, keepdim=True).clamp_min(TINY)
+            mean = ((shares * scaled).sum(1, keepdim=True) / total).clamp(EDGE, 1 - EDGE)
+            variance = ((shares * (scaled - mean).square()).sum(1, keepdim=True) / total).clamp_min(TINY)
+            alpha = (mean * (mean * (1 - mean) / variance - 1)).clamp_min(EDGE)
+            beta = alpha * (1 - mean) / mean
+            weight = total / total.sum()
+        points = torch.linspace(EDGE, 1 - EDGE, GRID, dtype=torch.float64)
+        means = (alpha / (alpha + beta)).flatten()
+        table = _posterior(points, alpha, beta, weight)[int(means.argmax())]
+        middle = int((means.min() * (GRID - 1)).round())
+        table[:middle] = table[:middle].clamp_max(table[middle])
+        peak = int(table.argmax())
+        table[peak:] = table[peak]
+        return cls(float(low), float(high), table)
+
+    def __call__(self, losses: Tensor) -> Tensor:
+        """The probability that each loss belongs to the high component, of its shape, dtype and device."""
+        place = (losses.double() - self.low) / max(self.high - self.low, TINY)
+        index = (place.clamp(0, 1) * (len(self.table) - 1)).round().long()
+        return self.table.to(losses.device)[index].to(losses.dtype)
+
+
+def _posterior(values: Tensor, alpha: Tensor, beta: Tensor, weight: Tensor) -> Tensor:
+    """The probability of each of two components, shape (2, n), at each value, shape (n,)."""
+    log_beta = torch.lgamma(alpha) + torch.lgamma(beta) - torch.lgamma(alpha + beta)
+    each = weight.log() + (alpha - 1) * values.log() + (beta - 1) * (1 - values).log() - log_beta
+    return each.softmax(0)
+
+
+def _between_zero_and_one(values: Tensor, low: Tensor, high: Tensor) -> Tensor | None:
+    """Values scaled so that these two become 0 and 1; None if they are the same."""
+    spread = float(high) - float(low)
+    return None if spread <= TINY else ((values.double() - float(low)) / spread).clamp(0, 1)

@@ -1,0 +1,55 @@
+"""What training steps of the last few epochs predicted for each sample."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class RecentPredictions:
+    """The predictions of the last epochs, taken from the training steps themselves: no further pass over the data.
+
+    They take epochs x N x num_classes numbers of half precision.
+
+    Args:
+        samples: number of training samples. Formula: N.
+        num_classes: number of classes.
+        epochs: number of epochs that are remembered.
+    """
+
+    def __init__(self, samples: int, num_classes: int, epochs: int):
+        self._rows = torch.zeros(epochs, samples, num_classes, dtype=torch.float16)
+        self._seen = torch.zeros(epochs, samples, dtype=torch.bool)
+        self._epoch = -1
+
+    def start_epoch(self) -> None:
+        """Begin an epoch: the oldest one is forgotten."""
+        self._epoch += 1
+        self._rows[self._now], self._seen[self._now] = 0, False
+
+    @property
+    def _now(self) -> int:
+        return self._epoch % len(self._rows)
+
+    def note(self, index: Tensor, rows: Tensor) -> None:
+        """Remember what was predicted for some samples: indices, shape (n,), and rows, shape (n, num_classes)."""
+        index = index.cpu()
+        self._rows[self._now, index] = rows.detach().cpu().half()
+        self._seen[self._now, index] = True
+
+    def mean(self) -> tuple[Tensor, Tensor]:
+        """The mean prediction of each sample, shape (N, num_classes), and in how many epochs it was seen, shape (N,).
+
+        Rows of samples that were never seen are zero.
+        """
+        times = self._seen.sum(0)
+        total = torch.zeros(self._rows.shape[1:])
+        for epoch in self._rows:
+            total += epoch
+        return total / times.clamp_min(1)[:, None], times
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"rows": self._rows, "seen": self._seen, "epoch": self._epoch}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._rows, self._seen, self._epoch = state["rows"].clone(), state["seen"].clone(), state["epoch"]

@@ -1,0 +1,93 @@
+"""Several experts in one network: they share its first part, and each has the rest of it for itself."""
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from reweigh.errors import ModelError
+from reweigh.models.last_layer import linear_head
+
+EXPERTS = 3
+
+
+class Experts(nn.Module):
+    """Copies of a classifier that share all layers below their last block, or below the last layer if it has no blocks.
+
+    Shared layers are computed once. Called like the classifier it returns the mean of the experts' logits;
+    ``apart=True`` gives them all.
+
+    Args:
+        classifier: any model that ends in a linear layer and calls each layer once; it becomes the first expert.
+
+    Raises:
+        ModelError: the model does not end in a linear layer.
+    """
+
+    def __init__(self, classifier: nn.Module, experts: int = EXPERTS):
+        super().__init__()
+        own = _own_part(classifier)
+        self._shared = _outermost(classifier, own)
+        self._computed: dict[str, Any] = {}
+        generator = torch.Generator().manual_seed(0)
+        others = [copy.deepcopy(classifier) for _ in range(experts - 1)]
+        for other in others:
+            for name in self._shared:
+                other.set_submodule(name, _Computed(self._computed, name))
+            with torch.no_grad():  # from the same values in another order, so that experts begin differently
+                for param in other.parameters():
+                    order = torch.randperm(param.numel(), generator=generator).to(param.device)
+                    param.copy_(param.flatten()[order].view_as(param))
+        self.experts = nn.ModuleList([classifier, *others])
+
+    def forward(self, *inputs: Any, apart: bool = False, **named: Any) -> Tensor:
+        """Logits, shape (n, num_classes), or of each expert, shape (experts, n, num_classes)."""
+        first, hooks = self.experts[0], []
+        for name in self._shared:
+
+            def keep(_: nn.Module, arguments: Any, output: Any, name: str = name) -> None:
+                self._computed[name] = output
+
+            hooks.append(first.get_submodule(name).register_forward_hook(keep))
+        try:
+            logits = torch.stack([expert(*inputs, **named) for expert in self.experts])
+        finally:
+            for hook in hooks:
+                hook.remove()
+            self._computed.clear()
+        return logits if apart else logits.mean(0)
+
+
+class _Computed(nn.Module):
+    """Stands for a shared layer: returns what the first expert computed there."""
+
+    def __init__(self, computed: dict[str, Any], name: str):
+        super().__init__()
+        self._computed, self._name = computed, name
+
+    def forward(self, *_: Any, **__: Any) -> Any:
+        return self._computed[self._name]
+
+
+def _own_part(model: nn.Module) -> set[str]:
+    """The names of the parameters that each expert has for itself."""
+    from reweigh.core.scope import scoped
+
+    everything = torch.optim.SGD(model.parameters(), 0.0)
+    try:
+        return set(scoped(model, everything, "last-block"))
+    except ModelError:
+        head, layer = linear_head(model, "an ensemble of experts", "give a model with a linear classifier")
+        return {f"{head}.{name}".lstrip(".") for name, _ in layer.named_parameters()}
+
+
+def _outermost(model: nn.Module, own: set[str]) -> list[str]:
+    """The largest modules that have parameters and none of ``own``."""
+    found: list[str] = []
+    for name, module in model.named_modules():
+        names = [f"{name}.{each}" for each, _ in module.named_parameters()]
+        inside = any(name.startswith(f"{above}.") for above in found)
+        if name and names and not inside and own.isdisjoint(names):
+            found.append(name)
+    return found

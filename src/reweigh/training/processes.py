@@ -1,0 +1,183 @@
+"""Processes that torchrun started and that train together: who writes, what is shared, and when all stop.
+
+Everything is replicated except two things: the rows of a batch that a process runs through the model
+(``core.shards``), and the files that it reads on demand. The first process alone writes. In a single process all of
+this does nothing.
+"""
+
+import hashlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+from torch import Generator, Tensor, distributed, nn
+
+from reweigh.core.processes import collective
+from reweigh.core.shards import shard
+from reweigh.core.shards.exchange import gather, own
+from reweigh.data import Dataset
+from reweigh.data.dataset import Inputs
+from reweigh.errors import ReweighError
+
+T = TypeVar("T")
+LONGEST = timedelta(hours=2)  # that one process may be busy alone, such as writing, while others wait for it
+
+_joined = False
+_parent = 0
+
+
+@contextmanager
+def joined(parent: int) -> Iterator[None]:
+    """Inside, the processes that torchrun started train together whatever is trained.
+
+    Args:
+        parent: the process whose end means the end of this one, as after SIGTERM: at the end of a step, with a
+            checkpoint. It is torchrun.
+
+    Raises:
+        LostProcessError: not all processes could meet.
+    """
+    global _joined, _parent
+    _parent = parent
+    cuda = torch.cuda.is_available()
+    if cuda:
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+    with collective():
+        distributed.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=LONGEST)
+    _joined = True
+    try:
+        yield
+    finally:
+        _joined = False
+        with suppress(RuntimeError):  # others may have ended
+            distributed.destroy_process_group()
+
+
+def _follow(parent: int) -> None:
+    """Stop as if asked to when torchrun has ended, which then cannot ask."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def several() -> bool:
+    """Whether there are several processes."""
+    return _joined
+
+
+def restarted() -> bool:
+    """Whether torchrun started this process in place of one that failed."""
+    return _joined and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+
+
+def is_first() -> bool:
+    """Whether this process is the one that writes and prints; a single process is."""
+    return not _joined or distributed.get_rank() == 0
+
+
+def first(do: Callable[[], T]) -> T:
+    """Let the first process do something; all get its result, or its error."""
+    if not _joined:
+        return do()
+    answer: list[Any] = [None, None, ""]
+    error: BaseException | None = None
+    if is_first():
+        try:
+            answer[0] = do()
+        except (Exception, KeyboardInterrupt) as raised:
+            error = raised
+            answer[1] = type(raised) if isinstance(raised, ReweighError | KeyboardInterrupt) else ReweighError
+            answer[2] = str(raised)
+    with collective():
+        distributed.broadcast_object_list(answer, src=0)
+    if error is not None:
+        raise error
+    result, kind, message = answer
+    if kind is not None:
+        raise kind(message)
+    return result
+
+
+def any_of(flag: bool) -> bool:
+    """Whether it is true in any process."""
+    if not _joined:
+        return flag
+    found = torch.tensor(int(flag))
+    with collective():
+        distributed.all_reduce(found, distributed.ReduceOp.MAX)
+    return bool(found)
+
+
+def says(message: str) -> bool:
+    """Whether this process should print a message that several may have; exactly one does."""
+    if not _joined:
+        return True
+    if os.getppid() != _parent:  # torchrun, which keeps the count, has ended
+        return is_first()
+    key = hashlib.blake2b(f"{os.environ.get('TORCHELASTIC_RESTART_COUNT')} {message}".encode()).hexdigest()
+    try:
+        return distributed.distributed_c10d._get_default_store().add(key, 1) == 1
+    except RuntimeError:
+        return is_first()
+
+
+def together(model: nn.Module) -> nn.Module:
+    """Let all processes compute the model, each its rows of a batch; it is changed in place, and returned."""
+    return shard(model) if _joined else model
+
+
+class Divided:
+    """Inputs that are read on demand: each process reads a part of what is asked for, and all get all of it."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs = inputs
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, index: Tensor, /) -> Tensor:
+        if index.dtype == torch.bool:
+            index = index.nonzero().flatten()
+        if len(index) < distributed.get_world_size():
+            return self.inputs[index]
+        return gather(self.inputs[index[own(len(index))]], len(index))
+
+
+def divided(samples: Dataset) -> Dataset:
+    """The same samples; if they are read on demand, processes read them together."""
+    if not _joined or isinstance(samples.inputs, Tensor):
+        return samples
+    return replace(samples, inputs=Divided(samples.inputs))
+
+
+def check_alike(model: nn.Module, generator: Generator) -> None:
+    """Make sure that all processes still train the same model; afterward torch's generators agree as well.
+
+    Raises:
+        ReweighError: they do not.
+    """
+    if not _joined:
+        return
+    digest = hashlib.blake2b(digest_size=8)
+    for tensor in (*model.parameters(), generator.get_state()):
+        digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
+    mine = torch.frombuffer(bytearray(digest.digest()), dtype=torch.int64)
+    random = torch.get_rng_state()
+    with collective():
+        same = gather(mine, distributed.get_world_size())
+        distributed.broadcast(random, src=0)
+    if len(same.unique()) > 1:
+        raise ReweighError(
+            "the processes no longer have the same model. They must run the same software on the same kind of "
+            "hardware, with operations that give the same result in every process; on a GPU, "
+            "torch.use_deterministic_algorithms(True) enforces that"
+        )
+    torch.set_rng_state(random)

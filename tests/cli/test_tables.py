@@ -1,0 +1,37 @@
+"""``reweigh tables``: the list, one table, its commands, and a number from a finished run."""
+
+import json
+import shutil
+
+
+def test_the_list(run):
+    result = run("tables")
+    assert result.exit_code == 0, result.output
+    assert "Feature-dependent noise" in result.stdout
+    assert "cifar10-long-tail (200 epochs)" in result.stdout
+
+
+def test_a_command_for_each_cell_that_can_be_made(run, tmp_path):
+    result = run("tables", "1", "--commands", "--runs", tmp_path)
+    lines = result.stdout.splitlines()
+    assert len(lines) == 11 * 12  # one of twelve methods is not here
+    assert lines[1] == (
+        "reweigh train cifar10-long-tail data.bias.0.imbalance_factor=100 method.name=erm "
+        f"--out {tmp_path / '1' / 'erm-cifar-10-factor-100'}"
+    )
+
+
+def test_a_finished_run_stands_beside_the_number_of_the_paper(own, run, tmp_path):
+    shutil.copytree(own / "table-run", tmp_path / "1" / "erm-cifar-10-factor-100")
+    last = json.loads((own / "table-run" / "metrics.jsonl").read_text().splitlines()[-1])
+    result = run("tables", "1", "--runs", tmp_path)
+    assert f"29.64 / {100 - 100 * last['test_accuracy']:.1f}" in result.stdout
+    assert "27.63" in result.stdout
+    assert result.stdout.count(" / ") == 1 + result.stdout.count("paper / here")
+    assert all(name in result.stdout for name in ("CMW-Net with LDAM loss", "CIFAR-100, factor 200"))
+
+
+def test_an_unknown_table(run):
+    result = run("tables", "eleven")
+    assert result.exit_code == 2
+    assert "no table 'eleven'; there are: 1, 2" in result.output

@@ -1,0 +1,96 @@
+"""Numbers at the edge: the same answer as with ordinary ones, or an error that says what to do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reweigh import DataError, DivergedError, RobustClassifier
+
+METHODS = ("two-looks", "cmw-net")
+DRAW = np.random.default_rng(0)
+Y = np.arange(90) % 3
+X = DRAW.normal(size=(90, 4)) + 4 * np.eye(4)[Y]
+GIVEN = np.where(DRAW.random(90) < 0.15, DRAW.integers(0, 3, 90), Y)
+
+
+def accuracy(method, inputs, labels=GIVEN, **arguments):
+    classifier = RobustClassifier(method, epochs=12, random_state=0).fit(inputs, labels, **arguments)
+    assert np.isfinite(classifier.predict_proba(inputs)).all()
+    return (classifier.predict(inputs) == Y + (labels[0] - GIVEN[0])).mean()
+
+
+GOOD = {
+    "1e-12": X * 1e-12,
+    "1e-30": X * 1e-30,
+    "1e12": X * 1e12,
+    "1e30": X * 1e30,
+    "every column another scale": X * [1e-12, 1, 1e6, 1e12],
+    "float16": X.astype(np.float16),
+    "float32": X.astype(np.float32),
+    "int8": (10 * X).astype(np.int8),
+    "a constant column": np.c_[X, np.full(90, 1e9)],
+    "a column of rounding errors": np.c_[X, np.where(X[:, 0] > 0, 0.3, 0.1 + 0.2)],
+    "a column of 64-bit integers": np.c_[np.round(4e17 * X).astype(np.int64)],
+    "table, 1e-15": pd.DataFrame(X * 1e-15, columns=list("abcd")),
+    "table, 1e12": pd.DataFrame(X * 1e12, columns=list("abcd")),
+    "table, plus 1e9": pd.DataFrame(X + 1e9, columns=list("abcd")),
+}
+
+
+@pytest.mark.parametrize("case", GOOD)
+def test_scales_and_types(case):
+    assert accuracy("cmw-net", GOOD[case]) > 0.9
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_class_of_copies(method):
+    copies = np.where((GIVEN == 2)[:, None], X[2], X)
+    assert accuracy(method, copies) > 0.85
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_large_class_numbers(method):
+    assert accuracy(method, X, GIVEN + 2**62) > 0.9
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_features_that_say_nothing_end_in_the_class_sizes(method):
+    assert accuracy(method, np.ones_like(X)) == pytest.approx(1 / 3, abs=0.05)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_trusted_samples_of_one_class_only(method):
+    assert accuracy(method, X, X_trusted=X[Y == 0][:5], y_trusted=Y[Y == 0][:5]) > 0.9
+
+
+def spoiled(value):
+    inputs = X.copy()
+    inputs[3, 2] = value
+    return inputs
+
+
+REFUSED = {
+    "1e300": (X * 1e300, {}, r"X: column 0 has values up to .*; divide it by a constant first"),
+    "table, 1e300": (pd.DataFrame(X * 1e300, columns=list("abcd")), {}, "column 'a': values up to"),
+    "plus 1e9": (X + 1e9, {}, r"X: column 0 has values of about 1.0e\+09 that differ by about .*float32 cannot tell"),
+    "NaN": (spoiled(np.nan), {}, "contains NaN"),
+    "infinite": (spoiled(np.inf), {}, "contains infinity"),
+    "weights of zero": (X, {"sample_weight": np.zeros(90)}, "all weights are zero"),
+    "tiny weights": (X, {"sample_weight": np.full(90, 1e-12)}, "1.0e-12 on average.* divide the weights by their mean"),
+    "huge weights": (X, {"sample_weight": np.full(90, 1e12)}, r"1.0e\+12 on average"),
+    "one trusted sample": (X, {"X_trusted": X[:1], "y_trusted": Y[:1]}, "X_trusted: 1 sample; pass two or more"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_has_no_right_answer_is_refused(case):
+    inputs, arguments, message = REFUSED[case]
+    with pytest.raises(ValueError, match=message):  # DataError is one, and so are those of scikit-learn
+        RobustClassifier("cmw-net", epochs=2).fit(inputs, GIVEN, **arguments)
+    assert issubclass(DataError, ValueError)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_loss_that_explodes(method):
+    with pytest.raises(DivergedError, match=r"the loss is .* at learning rate .*; lower the learning rate"):
+        RobustClassifier(method, epochs=12, lr=1e6, random_state=0).fit(X, GIVEN)

@@ -1,0 +1,69 @@
+"""CMW-Net on top of another method: the same terms, weighted; the options of both; resumed whole."""
+
+import pytest
+import torch
+
+from reweigh.losses import LOSSES
+from reweigh.methods import METHODS, options_of_method
+from reweigh.methods.cmw_net import CMWNet
+from reweigh.methods.erm import ERM
+from reweigh.methods.noisy.elr import ELR
+from reweigh.methods.on_top import OnTop, on_top_of
+
+PAIRS = [name for name in METHODS if isinstance(METHODS[name], type) and issubclass(METHODS[name], OnTop)]
+
+
+def test_there_are_pairs():
+    assert {"ldam+cmw-net", "sade+cmw-net", "oltr+cmw-net"} <= set(PAIRS)
+
+
+def test_on_top_of_plain_training_it_is_cmw_net(tiny, monkeypatch):
+    monkeypatch.setitem(METHODS, "erm+cmw-net", on_top_of(ERM))
+    plain, pair = tiny("cmw-net", every=1), tiny("erm+cmw-net", every=1)
+    for epoch in range(3):
+        torch.manual_seed(epoch)
+        plain.epoch(epoch, warm_up=epoch == 0)
+        torch.manual_seed(epoch)
+        pair.epoch(epoch, warm_up=epoch == 0)
+    assert torch.equal(plain.model.weight, pair.model.weight)
+    assert torch.equal(plain.method.sample_weights(), pair.method.sample_weights())
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_it_has_the_options_of_both(name):
+    beneath = METHODS[name.removesuffix("+cmw-net")]
+    options = options_of_method(METHODS[name])
+    assert {**options_of_method(CMWNet), **options_of_method(beneath)} == options
+    assert METHODS[name].own_loss == beneath.own_loss
+    assert METHODS[name].__doc__
+
+
+def test_on_ldam_the_weighted_loss_is_ldam_but_warm_up_and_trusted_loss_are_cross_entropy(tiny):
+    problem = tiny("ldam+cmw-net", max_margin=0.3, scale=4.0, every=1)
+    method, batch = problem.method, problem.batches[0]
+    ldam = METHODS["ldam"](problem.setup, max_margin=0.3, scale=4.0)
+    logits = method.model(batch.inputs).detach()
+    losses = method._beneath.objective(batch)(method.model).losses.detach()
+    torch.testing.assert_close(losses, ldam._setup.loss(logits, batch.labels))
+    assert not torch.allclose(losses, LOSSES["cross-entropy"](logits, batch.labels))
+    assert method._reweighter.loss is problem.setup.loss
+    method.start_epoch(0, warm_up=True)
+    found = method.step(batch)["loss"]
+    assert found == pytest.approx(float(LOSSES["cross-entropy"](logits, batch.labels).mean()))
+
+
+def test_weights_learned_elsewhere_are_used_as_they_are(tiny, tmp_path):
+    from reweigh.weighting import Origin, save_weighting
+
+    learned = tiny("cmw-net", every=1)
+    learned.epoch(0)
+    save_weighting(tmp_path / "net.safetensors", learned.method.weighting(), Origin())
+    pair = tiny("oltr+cmw-net", weighting=str(tmp_path / "net.safetensors"))
+    before = [param.clone() for param in pair.method.weighting().parameters()]
+    pair.epoch(0)
+    assert all(torch.equal(*both) for both in zip(before, pair.method.weighting().parameters(), strict=True))
+
+
+def test_a_method_that_does_more_in_a_step_is_refused():
+    with pytest.raises(AssertionError, match="ELR does more in a step"):
+        on_top_of(ELR)

@@ -1,0 +1,62 @@
+"""The paper's tables: every cell is a recipe that passes its check, and numbers are those of the paper's text."""
+
+from math import isnan
+
+import pytest
+
+from reweigh.errors import RecipeError
+from reweigh.methods import METHODS
+from reweigh.recipes.check import check
+from reweigh.recipes.published import names, table
+from reweigh.recipes.read import read
+
+
+def test_all_tables_are_there():
+    assert names() == [*map(str, range(1, 11)), "open-set", "partial", "semi"]
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_cell_is_a_recipe(name):
+    shown = table(name)
+    plans = set()
+    for row, cells in shown.rows.items():
+        assert [cell.column for cell in cells] == list(shown.columns)
+        for cell in cells:
+            if not cell.method:
+                continue
+            assert cell.method in METHODS
+            plan = check(read(cell.recipe, [*cell.changes, f"method.name={cell.method}"]))
+            plans.add((row, str(plan)))
+            assert plan.method.name == cell.method
+    assert len(plans) == sum(len(cells) for cells in shown.rows.values() if cells[0].method), "two cells are the same"
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "column", "number"),
+    [  # read in the paper by hand
+        ("1", "CMW-Net with CE loss", "CIFAR-100, factor 200", 60.85),
+        ("1", "SADE", "CIFAR-10, factor 1", 7.72),
+        ("2", "CMW-Net-SL", "CIFAR-10, asymmetric 0.8", 93.07),
+        ("3", "C2D", "CIFAR-100, symmetric 0.9", 58.5),
+        ("4", "PLC", "CIFAR-10, type III, 35 %", 81.50),
+        ("5", "CMW-Net-SL", "CIFAR-100, type I + asymmetric", 61.35),
+        ("6", "SELFIE", "test", 81.8),
+        ("8", "CMW-Net", "Web-car", 77.42),
+        ("9", "OLTR + CMW-Net", "overall", 39.5),
+        ("10", "ERM + CMW-Net-SL", "top 1", 77.9),
+    ],
+)
+def test_numbers_of_the_paper(name, row, column, number):
+    (cell,) = [cell for cell in table(name).rows[row] if cell.column == column]
+    assert cell.paper == number
+
+
+def test_numbers_that_the_paper_lacks():
+    ldam = {cell.column: cell.paper for cell in table("1").rows["LDAM loss"]}
+    assert isnan(ldam["CIFAR-10, factor 200"])
+    assert ldam["CIFAR-10, factor 100"] == 26.65
+
+
+def test_an_unknown_table():
+    with pytest.raises(RecipeError, match="no table '11'; there are: 1, 2, "):
+        table("11")
