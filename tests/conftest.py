@@ -1,6 +1,7 @@
-"""Small stand-ins for every table, so that recipes are tested apart from the parts they choose."""
+"""Small stand-ins for every table, so that recipes are tested apart from the parts they choose; and a browser."""
 
 import os
+import shutil
 import sys
 from types import SimpleNamespace
 from typing import Annotated, Literal
@@ -141,3 +142,18 @@ def recipe_file(tmp_path):
     path = tmp_path / "good.toml"
     path.write_text(RECIPE)
     return path
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Debian's Chromium, or the one that $CHROMIUM names; without it the tests are skipped, but not in CI."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if path is None and not os.environ.get("CI"):
+        pytest.skip("no chromium; install it (Debian: apt-get install chromium) or set CHROMIUM to its path")
+    assert path, "no chromium to test the page in; .ci/run installs it"
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()

@@ -46,7 +46,7 @@ def test_labels(y, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (np.where(X > 2, np.nan, X) * np.nan, "X contains NaN"),
+        (np.where(X > 2, np.nan, X) * np.nan, "X: nothing but NaN"),
         (np.abs(X) * np.inf, "infinity"),
         (["some text", "another"] * 6, "X: strings; pass a DataFrame"),
         (X[:, 0], "Expected 2D array"),
@@ -163,7 +163,7 @@ def test_prediction():
     classifier = fit()
     with pytest.raises(ValueError, match="X has 2 features, but RobustClassifier is expecting 3"):
         classifier.predict(X[:, :2])
-    with pytest.raises(ValueError, match="X contains NaN"):
+    with pytest.raises(ValueError, match="X: contains NaN"):
         classifier.predict(X * np.nan)
 
 

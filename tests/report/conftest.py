@@ -1,8 +1,7 @@
-"""Real runs of two epochs, their accounts, and a browser."""
+"""Real runs of two epochs, and their accounts."""
 
 import csv
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -95,18 +94,3 @@ def partial(tmp_path_factory):
 def plain(trained):
     """What the erm run tells."""
     return read_account(trained["erm"], "plain")
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """Debian's Chromium, or the one that $CHROMIUM names; without it the tests are skipped, but not in CI."""
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if path is None and not os.environ.get("CI"):
-        pytest.skip("no chromium; install it (Debian: apt-get install chromium) or set CHROMIUM to its path")
-    assert path, "no chromium to test the page in; .ci/run installs it"
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()

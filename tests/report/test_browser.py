@@ -7,7 +7,7 @@ import pytest
 from reweigh.report.figures.style import LIGHT
 from reweigh.report.words import UNKNOWN
 
-SORTED = "#issues .panel:first-child table"
+SORTED = "#suspects .panel:first-child table"
 
 
 @pytest.fixture
@@ -33,6 +33,7 @@ def visit(browser, page):
 
         context.route("**/*", route)
         tab.goto(page.as_uri())
+        tab.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
         return tab
 
     yield open_page
@@ -166,3 +167,35 @@ def test_on_a_phone_samples_stand_side_by_side(visit):
     tops = "cards => cards.slice(0, 2).map(card => card.getBoundingClientRect().top)"
     first, second = visit(390).eval_on_selector_all(".gallery li", tops)
     assert first == second
+
+
+def test_cards_of_one_label_and_sorted_by_label(visit):
+    page = visit()
+    cards = page.locator("#suspects .panel").first.locator(".gallery li")
+    form = page.locator("form.pick").first
+    given = cards.evaluate_all("all => all.map(one => one.dataset.given)")
+    form.locator("[name=given]").select_option(given[3])
+    assert cards.locator("visible=true").count() > 0
+    shown = cards.evaluate_all("all => all.filter(one => one.offsetParent).map(one => one.dataset.given)")
+    assert shown == [name for name in given if name == given[3]]
+    assert page.locator("#said").text_content() == f"{len(shown)} samples"
+    form.locator("[name=given]").select_option("")
+    form.locator("[name=order]").select_option("suggested")
+    suggested = cards.evaluate_all("all => all.map(one => one.dataset.suggested)")
+    assert len(suggested) == len(given)
+    firsts = [name for place, name in enumerate(suggested) if place == 0 or suggested[place - 1] != name]
+    assert len(firsts) == len(set(firsts))  # each label in one piece
+
+
+def test_values_at_the_pointer(visit):
+    titles = visit().eval_on_selector_all("#confusion svg title", "all => all.map(one => one.textContent)")
+    assert len(titles) > 20
+    assert all(re.search(r"[\d,]+ of [\d,]+$", title) for title in titles)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (768, "dark"), (1280, "light")])
+def test_everybody_can_use_it(visit, width, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(visit(width, color_scheme=scheme), options={"resultTypes": ["violations"]}).response["violations"]
+    assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == []

@@ -37,7 +37,7 @@ def test_how_many_are_labeled_and_how_many_guesses_are_right(samples):
 @pytest.mark.parametrize(("issue", "words"), [(0, "None of the 2 training labels"), (1, "1 of 2 training labels")])
 def test_labels_that_are_missing_do_not_look_wrong(account, samples, issue, words):
     looked = replace(samples, issue=np.array([False, bool(issue), *[False] * 4]), quality=np.arange(6.0))
-    (panel,) = SECTIONS["issues"]([replace(account, samples=looked)]).panels
+    (panel,) = SECTIONS["suspects"]([replace(account, samples=looked)]).panels
     assert panel.words[0].startswith(words)
 
 

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+from reweigh.core.judgment import Finding
 from reweigh.report.headline import about, comparison, headline, key_numbers
 
 
@@ -10,9 +11,19 @@ def test_headline(account):
     reached = account.history[-1]["test_accuracy"]
     found = int(account.samples.issue.sum())
     assert headline(account).replace("\u00a0", " ") == (
-        f"cmw-net reached {100 * reached:.1f} % on the test set after the last epoch; "
-        f"{found:,} of 1,257 training labels look wrong ({100 * found / 1257:.1f} %)."
+        f"{found:,} of 1,257 training labels look wrong ({100 * found / 1257:.1f} %). "
+        f"The model (cmw-net) reaches {100 * reached:.1f} % on the test set."
     )
+
+
+def test_headline_of_estimated_labels_and_of_a_part_that_was_held_out(account):
+    classes, source = account.classes, account.recipe.source
+    finding = Finding([0.2] * 10, [0.1] * 10, [0.3] * 10, "Some are wrong.")
+    held_out = replace(source, name="files", options={"path": "table.csv", "test": None})
+    mine = replace(account, classes=replace(classes, finding=finding), recipe=replace(account.recipe, data=held_out))
+    first, second = headline(mine).replace("\u00a0", " ").split(". ")
+    assert first.startswith("About 20.0 % of the labels are wrong (10.0 % to 30.0 %): ")
+    assert second.endswith("of the held-out labels; some of these may be wrong too.")
 
 
 def test_data_bias_and_time(account):

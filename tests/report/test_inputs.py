@@ -9,15 +9,26 @@ import torch
 from PIL import Image
 
 from reweigh.data import Dataset
+from reweigh.data.dataset import Reading
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
-from reweigh.report.inputs import SIDE, picture, show
+from reweigh.report.inputs import SIDE, Looks, on_card
 
 
 def pixels(uri):
     head, _, body = uri.partition(",")
     assert head == "data:image/png;base64"
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(body))).convert("RGB"))
+
+
+def picture(image):
+    dataset = Dataset(torch.from_numpy(image)[None], torch.zeros(1).long(), ("a", "b"))
+    return on_card(Looks(dataset), 0, 0, 1).image
+
+
+def show(dataset, data, indices):
+    looks = Looks.of_source(dataset, data)
+    return [on_card(looks, index, -1, -1) for index in indices.tolist()]
 
 
 def test_a_gray_image_keeps_its_pixels_only_larger():
@@ -52,7 +63,7 @@ def test_features_without_a_table():
 
 def test_the_cells_of_the_users_table(tmp_path):
     path = tmp_path / "table.csv"
-    rows = [f"{n}.25,{'red' if n % 2 else ''},{'x' * 200},{'ab'[n % 2]}" for n in range(40)]
+    rows = [f"{n}.25,{'red' if n % 2 else ''},{'x ' * 100}{'y' * (n % 3)},{'ab'[n % 2]}" for n in range(40)]
     path.write_text("\n".join(["size,color,<b>note</b>,kind", *rows]) + "\n")
     changes = ["data.name=files", f"data.path={path}", "data.label=kind", "data.bias=[]"]
     data = check(read("demo", changes)).source
@@ -64,3 +75,33 @@ def test_the_cells_of_the_users_table(tmp_path):
         assert color == ("color", "red" if row % 2 else "missing")
         assert note[0] == "<b>note</b>"
         assert len(note[1]) < 100
+
+
+def test_telling_columns_come_first_and_ids_are_names(tmp_path):
+    path = tmp_path / "table.csv"
+    rows = [f"K{n},{n % 2 + n / 1000},{n % 7},{10 * (n % 2)}.5,{'ab'[n % 2]}" for n in range(60)]
+    rows[5] = "K5,0.0,3,9.9,a"  # like a in its size, like b in its mass
+    path.write_text("\n".join(["key,size,other,mass,kind", *rows]) + "\n")
+    changes = ["data.name=files", f"data.path={path}", "data.label=kind", "data.bias=[]", "data.test_fraction=0.02"]
+    data = check(read("demo", changes)).source
+    train = data.bind()(tmp_path).train
+    looks = Looks.of_source(train, data)
+    index = train.origin.tolist().index(5)
+    assert looks.name(index) == "key K5"
+    assert [name for name, _ in looks.values(index)] == ["size", "other", "mass"]
+    assert next(name for name, _ in looks.values(index, 0, 1)) == "mass"
+    assert next(name for name, _ in looks.values(index, 1, 0)) == "size"
+
+
+def test_a_larger_picture_comes_from_the_file_inside_the_folder_alone(tmp_path):
+    inside, outside = tmp_path / "data", tmp_path / "outside"
+    for place, color in ((inside / "a", "red"), (outside, "blue")):
+        place.mkdir(parents=True)
+        Image.new("RGB", (300, 200), color).save(place / "x.png")
+    (inside / "a" / "link.png").symlink_to(outside / "x.png")
+    small = torch.zeros(2, 3, 8, 8, dtype=torch.uint8)
+    dataset = Dataset(small, torch.zeros(2).long(), ("a", "b"), reading=Reading(names=("a/x.png", "a/link.png")))
+    looks = Looks(dataset, folder=inside)
+    assert looks.picture(0, 768).size == (300, 200)
+    assert looks.picture(0, 768).getpixel((5, 5)) == (255, 0, 0)
+    assert looks.picture(1, 768).size == (8, 8)  # the training sample itself

@@ -62,7 +62,7 @@ def test_a_text_in_the_place_of_a_class_name_is_cut(run):
     classes = json.loads((run / "classes.json").read_text())
     (run / "classes.json").write_text(json.dumps({**classes, "names": ["x" * 5000, *classes["names"][1:]]}))
     (run / "samples.csv").unlink()  # which names the classes too
-    assert max(map(len, read_account(run, "long").classes.names)) == 60
+    assert max(map(len, read_accounts([run])[0].classes.names)) == 60
 
 
 def test_a_number_that_is_not_finite(run):

@@ -22,6 +22,7 @@ from reweigh.cli.list import list_members
 from reweigh.cli.predict import predict
 from reweigh.cli.printing import echo, visible
 from reweigh.cli.report import report
+from reweigh.cli.review import review
 from reweigh.cli.show import show
 from reweigh.cli.tables import tables
 from reweigh.cli.train import train
@@ -107,7 +108,7 @@ def options(
     """Options of all verbs."""
 
 
-for verb in (train, compare, report, issues, predict, export, transfer, inspect, corrupt, tables):
+for verb in (train, compare, report, issues, review, predict, export, transfer, inspect, corrupt, tables):
     app.command(verb.__name__)(verb)
 app.add_typer(data, name="data")
 app.command("list")(list_members)

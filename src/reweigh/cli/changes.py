@@ -61,6 +61,8 @@ def read_reviewed(path: Path, samples: "Samples", class_names: Sequence[str]) ->
     from reweigh.data.checks import listed, raise_all
     from reweigh.data.tables.frames import read_frame
 
+    if path.is_dir() or path.suffix == ".jsonl":
+        return decided_changes(path, samples, class_names)
     frame = read_frame(path)
     column = next((name for name in DECISIONS if name in frame.columns), None)
     key = next((name for name in ("row", "name") if name in frame.columns), None)
@@ -92,6 +94,33 @@ def read_reviewed(path: Path, samples: "Samples", class_names: Sequence[str]) ->
     raise_all(mistakes[:20], str(path))
     changed = {index: label for index, label in sorted(found.items()) if label != samples.given[index]}
     return Changes(np.array(list(changed), dtype=np.int64), np.array(list(changed.values()), dtype=np.int64))
+
+
+def decided_changes(path: Path, samples: "Samples", class_names: Sequence[str]) -> Changes:
+    """What people decided on the review page, where they agree.
+
+    Args:
+        path: The folder of the run, or its file of decisions.
+
+    Raises:
+        DataError: There are no decisions, or they are about other labels.
+    """
+    from reweigh.data.checks import raise_all
+    from reweigh.fit.decisions import Decisions, decisions_file
+
+    file = decisions_file(path)
+    agreed = Decisions(file).agreed()
+    numbers = {name: number for number, name in enumerate(class_names)}
+    index_of = {row: index for index, row in enumerate(samples.row.tolist())}
+    found, mistakes = {}, []
+    for row, decision in sorted(agreed.items()):
+        index = index_of.get(row)
+        if index is None or class_names[samples.given[index]] != decision.given or decision.label not in numbers:
+            mistakes.append(f"row {row}: not a sample of the run with the label {decision.given!r}")
+        elif decision.label != decision.given:
+            found[index] = numbers[decision.label]
+    raise_all(mistakes[:20], str(file))
+    return Changes(np.array(list(found), dtype=np.int64), np.array(list(found.values()), dtype=np.int64))
 
 
 def show_changes(changes: Changes, samples: "Samples", class_names: Sequence[str]) -> None:

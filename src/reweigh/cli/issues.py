@@ -31,7 +31,10 @@ def issues(
     ] = None,
     apply_from: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="With --apply, a reviewed list: row, decision (accept, reject or a label)."),
+        typer.Option(
+            metavar="FILE",
+            help="With --apply, a list of row and decision (accept, reject or a label), or RUN once it was reviewed.",
+        ),
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="With --apply, also change labels that are not flagged, or remove a class.")

@@ -21,6 +21,7 @@ from reweigh.cli.arguments import (
     recipe_names,
     written,
 )
+from reweigh.cli.printing import echo
 from reweigh.errors import RecipeError
 
 if TYPE_CHECKING:
@@ -49,6 +50,10 @@ def train(
     sep: Sep = None,
     encoding: Encoding = None,
     join_labels: JoinLabels = False,
+    reviewed: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Use what was decided in `reweigh review RUN`; alone, train as RUN was."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder. Default: runs/NAME-METHOD-seedSEED.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Continue the run in this folder.")] = None,
     overwrite: Overwrite = False,
@@ -59,7 +64,7 @@ def train(
     Prints the test results, what was learned about the samples, and where everything is stored.
     """
     how = written(sep, encoding, drop, join_labels)
-    if resume and (recipe or data or label or labels or candidates or how or out or overwrite):
+    if resume and (recipe or data or label or labels or candidates or how or reviewed or out or overwrite):
         raise RecipeError(
             "--resume continues a run as it was begun; leave out recipe, changes, data, --out and --overwrite"
         )
@@ -71,10 +76,19 @@ def train(
         show_outcome(continue_run(resume, progress(), trust_code=trust_code))
         return
     recipe, changes = separated(recipe, overrides or [])
+    if reviewed is not None:
+        from reweigh.fit.decisions import Decisions, decisions_file
+
+        file = decisions_file(reviewed)
+        changes = [*changes, f"data.reviewed={file.resolve()}", f"data.decisions={Decisions(file).count}"]
     if recipe is None and data is None:
-        recipe = "demo"
+        recipe = "demo" if reviewed is None else str(reviewed)
     name, contents = contents_of(recipe, changes, data, label, labels, candidates, how)
-    carry_out(contents, name, out, overwrite, trust_code)
+    folder = carry_out(contents, name if reviewed is None else f"{name}-reviewed", out, overwrite, trust_code)
+    if reviewed is not None and reviewed.is_dir():
+        from reweigh.cli.worth import worth
+
+        echo(worth(reviewed, folder) or "The run before was tested on other samples, so there is nothing to compare.")
 
 
 def separated(recipe: str | None, changes: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -114,8 +128,8 @@ def contents_of(
     return title(recipe), read(recipe, changes)
 
 
-def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool, trust_code: bool = False) -> None:
-    """Check the recipe, train in a new run folder, and print the outcome."""
+def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool, trust_code: bool = False) -> Path:
+    """Check the recipe, train in a new run folder, and print the outcome; returns the folder."""
     from reweigh.cli.outcome import show_outcome
     from reweigh.cli.source import files_of
     from reweigh.cli.target import check_outside
@@ -130,3 +144,4 @@ def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool
         show_outcome(resume(folder, progress(), checked, trust_code))
     else:
         show_outcome(begin(checked, folder, progress(), overwrite, trust_code))
+    return folder

@@ -81,6 +81,7 @@ class Dataset:
             then the likeliest classes.
         candidates: several possible labels per sample, shape (N, num_classes) bool, one of them right; batches carry
             rows that are uniform over them, and ``labels`` hold one of each (``data.labels.candidates``).
+        trusted: samples whose label a person has checked, shape (N,) bool; None if nobody checked any.
         origin: index of each sample in what was read, shape (N,); a subset keeps it. None means 0, 1, ..., N - 1.
         reading: what the reader left out or filled in.
     """
@@ -93,6 +94,7 @@ class Dataset:
     sample_weight: Tensor | None = None
     soft_labels: Tensor | None = None
     candidates: Tensor | None = None
+    trusted: Tensor | None = None
     origin: Tensor | None = None
     reading: Reading = Reading()
 
@@ -182,6 +184,7 @@ class Dataset:
             sample_weight=None if self.sample_weight is None else self.sample_weight[index],
             soft_labels=None if self.soft_labels is None else self.soft_labels[index],
             candidates=None if self.candidates is None else self.candidates[index],
+            trusted=None if self.trusted is None else self.trusted[index],
             origin=index if self.origin is None else self.origin[index],
         )
 

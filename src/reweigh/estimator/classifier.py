@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from reweigh.review import Review
+
 
 class RobustClassifier(ClassifierMixin, BaseEstimator):
     """A neural classifier that learns, while it trains, how far to trust each sample.
@@ -222,6 +224,30 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         if self._issues is None:
             self._issues = self._fit.samples.label_issues(self.classes_.tolist(), self._index)
         return self._issues
+
+    def review(self, X: Any, file: str | Path = "decisions.jsonl", reviewer: str | None = None) -> "Review":
+        """Serve a page on this computer to go through the suspicious labels; its address is shown.
+
+            review = classifier.review(X)
+            review.address                   # open it in a browser
+            y_new, checked = review.labels() # as far as decided
+            review.stop()
+
+        Needs the extra ``review``.
+
+        Args:
+            X: What the classifier was fitted to.
+            file: Where decisions are written, at once; an existing file is continued.
+            reviewer: Name under which they are written; by default that of the user.
+
+        Raises:
+            DataError: X holds other samples, or the extra is not installed.
+        """
+        from reweigh.review import review_fit
+
+        check_is_fitted(self)
+        frame = X if hasattr(X, "iloc") and hasattr(X, "columns") else None
+        return review_fit(self._fit, self._samples(X), frame, file, reviewer, self.classes_.tolist()).start()
 
     def plot_weighting(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the learned weight against the loss, one curve for each family of classes.

@@ -277,6 +277,10 @@ def judge_samples(
         judgment = judgment._replace(
             suggested=given, quality=torch.full_like(losses, torch.nan), wrong=torch.zeros_like(judgment.wrong)
         )
+    if train_set.trusted is not None:  # a person has the last word
+        judgment = Judgment(
+            *map(partial(torch.where, train_set.trusted), (given, torch.ones(()), torch.tensor(False)), judgment)
+        )
     family = None
     if weighting is not None:
         family = weighting.families.of_class[torch.where(given >= 0, given, judgment.suggested)]

@@ -17,6 +17,7 @@ from reweigh.bias.probe import out_of_fold
 from reweigh.data import Dataset, check, few_labels, read, replace_inputs, with_candidates
 from reweigh.data.arrays import load
 from reweigh.errors import DataError, RecipeError
+from reweigh.fit.decisions import with_decisions
 from reweigh.meta_sets import MetaSet
 from reweigh.plan import Part, Plan
 from reweigh.plan.tables import member
@@ -63,6 +64,8 @@ def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
     if data.parts["candidates"] and data.added["labeled"] is not None:
         raise RecipeError("data.labeled and data.candidates: no method learns from both; remove one of them")
     train, test = data.bind()(data_root(data.added["root"]))
+    if data.added["reviewed"] is not None and (train.candidates is not None or data.parts["candidates"]):
+        raise RecipeError("data.reviewed: decisions are about one label per sample; these data have sets of labels")
     changed = data.parts["bias"] or data.parts["candidates"] or data.added["labeled"] is not None
     if changed and (train.candidates is not None or not train.labeled.all()):
         raise RecipeError(
@@ -75,6 +78,9 @@ def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
         train = partially_labeled(train, data.parts["candidates"][0], seed)
     if data.added["labeled"] is not None:
         train = few_labels(train, data.added["labeled"], stream(seed, LABELED))
+    if data.added["reviewed"] is not None:
+        parts = (train, test) if test.origin is not None else (train,)  # a test set of its own has its own rows
+        train, test = (*with_decisions(parts, data.added["reviewed"], data.added["decisions"]), test)[:2]
     return check(train, "training set"), test
 
 

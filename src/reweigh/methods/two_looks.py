@@ -219,11 +219,12 @@ class TwoLooks(Method):
             self._second.student.model.load_state_dict(self._averages[0].model.state_dict())
 
     def _vouched(self, stock: Stock) -> Stock:
-        """The stock, with labels beyond doubt where the user vouches for them."""
-        if self._trusted is None or self._setup.clean_set is not None:
-            return stock
-        posterior = stock.posterior.clone()
-        posterior[self._trusted.chosen] = self._given[self._trusted.chosen]
+        """The stock, with labels beyond doubt where the user vouches for them, or a reviewer has checked them."""
+        posterior, checked = stock.posterior.clone(), self._setup.train_set.trusted
+        if self._trusted is not None and self._setup.clean_set is None:
+            posterior[self._trusted.chosen] = self._given[self._trusted.chosen]
+        if checked is not None:
+            posterior[checked] = self._given[checked]
         return stock._replace(posterior=posterior)
 
     def _new_second(self, stock: Stock) -> SecondLook:

@@ -18,6 +18,8 @@ class DataOptions(Options):
     Attributes:
         root: folder of the data files; otherwise the environment variable REWEIGH_DATA, otherwise ``data``.
         foreign: the dataset that open-set noise takes its inputs from.
+        reviewed: run folder or file with decisions of reviewers; their labels replace the given ones and are trusted.
+        decisions: Use the first so many lines of that file, which only grows; None uses all.
         posteriors: .npy file with the probability of each class for each training sample, shape (N, C), that
             feature-dependent noise is drawn from; by default those of a quick linear probe.
         labeled: keep so many labels, the same number in each class, and take away the others; None keeps all.
@@ -25,6 +27,8 @@ class DataOptions(Options):
 
     root: str | None = None
     foreign: Annotated[str, AfterValidator(partial(named_member, "datasets"))] | None = None
+    reviewed: str | None = None
+    decisions: Annotated[int, Ge(1)] | None = None
     posteriors: str | None = None
     labeled: Annotated[int, Ge(1)] | None = None
 

@@ -36,19 +36,21 @@ class Table(NamedTuple):
     Attributes:
         rows: Cells as shown.
         sorted_by: Column that the rows are sorted by, ascending; None if the reader cannot sort the table.
+        folded: Whether it opens at a click.
     """
 
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[str]]
     sorted_by: int | None = None
+    folded: bool = False
 
 
 class Card(NamedTuple):
     """A sample of the gallery.
 
     Attributes:
-        title: Row in the user's data, and file name.
+        title: Row in the user's data, and file name or id.
         facts: Name and value of what training found out.
         shown: The sample itself.
     """
@@ -82,8 +84,9 @@ class Section(NamedTuple):
 
     Attributes:
         lead: What the section is about, for all runs.
-        panels: One per run; none if one table shows all runs.
-        together: That table.
+        panels: One per run.
+        together: A table of all runs.
+        folded: Whether it opens at a click.
         wide: Whether a panel needs the whole width, so that runs are shown one below the other.
     """
 
@@ -92,3 +95,4 @@ class Section(NamedTuple):
     panels: Sequence[Panel] = ()
     together: Table | None = None
     wide: bool = False
+    folded: bool = False

@@ -11,31 +11,55 @@ from reweigh.report.words import UNKNOWN, duration, in_words, percent, several
 
 
 def headline(account: Account) -> str:
-    """The result in one sentence."""
-    parts = [reached(account)]
-    samples = account.samples
-    if samples is not None and samples.issue is not None:
-        found = int(samples.issue.sum())
-        labels = int(samples.labeled.sum())
-        parts.append(f"{found:,} of {labels:,} training labels look wrong ({percent(found / max(labels, 1))})")
-    return "; ".join(parts) + "."
+    """The result in two sentences: how many labels are wrong, and how good the model is, by which labels."""
+    first = wrong_labels(account)
+    return f"{first} {reached(account)}" if first else reached(account)
+
+
+def wrong_labels(account: Account) -> str:
+    """How many labels are wrong, with limits where they were estimated; empty if nothing is known."""
+    samples, classes = account.samples, account.classes
+    if samples is None or samples.issue is None:
+        return ""
+    found, labels = int(samples.issue.sum()), int(samples.labeled.sum())
+    listed = f"{found:,} of {labels:,} training labels look wrong"
+    if classes.finding is None:
+        return f"{listed} ({percent(found / max(labels, 1))})."
+    total = max(sum(classes.sizes), 1)
+    share, low, high = (
+        sum(size * each for size, each in zip(classes.sizes, shares, strict=True)) / total
+        for shares in (classes.finding.share, classes.finding.low, classes.finding.high)
+    )
+    return f"About {percent(share)} of the labels are wrong ({percent(low)} to {percent(high)}): {listed}."
 
 
 def reached(account: Account) -> str:
-    """The main test metric of the epoch that was kept."""
+    """The main test metric of the epoch that was kept, and which labels it is measured on."""
     if not account.history:
-        return f"{account.method} has not finished an epoch yet"
+        return f"{account.method} has not finished an epoch yet."
     if not account.tests:
-        return f"{account.method} was trained without a test set"
+        return f"{account.method} was trained without a test set."
     kept, judged_by = account.kept, account.tests[0]
     share = kept.get(judged_by, math.nan)
-    when = f"after the {account.kept_name} epoch"
+    when = ""
     if account.status != "finished":
-        when = f"after epoch {kept['epoch']:.0f} of {account.epochs}"
+        when = f" after epoch {kept['epoch']:.0f} of {account.epochs}"
+    elif account.kept_name != "last":
+        when = f" after the {account.kept_name} epoch"
     if not math.isfinite(share):
-        return f"{account.method} has no valid test result {when}"
-    what = "" if judged_by == "test_accuracy" else f"{in_words(judged_by)} of "
-    return f"{account.method} reached {what}{percent(share)} on the test set {when}"
+        return f"{account.method} has no valid test result{when}."
+    what = "" if judged_by == "test_accuracy" else f"a {in_words(judged_by)} of "
+    if judged_by == "test_accuracy" and held_out(account):
+        agrees = f"The model ({account.method}) agrees with {percent(share)} of the held-out labels{when}"
+        return f"{agrees}; some of these may be wrong too."
+    doubt = ", whose labels may be wrong too" if held_out(account) else ""
+    return f"The model ({account.method}) reaches {what}{percent(share)} on the test set{when}{doubt}."
+
+
+def held_out(account: Account) -> bool:
+    """Whether the test samples are a part of the user's data, with labels as doubtful as the others."""
+    source = account.recipe.source
+    return source.name == "files" and source.options.get("test") is None
 
 
 def about(account: Account) -> list[str]:
@@ -117,7 +141,7 @@ def key_numbers(account: Account) -> list[tuple[str, str]]:
     """A few numbers with their names, shown in large letters."""
     numbers = []
     if account.tests:
-        name = f"test {in_words(account.tests[0])}, {account.kept_name} epoch"
+        name = f"{in_words(account.tests[0])} on {'held-out' if held_out(account) else 'test'} labels"
         numbers.append((name, shown(account.kept, account.tests[0])))
     if account.samples is not None and account.samples.issue is not None:
         numbers.append(("labels that look wrong", f"{int(account.samples.issue.sum()):,}"))

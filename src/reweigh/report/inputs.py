@@ -1,24 +1,185 @@
-"""A training sample as a reader can look at it: a small picture, or the values of its row."""
+"""A training sample as a reader can look at it: a picture, or the values of its row, the telling ones first."""
 
 import base64
 import io
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 
 from reweigh.data import Dataset
+from reweigh.data.readers.image_files import image_errors, open_image
+from reweigh.data.readers.image_paths import split_folder
 from reweigh.data.tables.frames import SUFFIXES, read_frame
 from reweigh.errors import DataError
 from reweigh.fit.source import data_root
 from reweigh.plan.plan import Part
 
-SIDE = 64  # pixels of a picture, at most
-COLORS = 96  # of a color picture: a third of the bytes, and no difference at this size
-VALUES = 8  # values of a row, at most
-LETTERS = 80  # characters of a value, at most
+if TYPE_CHECKING:
+    import pandas as pd
+    from PIL.Image import Image
+
+SIDE = 64  # pixels of a picture on a card
+COLORS = 96  # of a color picture on a card: a third of the bytes, and no difference at this size
+
+
+class Looks:
+    """The samples of a training set, to look at.
+
+    Args:
+        frame: The table that the features were made from; None if they were not.
+        label: Its label column.
+        folder: Folder of the image files that ``dataset.reading.names`` are relative to; None if there is none.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        frame: "pd.DataFrame | None" = None,
+        label: str | None = None,
+        folder: Path | None = None,
+    ):
+        self._dataset, self._frame, self._label, self._folder = dataset, frame, label, folder
+        self.is_images = dataset.is_images
+
+    @classmethod
+    def of_source(cls, dataset: Dataset, data: Part) -> "Looks":
+        """The samples of a section [data]; a table that is gone leaves the features."""
+        source = Path(data_root(data.added["root"]), str(data.options.get("path", "")))
+        label = data.options.get("label")
+        if dataset.reading.encoding is not None and source.name.endswith(SUFFIXES):
+            try:
+                return cls(dataset, read_frame(source), label)
+            except DataError:
+                return cls(dataset)
+        return cls(dataset, folder=split_folder(source, "train") if source.is_dir() else None)
+
+    def row(self, index: int) -> int:
+        """The row of a sample in the data."""
+        return index if self._dataset.origin is None else int(self._dataset.origin[index])
+
+    def name(self, index: int) -> str:
+        """What the data call a sample: its file, or the columns that only name the rows."""
+        if self._dataset.reading.names:
+            return self._dataset.reading.names[self.row(index)]
+        if self._frame is None:
+            return ""
+        row = self._frame.iloc[self.row(index)]
+        return ", ".join(f"{name} {cell(row[name])}" for name in self._naming)
+
+    @cached_property
+    def _naming(self) -> list[str]:
+        """Columns with another value in each row that training did not use."""
+        frame = self._frame
+        assert frame is not None
+        used = {*self._columns, self._label}
+        return [name for name in frame if name not in used and frame[name].is_unique][:2]
+
+    @cached_property
+    def _columns(self) -> list[str]:
+        """Columns of the table that training used."""
+        encoding = self._dataset.reading.encoding
+        assert self._frame is not None
+        return [column.name for column in encoding.columns if column.name in self._frame]
+
+    def values(self, index: int, given: int = -1, suggested: int = -1) -> list[tuple[str, str]]:
+        """Name and value of every column, or of every feature if there is no table.
+
+        Args:
+            given: Class of the given label.
+            suggested: Another class; columns in which the sample is like this one and unlike the first come first.
+        """
+        if self._frame is None:
+            features = self._dataset.inputs[torch.tensor([index])].flatten().tolist()
+            encoding = self._dataset.reading.encoding
+            names = [f"feature {place}" for place in range(len(features))] if encoding is None else (
+                encoding.feature_names
+            )  # fmt: skip
+            pairs = [(name, f"{value:.4g}") for name, value in zip(names, features, strict=True)]
+        else:
+            row = self._frame.iloc[self.row(index)]
+            pairs = [(name, cell(row[name])) for name in self._columns]
+        return [pairs[place] for place in self._telling(index, given, suggested, len(pairs))]
+
+    def _telling(self, index: int, given: int, suggested: int, count: int) -> Sequence[int]:
+        """Positions of the columns, those first that speak for the suggested class and against the given one."""
+        if min(given, suggested) < 0 or given == suggested or self._means is None:
+            return range(count)
+        inputs = self._dataset.inputs[torch.tensor([index])].numpy()[0]
+        votes = (inputs - self._means[given]) ** 2 - (inputs - self._means[suggested]) ** 2
+        if self._frame is not None:
+            encoding = self._dataset.reading.encoding
+            sizes = [len(column.feature_names) for column in encoding.columns if column.name in self._frame]
+            votes = np.add.reduceat(votes, np.cumsum([0, *sizes[:-1]]))
+        return np.argsort(-votes, kind="stable").tolist()
+
+    @cached_property
+    def _means(self) -> np.ndarray | None:
+        """Mean of each feature in each class by given label, shape (num_classes, D); None for other than rows."""
+        inputs, labels = self._dataset.inputs, self._dataset.labels
+        if not isinstance(inputs, torch.Tensor) or inputs.dim() != 2:
+            return None
+        known = labels >= 0
+        sums = torch.zeros(self._dataset.num_classes, inputs.shape[1]).index_add_(0, labels[known], inputs[known])
+        return (sums / self._dataset.class_sizes.clamp_min(1)[:, None]).numpy()
+
+    def picture(self, index: int, side: int) -> "Image":
+        """A sample that is an image, at most ``side`` pixels high and wide; from its file if that is larger.
+
+        Raises:
+            DataError: The file is gone or cannot be decoded.
+        """
+        file = self._file(index)
+        if file is not None and side > max(self._dataset.shape[1:]):
+            from PIL import ImageOps
+
+            with image_errors(file), open_image(file) as image:
+                image.draft("RGB", (side, side))
+                shown = ImageOps.exif_transpose(image)
+                shown.thumbnail((side, side))
+                return shown.convert("RGBA" if shown.has_transparency_data else "RGB")
+        return as_image(self._dataset.inputs[torch.tensor([index])].numpy()[0], side)
+
+    def _file(self, index: int) -> Path | None:
+        """The file of a sample, if it is in the folder of the data itself and not linked from elsewhere."""
+        if self._folder is None or not self._dataset.reading.names:
+            return None
+        file = (self._folder / self._dataset.reading.names[self.row(index)]).resolve()
+        return file if file.is_relative_to(self._folder.resolve()) and file.is_file() else None
+
+
+def cell(value: object) -> str:
+    """A value of a table; a fraction to six digits."""
+    if value is None or value != value:
+        return "missing"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def as_image(image: np.ndarray, side: int) -> "Image":
+    """Raw inputs as an image of at most ``side`` pixels.
+
+    Args:
+        image: Shape (C, H, W), bytes or floats of any range; three channels are colors, otherwise the first is shown.
+    """
+    from PIL import Image  # comes with matplotlib
+
+    if image.dtype != np.uint8:
+        image = np.nan_to_num(image.astype(np.float64))
+        low, high = image.min(), image.max()
+        image = ((image - low) / (high - low or 1) * 255).round().astype(np.uint8)
+    drawn = Image.fromarray(np.ascontiguousarray(image.transpose(1, 2, 0) if image.shape[0] == 3 else image[0]))
+    drawn.thumbnail((side, side))
+    return drawn
+
+
+def as_png(image: "Image", optimize: bool = False) -> bytes:
+    """A PNG file."""
+    file = io.BytesIO()
+    image.save(file, format="PNG", optimize=optimize)
+    return file.getvalue()
 
 
 class Shown(NamedTuple):
@@ -35,74 +196,20 @@ class Shown(NamedTuple):
     more: int = 0
 
 
-def show(dataset: Dataset, data: Part, indices: np.ndarray) -> list[Shown]:
-    """Some samples of the training set.
-
-    Args:
-        data: The data section of the recipe, to find the table that the features were made from.
-        indices: Shape (n,).
-    """
-    index = torch.from_numpy(indices)
-    if dataset.is_images:
-        return [Shown(picture(image)) for image in dataset.inputs[index].numpy()]
-    origin = index if dataset.origin is None else dataset.origin[index]
-    rows = table_rows(dataset, data, origin.tolist())
-    if rows is None:
-        rows = [feature_values(dataset, row) for row in dataset.inputs[index].flatten(1).tolist()]
-    return [Shown(values=shortened(row[:VALUES]), more=max(len(row) - VALUES, 0)) for row in rows]
+VALUES = 8  # values on a card, at most
+LETTERS = 80  # characters of a value on a card, at most
 
 
-def picture(image: np.ndarray) -> str:
-    """A small PNG as data URI.
+def on_card(looks: Looks, index: int, given: int, suggested: int) -> Shown:
+    """As much of a sample as fits on a small card."""
+    if looks.is_images:
+        from PIL import Image
 
-    Args:
-        image: Shape (C, H, W), bytes or floats of any range; three channels are colors, otherwise the first is shown.
-    """
-    from PIL import Image  # comes with matplotlib
-
-    if image.dtype != np.uint8:
-        image = np.nan_to_num(image.astype(np.float64))
-        low, high = image.min(), image.max()
-        image = ((image - low) / (high - low or 1) * 255).round().astype(np.uint8)
-    color = image.shape[0] == 3
-    drawn = Image.fromarray(np.ascontiguousarray(image.transpose(1, 2, 0) if color else image[0]))
-    drawn.thumbnail((SIDE, SIDE))
-    if (times := SIDE // max(drawn.size)) > 1:  # pixels of a tiny picture stay sharp when the browser enlarges it
-        drawn = drawn.resize((drawn.width * times, drawn.height * times), Image.Resampling.NEAREST)
-    if color:
-        drawn = drawn.quantize(COLORS)
-    file = io.BytesIO()
-    drawn.save(file, format="PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
-
-
-def table_rows(dataset: Dataset, data: Part, origin: Sequence[int]) -> list[list[tuple[str, str]]] | None:
-    """The rows of the user's table, without label columns; None if the data are not a table."""
-    path = str(data.options.get("path", ""))
-    if dataset.reading.encoding is None or not path.endswith(SUFFIXES):
-        return None
-    try:
-        frame = read_frame(Path(data_root(data.added["root"]), path))
-    except DataError:
-        return None
-    names = [column.name for column in dataset.reading.encoding.columns if column.name in frame]
-    cells = frame[names].iloc[list(origin)].astype(object)
-    cells = cells.where(cells.notna(), "missing")
-    return [[(name, cell(value)) for name, value in zip(names, row, strict=True)] for row in cells.to_numpy()]
-
-
-def cell(value: object) -> str:
-    """A value of a table; a fraction to six digits."""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def feature_values(dataset: Dataset, row: Sequence[float]) -> list[tuple[str, str]]:
-    """Features with their names, or with their numbers if they have none."""
-    encoding = dataset.reading.encoding
-    names = [f"feature {place}" for place in range(len(row))] if encoding is None else encoding.feature_names
-    return [(name, f"{value:.4g}") for name, value in zip(names, row, strict=True)]
-
-
-def shortened(row: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Names and values that fit on a card."""
-    return [(name, value if len(value) <= LETTERS else value[: LETTERS - 1] + "…") for name, value in row]
+        image = looks.picture(index, SIDE)
+        if (times := SIDE // max(image.size)) > 1:  # pixels of a tiny image stay sharp when the browser enlarges it
+            image = image.resize((image.width * times, image.height * times), Image.Resampling.NEAREST)
+        image = image.quantize(COLORS) if image.mode == "RGB" else image
+        return Shown("data:image/png;base64," + base64.b64encode(as_png(image, optimize=True)).decode())
+    values = looks.values(index, given, suggested)
+    short = [(name, value if len(value) <= LETTERS else value[: LETTERS - 1] + "…") for name, value in values[:VALUES]]
+    return Shown(values=short, more=max(len(values) - VALUES, 0))

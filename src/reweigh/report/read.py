@@ -38,7 +38,8 @@ def read_accounts(paths: Sequence[Path]) -> list[Account]:
     short = [path.resolve().name for path in runs]
     names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, runs, strict=True)]
     known: list[tuple[Any, Dataset | None, str]] = []
-    return [read_account(path, name, known) for path, name in zip(runs, names, strict=True)]
+    accounts = [read_account(path, name, known) for path, name in zip(runs, names, strict=True)]
+    return [replace(each, classes=replace(each.classes, names=_short(each.classes.names))) for each in accounts]
 
 
 def read_account(path: Path, name: str, known: list[tuple[Any, Dataset | None, str]] | None = None) -> Account:
@@ -71,7 +72,7 @@ def read_account(path: Path, name: str, known: list[tuple[Any, Dataset | None, s
         status=status(run),
         epochs=recipe.train["epochs"],
         history=_read_history(run),
-        classes=replace(classes, names=_short(classes.names)),
+        classes=classes,
         samples=samples,
         tested=tested,
         net=net,

@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from reweigh.report.figures.style import LIGHT
+from reweigh.report.figures.style import HOVER, LIGHT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 SVG = "http://www.w3.org/2000/svg"
 NAMESPACE = re.compile(r"^\{.*\}")
 VARIABLES = {color: f"var(--{role})" for role, color in LIGHT.items()}
+UNPRINTABLE = re.compile(r"[\x00-\x1f\ufffe\uffff]")  # XML has no such letters
 LENGTHY = re.compile(r"-?\d+\.\d{2,}")
 
 
@@ -35,6 +36,7 @@ def to_svg(figure: "Figure", prefix: str, alternative: str) -> str:
         element.tag = NAMESPACE.sub("", element.tag)
         for key in [key for key in element.keys() if NAMESPACE.match(key)]:  # noqa: SIM118 (not a dict)
             element.set(NAMESPACE.sub("", key), element.attrib.pop(key))
+    _titles(root)
     _own_ids(root, prefix)
     _prune(root)
     for element in root.iter():
@@ -52,6 +54,17 @@ def to_svg(figure: "Figure", prefix: str, alternative: str) -> str:
     root.set("aria-label", alternative)
     root.set("xmlns", SVG)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _titles(root: ElementTree.Element) -> None:
+    """Words of marks become their titles, which browsers show when the reader points at them."""
+    for element in root.iter():
+        name = element.get("id", "")
+        if name.startswith(HOVER):
+            del element.attrib["id"]
+            title = ElementTree.Element("title")
+            title.text = UNPRINTABLE.sub(" ", bytes.fromhex(name.removeprefix(HOVER)).decode())
+            element.insert(0, title)
 
 
 def _own_ids(root: ElementTree.Element, prefix: str) -> None:

@@ -135,6 +135,11 @@ class Run:
         return self.path / "inputs.json"
 
     @property
+    def decisions(self) -> Path:
+        """What reviewers decided; people's work, which no run removes."""
+        return self.path / "decisions.jsonl"
+
+    @property
     def report(self) -> Path:
         return self.path / "report.html"
 

@@ -59,7 +59,7 @@ def test_both_palettes_have_the_same_roles():
 
 def test_names_for_an_axis():
     assert shorten("a\n  b\t$c$") == r"a b \$c\$"
-    assert len(shorten("x" * 100)) == 14
+    assert len(shorten("x" * 100)) == 20
     places, names = thinned([str(n) for n in range(100)], 24)
     assert len(places) <= 24
     assert names == [str(place) for place in places]

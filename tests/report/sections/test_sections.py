@@ -12,7 +12,7 @@ from reweigh.report.figures.matrix import counts
 from reweigh.report.inputs import Shown
 from reweigh.report.sections import SECTIONS
 from reweigh.report.sections.classes import class_accuracy
-from reweigh.report.sections.confusion import most_confused
+from reweigh.report.sections.confusion import frequency, most_confused
 from reweigh.report.sections.weighting import described, tendency
 from reweigh.report.sections.weights import lower_share
 from reweigh.report.words import percent
@@ -71,7 +71,7 @@ def test_candidates_are_counted_against_a_loop(partial, plain):
 
 @pytest.mark.parametrize("column", ["suggested", "quality", "issue", "weight", "family", "loss", "true"])
 def test_a_run_without_a_column(column, account):
-    for name in ("weighting", "weights", "losses", "confusion", "gallery", "issues"):
+    for name in ("weighting", "weights", "losses", "confusion", "suspects"):
         SECTIONS[name]([replace(account, samples=replace(account.samples, **{column: None}))])
 
 
@@ -96,9 +96,10 @@ def test_class_accuracy_against_a_loop():
 
 def test_the_largest_confusions_in_words(account):
     matrix = np.array([[5, 2, 0], [0, 9, 0], [7, 0, 1]])
-    assert most_confused(matrix, ["a", "b", "c"], "is taken for") == (
-        "“c” is taken for “a” (7 of 8), “a” is taken for “b” (2 of 7)"
+    assert most_confused(matrix, ["a", "b", "c"], "is {} taken for") == (
+        "“c” is mostly taken for “a” (7 of 8), “a” is often taken for “b” (2 of 7)"
     )
+    assert [frequency(share) for share in (0.5, 0.1, 0.09, 0.01)] == ["often", "often", "sometimes", "rarely"]
     assert most_confused(np.eye(3, dtype=int), ["a", "b", "c"], "is") == ""
     words = SECTIONS["confusion"]([account]).panels[0].words[1]
     given, suggested = account.samples.given, account.samples.suggested
@@ -131,7 +132,7 @@ def test_families_of_the_run_or_of_where_the_function_was_learned(account):
 
 
 def test_the_table_of_issues(account):
-    panel = SECTIONS["issues"]([account]).panels[0]
+    panel = SECTIONS["suspects"]([account]).panels[0]
     assert panel.table is not None
     names = [column.name for column in panel.table.columns]
     assert names == ["sample", "given", "suggested", "true", "quality", "weight", "family"]
@@ -142,44 +143,46 @@ def test_the_table_of_issues(account):
     assert quality == sorted(quality)
     hits = account.samples.wrong[account.samples.issue].mean()
     assert f"{100 * hits:.1f}\u00a0% of these are indeed wrong" in panel.words[1]
-    assert panel.commands[0][1] == f"reweigh issues {account.path} --out issues.csv"
+    assert [command for _, command in panel.commands] == [
+        f"reweigh review {account.path}",
+        f"reweigh issues {account.path} --out issues.csv",
+    ]
 
 
 def test_more_issues_than_a_page_should_hold(account):
     everything = replace(account.samples, issue=np.ones(len(account.samples), bool))
     crowded = replace(account, samples=everything)
-    panel = SECTIONS["issues"]([crowded]).panels[0]
+    panel = SECTIONS["suspects"]([crowded]).panels[0]
     assert panel.table is not None
     assert len(panel.table.rows) == 500
     assert "757 more are in samples.csv" in " ".join(panel.words)
-    assert len(SECTIONS["gallery"]([crowded]).panels[0].cards) == 50
-    assert len(SECTIONS["gallery"]([crowded] * 8).panels[0].cards) == 25
+    assert len(SECTIONS["suspects"]([crowded]).panels[0].cards) == 50
+    assert len(SECTIONS["suspects"]([crowded] * 8).panels[0].cards) == 25
 
 
 def test_no_issue_at_all(account):
     clean = replace(account, samples=replace(account.samples, issue=np.zeros(len(account.samples), bool)))
-    assert SECTIONS["issues"]([clean]).panels[0].words == ["None of the 1,257 training labels looks wrong."]
-    assert SECTIONS["gallery"]([clean]).panels[0].words == ["No label looks wrong."]
+    assert SECTIONS["suspects"]([clean]).panels[0].words == ["None of the 1,257 training labels looks wrong."]
 
 
 def test_the_gallery_with_and_without_its_data(account):
-    with_images = SECTIONS["gallery"]([account]).panels[0]
+    with_images = SECTIONS["suspects"]([account]).panels[0]
     assert with_images.cards
     assert all(card.shown.image for card in with_images.cards)
     lost = replace(account, dataset=None, no_data="the folder is gone")
-    without = SECTIONS["gallery"]([lost]).panels[0]
-    assert without.words == ["The samples themselves cannot be shown: the folder is gone."]
+    without = SECTIONS["suspects"]([lost]).panels[0]
+    assert without.words[-1] == "The samples themselves cannot be shown: the folder is gone."
     assert [card._replace(shown=Shown()) for card in with_images.cards] == without.cards
     origin = account.dataset.origin  # called by their rows in the data
     assert [card.title for card in without.cards] == [f"row {int(origin[n])}" for n in account.samples.suspects[:50]]
 
 
 def test_the_cost_beside_plain_training(account, plain):
-    table = SECTIONS["cost"]([account, plain]).together
+    table = SECTIONS["setup"]([account, plain]).together
     assert table is not None
     times = account.seconds / plain.seconds
     assert [row[-1] for row in table.rows] == [f"{times:.2f} times", "1.00 times"]
-    alone = SECTIONS["cost"]([account]).together
+    alone = SECTIONS["setup"]([account]).together
     assert alone is not None
     assert [column.name for column in alone.columns] == ["run", "method", "epochs", "total", "per epoch"]
 

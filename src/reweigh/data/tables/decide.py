@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from reweigh.data.checks import listed, plural
+from reweigh.data.tables.categories import are_boolean, category_cells
 from reweigh.data.tables.cells import Cells, cells_of, check_plain, spelling
-from reweigh.data.tables.columns import are_boolean, category_cells
 from reweigh.data.tables.dates import COMPACT, Order, order_of, read_dates
 from reweigh.data.tables.numbers import PLAIN, USUAL, Notation, parts, usual_unit, votes
 from reweigh.data.tables.values import as_days, as_numbers

@@ -13,8 +13,9 @@ from torch import Tensor
 
 from reweigh.data.checks import listed, raise_all
 from reweigh.data.sparse import SparseRows
+from reweigh.data.tables.categories import fit_categorical
 from reweigh.data.tables.cells import cells_of
-from reweigh.data.tables.columns import Column, fit_categorical, fit_date, fit_numeric
+from reweigh.data.tables.columns import Column, fit_date, fit_numeric
 from reweigh.data.tables.decide import Kind, ReadAs, decide
 from reweigh.data.tables.text import Hashing, fit_tf_idf
 from reweigh.errors import DataError

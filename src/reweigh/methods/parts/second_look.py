@@ -168,7 +168,8 @@ class SecondLook:
             self._epoch in (round(share * self._length) for share in REFRESH) and gain >= -error
         ):  # else not yet a teacher
             own = self._prior.trained(self._setup.logits(self._average.model), self._log_shares).softmax(1)
-            self._targets = self._targets.lerp(own, RATE)
+            moved, checked = self._targets.lerp(own, RATE), self._setup.train_set.trusted
+            self._targets = moved if checked is None else torch.where(checked[:, None], self._targets, moved)
             self._log_shares = self._prior.log_shares(self._targets if self.joined else self._targets[~self._held_out])
         if self._epoch == round(JOIN * self._length):
             self.joined, self.dropped = gain >= -WORSE * error, gain < -WORSE * error

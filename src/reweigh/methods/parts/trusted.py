@@ -14,6 +14,8 @@ from reweigh.pseudo_labels.mixup import draw
 class Trusted:
     """Batches of the samples that the setup's meta set chooses, anew in each epoch, by the losses it asks for.
 
+    Samples of the training set whose label a person has checked are trusted besides.
+
     Args:
         average: EMA of the model, for a method that keeps one; by default ``Trusted`` keeps its own if the meta set
             asks for the losses of the average.
@@ -40,7 +42,10 @@ class Trusted:
         if meta_set.judge:
             latest = self._judged()
             self._losses = latest if self._losses is None else latest.lerp(self._losses, meta_set.memory)
-        self._order.restart(meta_set.choose(self._source.labels, self._losses, self._setup.generator))
+        chosen = meta_set.choose(self._source.labels, self._losses, self._setup.generator)
+        if self._source.trusted is not None:
+            chosen = torch.cat([chosen, self._source.trusted.nonzero().flatten()]).unique()
+        self._order.restart(chosen)
 
     def _judged(self) -> Tensor:
         """The losses of the training samples, shape (N,), from where the meta set wants them."""

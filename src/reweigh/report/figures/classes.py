@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reweigh.report.figures.style import LIGHT, SMALL, dress, panels, shorten
+from reweigh.report.figures.style import LIGHT, SMALL, dress, hover, panels, shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -28,7 +28,9 @@ def plot_class_accuracy(
         (left, 100 * accuracy[order], LIGHT["accent"], [f"{100 * value:.0f}" for value in accuracy[order]]),
         (right, sizes[order], LIGHT["muted"], [f"{value:,.0f}" for value in sizes[order]]),
     ):
-        axes.barh(rows, np.nan_to_num(values), color=color, alpha=0.5, height=0.68)
+        bars = axes.barh(rows, np.nan_to_num(values), color=color, alpha=0.5, height=0.68)
+        for bar, label, text in zip(bars, order, texts, strict=True):
+            hover(bar, f"{class_names[label]}: {text}")
         for row, value, text in zip(rows, values, texts, strict=True):
             known = np.isfinite(value)
             axes.annotate(

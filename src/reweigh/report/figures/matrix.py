@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reweigh.report.figures.style import LIGHT, SMALL, dress, panels, thinned
+from reweigh.report.figures.style import LIGHT, SMALL, dress, hover, panels, thinned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 NUMBERED = 12  # classes up to which every cell shows its count
-NAMED = 24  # classes up to which every class shows its name
+NAMED = 60  # classes up to which every class shows its name
+HOVER = 60  # classes up to which a cell says its count when it is pointed at
 DEEPEST = 0.62  # how opaque a full cell is: letters stay readable on it, in light and in dark
 
 
@@ -38,12 +39,13 @@ def plot_matrix(
         figure: Figure to draw into; a new one by default.
     """
     from matplotlib.colors import to_rgb
+    from matplotlib.patches import Rectangle
 
     share = matrix / np.maximum(matrix.sum(1, keepdims=True), 1)
     pixels = np.empty((*matrix.shape, 4))
     pixels[..., :3] = to_rgb("#2f7dc8")
     pixels[..., 3] = DEEPEST * np.sqrt(share)  # the root makes rare confusions visible
-    drawn, axes = panels(figure, 4.2)
+    drawn, axes = panels(figure, max(4.2, 1 + 0.155 * min(len(class_names), NAMED)))
     axes.imshow(pixels, interpolation="none")
     dress(axes, columns, rows, grid="")
     axes.spines["bottom"].set_visible(False)
@@ -53,6 +55,12 @@ def plot_matrix(
     axes.set_xticks(ticks, names, **turned)
     axes.set_yticks(ticks, names)
     axes.tick_params(length=0)
+    if crowded and len(names) > 20:
+        axes.tick_params(labelsize=SMALL - 2)
+    if len(class_names) <= HOVER:
+        for row, column in np.argwhere(matrix > 0):
+            words = f"{class_names[row]}, {class_names[column]}: {matrix[row, column]:,} of {matrix[row].sum():,}"
+            hover(axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, alpha=0)), words)
     if len(class_names) <= NUMBERED:
         for row, column in np.argwhere(matrix > 0):
             text = f"{matrix[row, column]:,}"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
@@ -34,6 +35,7 @@ DARK = {
     "family-3": "#f0a8dc",
 }
 FAMILIES = [LIGHT[f"family-{family}"] for family in range(4)]
+HOVER = "hover-"  # how the id of a mark with words begins
 LINES: list[Any] = ["-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (9, 2))]
 
 
@@ -87,7 +89,12 @@ def legend(figure: "Figure | SubFigure", axes: "Axes", columns: int = 1) -> None
     )
 
 
-def shorten(name: object, length: int = 14) -> str:
+def hover(artist: "Artist", words: str) -> None:
+    """Let the page show some words when the reader points at a mark."""
+    artist.set_gid(HOVER + words.encode("utf-8", "replace").hex())  # an id holds no other letters
+
+
+def shorten(name: object, length: int = 20) -> str:
     """A name for an axis: on one line, not too long, and never read as a formula."""
     text = "".join(letter if letter.isprintable() else " " for letter in str(name))
     text = " ".join(text.split())

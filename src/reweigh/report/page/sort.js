@@ -24,3 +24,20 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+// Cards of one given or suggested label, or sorted by these.
+for (const form of document.querySelectorAll("form.pick")) {
+  const gallery = form.nextElementSibling;
+  const cards = [...gallery.children];
+  form.hidden = false;
+  form.addEventListener("change", () => {
+    const { given, suggested, order } = Object.fromEntries(new FormData(form));
+    for (const card of cards) {
+      card.hidden = Boolean((given && card.dataset.given !== given) || (suggested && card.dataset.suggested !== suggested));
+    }
+    gallery.append(...cards.toSorted((a, b) =>
+      a.dataset[order].localeCompare(b.dataset[order], undefined, { numeric: true }) || a.dataset.place - b.dataset.place));
+    document.getElementById("said").textContent = `${cards.filter((card) => !card.hidden).length} samples`;
+  });
+}
+// Print everything, whether it is open or not.
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => { each.open = true; }));

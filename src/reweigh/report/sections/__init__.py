@@ -9,32 +9,29 @@ from reweigh.report.sections.candidates import candidates
 from reweigh.report.sections.classes import classes
 from reweigh.report.sections.columns import columns
 from reweigh.report.sections.confusion import confusion
-from reweigh.report.sections.cost import cost
-from reweigh.report.sections.gallery import gallery
 from reweigh.report.sections.history import history
-from reweigh.report.sections.issues import issues
 from reweigh.report.sections.losses import losses
-from reweigh.report.sections.recipe import recipe
+from reweigh.report.sections.setup import setup
+from reweigh.report.sections.suspects import suspects
 from reweigh.report.sections.weighting import weighting
 from reweigh.report.sections.weights import weights
 from reweigh.report.sections.wrong_labels import wrong_labels
 
-# a section that does not apply to any of the runs is None
+# In the reader's order: which labels to distrust, how good the model is, what was learned, then what is folded.
+# A section that does not apply to any of the runs is None.
 SECTIONS: dict[str, Callable[[Sequence[Account]], Section | None]] = {
-    "gallery": gallery,
-    "issues": issues,
+    "suspects": suspects,
     "wrong-labels": wrong_labels,
     "candidates": candidates,
     "classes": classes,
     "confusion": confusion,
-    "abstaining": abstaining,
+    "history": history,
     "weighting": weighting,
     "weights": weights,
     "losses": losses,
-    "history": history,
+    "abstaining": abstaining,
     "columns": columns,
-    "cost": cost,
-    "recipe": recipe,
+    "setup": setup,
 }
 
 __all__ = ["SECTIONS"]

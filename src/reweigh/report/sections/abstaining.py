@@ -21,7 +21,7 @@ LEAD = (
 
 def abstaining(accounts: Sequence[Account]) -> Section:
     """Risk-coverage curves."""
-    return Section("If the model may abstain", LEAD, [panel(account) for account in accounts])
+    return Section("If the model may abstain", LEAD, [panel(account) for account in accounts], folded=True)
 
 
 def panel(account: Account) -> Panel:

@@ -17,7 +17,7 @@ LEAD = "Decided by all cells of a column. What does not fit is a gap. data.colum
 def columns(accounts: Sequence[Account]) -> Section | None:
     """How each run read its table; None if none was trained on one."""
     panels = [panel(found) if (found := readings_of(account)) else Panel(["Not a table."]) for account in accounts]
-    return Section("Columns", LEAD, panels, wide=True) if any(panel.table for panel in panels) else None
+    return Section("Columns", LEAD, panels, wide=True, folded=True) if any(panel.table for panel in panels) else None
 
 
 def readings_of(account: Account) -> Sequence[ReadAs]:

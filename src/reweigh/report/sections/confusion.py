@@ -31,7 +31,7 @@ def panel(account: Account) -> Panel:
         words.append("The run stores no predictions for single test samples.")
     else:
         matrix = counts(account.tested.label, account.tested.predicted, len(names))
-        found = most_confused(matrix, names, "is predicted as")
+        found = most_confused(matrix, names, "is {} predicted as")
         right = percent(np.trace(matrix) / max(matrix.sum(), 1))
         words.append(f"In the test set: {found or 'no class is confused with another'}.")
         figure = plot_matrix(matrix, names)
@@ -45,7 +45,7 @@ def panel(account: Account) -> Panel:
         words.append("The run does not suggest labels.")
     else:
         matrix = counts(samples.given, samples.suggested, len(names))
-        found = most_confused(matrix, names, "should often be")
+        found = most_confused(matrix, names, "should {} be")
         changed = int(matrix.sum() - np.trace(matrix))
         share = percent(changed / max(matrix.sum(), 1))
         words.append(f"In the training labels: {found or 'no other label is suggested'}.")
@@ -61,12 +61,22 @@ def panel(account: Account) -> Panel:
 
 
 def most_confused(matrix: np.ndarray, names: Sequence[str], verb: str) -> str:
-    """The largest cells off the diagonal, in words."""
+    """The largest cells off the diagonal, in words.
+
+    Args:
+        verb: What happens, with ``{}`` where the frequency belongs.
+    """
     others = matrix.copy()
     np.fill_diagonal(others, 0)
     order = np.argsort(-others, axis=None, kind="stable")[:NAMED]
     pairs = [divmod(int(cell), len(names)) for cell in order if others.flat[cell] > 0]
     return ", ".join(
-        f"“{names[row]}” {verb} “{names[column]}” ({others[row, column]:,} of {matrix[row].sum():,})"
+        f"“{names[row]}” {verb.format(frequency(others[row, column] / matrix[row].sum()))} “{names[column]}” "
+        f"({others[row, column]:,} of {matrix[row].sum():,})"
         for row, column in pairs
     )
+
+
+def frequency(share: float) -> str:
+    """How often something happens, in a word."""
+    return "mostly" if share > 0.5 else "often" if share >= 0.1 else "sometimes" if share >= 0.02 else "rarely"

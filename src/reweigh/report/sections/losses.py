@@ -21,7 +21,7 @@ LEAD = (
 def losses(accounts: Sequence[Account]) -> Section:
     """Loss density by class."""
     end = loss_limit(np.concatenate([account.losses for account in accounts]))
-    return Section("Losses of each class", LEAD, [panel(account, end) for account in accounts])
+    return Section("Losses of each class", LEAD, [panel(account, end) for account in accounts], folded=True)
 
 
 def panel(account: Account, end: float) -> Panel:

@@ -1,18 +1,22 @@
-"""Section: training time, relative to plain training if one of the runs is plain."""
+"""Section: what each run took, and the recipe that reproduces it."""
 
 import math
+import platform
+import shlex
 from collections.abc import Sequence
 from statistics import mean
 
+import torch
+
 from reweigh.report.account import Account
-from reweigh.report.content import Column, Section, Table
+from reweigh.report.content import Column, Panel, Section, Table
 from reweigh.report.words import UNKNOWN, duration
 
 PLAIN = "erm"
 
 
-def cost(accounts: Sequence[Account]) -> Section:
-    """Time of each run, and its ratio to plain training."""
+def setup(accounts: Sequence[Account]) -> Section:
+    """Time of each run, its ratio to plain training, its recipe."""
     plain = [per_epoch(account) for account in accounts if account.method == PLAIN and account.history]
     columns = [Column("run"), Column("method")]
     columns += [Column(name, numbers=True) for name in ("epochs", "total", "per epoch")]
@@ -27,14 +31,21 @@ def cost(accounts: Sequence[Account]) -> Section:
         ]
         for account in accounts
     ]
+    lead = (
+        "Time of training and testing, and the recipe: everything that determines a run, with every default written "
+        f"out. This page was made with Python {platform.python_version()} and torch {torch.__version__}."
+    )
     if plain:
         columns.append(Column("relative to plain training", numbers=True))
-        lead = f"Time of training and testing. One epoch of plain training ({PLAIN}) took {duration(mean(plain))}."
-    else:
-        lead = "Time of training and testing. Report a plain run too (method.name=erm) to see what reweighting costs."
-    return Section("Training time", lead, together=Table("Time of each run", columns, rows))
+    panels = [Panel(commands=[("To train again", again(account))], code=account.recipe_text) for account in accounts]
+    return Section("Time, recipe and environment", lead, panels, Table("Time of each run", columns, rows), folded=True)
 
 
 def per_epoch(account: Account) -> float:
     """Mean seconds per epoch."""
     return account.seconds / len(account.history) if account.history else math.nan
+
+
+def again(account: Account) -> str:
+    """The command that repeats a run in another folder."""
+    return shlex.join(["reweigh", "train", str(account.path), "--out", f"{account.path}-again"])

@@ -1,0 +1,37 @@
+"""``reweigh review``: a page on this computer to go through suspicious labels and decide."""
+
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from reweigh.cli.arguments import RunFolder
+from reweigh.cli.printing import echo
+
+
+def review(
+    run: RunFolder,
+    reviewer: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="Name of the reviewer. Default: your user name.")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this computer. Default: any free one.")] = 0,
+) -> None:
+    """Go through the labels that look wrong on a page in your browser.
+
+    Each decision is written to RUN/decisions.jsonl at once; stop and continue whenever you like. The page is for this
+    computer only; its address holds a secret, so do not pass it on.
+    """
+    from reweigh.review import review_run
+
+    served = review_run(run, reviewer, port)
+    progress = served.session.progress()
+    echo(
+        f"{progress['suspicious']:,} labels look wrong; {served.session.reviewer} has decided about "
+        f"{progress['decided']:,} samples."
+    )
+    if served.session.subject.trouble:
+        echo(f"The samples themselves cannot be shown: {served.session.subject.trouble}")
+    echo(f"Open {served.address}\nCtrl-C ends the review; decisions are in {served.session.subject.file}.")
+    with suppress(KeyboardInterrupt):
+        served.run()
+    echo(f"\nNext: reweigh train --reviewed {run} trains with what was decided.")

@@ -1,0 +1,221 @@
+"""What people decided about labels: a file that only grows, and what follows from it for a data set."""
+
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from reweigh.data import Dataset
+from reweigh.errors import DataError
+from reweigh.files import ledger
+from reweigh.training import Run
+
+logger = logging.getLogger(__name__)
+
+
+class Decision(NamedTuple):
+    """What one person says about one label.
+
+    Attributes:
+        row: Row of the sample in the data.
+        given: Name of the label that was judged.
+        label: Name of the right label; None for one who is not sure.
+        by: Who decided.
+        name: Name of the sample, such as a file; empty if it has none.
+        at: When, in ISO 8601.
+        undo: Whether this takes back the last decision of that person about that row.
+    """
+
+    row: int
+    given: str
+    label: str | None
+    by: str
+    name: str = ""
+    at: str = ""
+    undo: bool = False
+
+
+class Decisions:
+    """The decisions in a file, which several processes may extend.
+
+    Args:
+        path: The file; it need not exist yet.
+        count: Read the first so many lines only: a file that only grows keeps them. None reads all.
+
+    Raises:
+        DataError: A line is not a decision.
+    """
+
+    def __init__(self, path: Path, count: int | None = None):
+        self.path, self._most = path, count
+        self._start()
+        self.refresh()
+
+    def _start(self) -> None:
+        self._end, self.count = 0, 0
+        self._all: dict[int, dict[str, list[Decision]]] = {}
+
+    def refresh(self) -> bool:
+        """Read what was added since; whether there was anything."""
+        if self.path.is_file() and self.path.stat().st_size < self._end:  # put back from a copy
+            self._start()
+        lines, self._end = ledger.read(self.path, self._end)
+        left = None if self._most is None else self._most - self.count
+        before = self.count
+        for line in islice(lines, left):
+            self.count += 1
+            self._count_in(_parsed(line, self.path, self.count))
+        return self.count > before
+
+    def _count_in(self, decision: Decision) -> None:
+        history = self._all.setdefault(decision.row, {}).setdefault(decision.by, [])
+        if not decision.undo:
+            history.append(decision)
+        elif history:
+            history.pop()
+
+    def add(self, decision: Decision) -> None:
+        """Write a decision to disk, and only then count it.
+
+        Raises:
+            StorageError: It cannot be written.
+        """
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        ledger.append(self.path, json.dumps({**decision._asdict(), "at": now}))
+        self.refresh()
+
+    def of(self, row: int) -> dict[str, Decision]:
+        """The last decision of each person about a row."""
+        return {by: history[-1] for by, history in self._all.get(row, {}).items() if history}
+
+    def rows(self) -> Iterator[tuple[int, dict[str, Decision]]]:
+        """Every row that somebody decided about, with the last decision of each."""
+        for row in self._all:
+            if found := self.of(row):
+                yield row, found
+
+    def agreed(self) -> dict[int, Decision]:
+        """By row, a decision that nobody contradicts; who is not sure contradicts nobody."""
+        return {row: found for row, each in self.rows() if (found := agreement(each)) is not None}
+
+
+def agreement(decisions: Mapping[str, Decision]) -> Decision | None:
+    """What people say about one row; None if they disagree, or nobody is sure."""
+    sure = [decision for decision in decisions.values() if decision.label is not None]
+    return sure[0] if len({decision.label for decision in sure}) == 1 else None
+
+
+def disagree(decisions: Mapping[str, Decision]) -> bool:
+    """Whether two people say different labels."""
+    return len({decision.label for decision in decisions.values() if decision.label is not None}) > 1
+
+
+def _parsed(line: str, path: Path, number: int) -> Decision:
+    try:
+        found = Decision(**json.loads(line))
+        fine = isinstance(found.row, int) and all(isinstance(value, str) for value in (found.given, found.by))
+        if not fine or not isinstance(found.label, str | None):
+            raise ValueError("a value has another type")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DataError(
+            f"{path}, line {number}: not a decision ({error}); restore the file from a copy, or remove this line"
+        ) from None
+    return found
+
+
+def decisions_file(path: str | Path) -> Path:
+    """The file with the decisions of a run.
+
+    Args:
+        path: The folder of a run, or the file itself.
+
+    Raises:
+        DataError: There is no such file.
+    """
+    file = Path(path)
+    if file.is_dir():
+        file = Run(file).decisions
+        if not file.is_file():
+            raise DataError(
+                f"{path}: nobody has reviewed this run yet (no {file.name}); do so with: reweigh review {path}"
+            )
+    if not file.is_file():
+        raise DataError(f"{path}: there is no such file or folder; give the folder of a run that was reviewed")
+    return file
+
+
+def with_decisions(parts: Sequence[Dataset], path: str | Path, count: int | None = None) -> list[Dataset]:
+    """Data sets with the labels that people decided on; these samples count as trusted.
+
+    Args:
+        parts: Parts of one source, such as training and test part, which share its rows.
+        count: Use the first so many lines of the file; None uses all.
+
+    Raises:
+        DataError: There are no decisions, or the data are not those that were reviewed.
+    """
+    file = decisions_file(path)
+    decisions = Decisions(file, count)
+    agreed = decisions.agreed()
+    if not agreed:
+        raise DataError(f"{file}: holds no decision to use; review some samples first")
+    done = [_relabeled(part, agreed) for part in parts]
+    mistakes = [mistake for each in done for mistake in each.mistakes]
+    if mistakes:
+        raise DataError(
+            f"{file}: {len(mistakes):,} of {len(agreed):,} decisions do not fit the data, which have changed since the "
+            f"review: {'; '.join(mistakes[:3])}. Train on the data that were reviewed, or review a new run"
+        )
+    used, changed = (sum(each) for each in zip(*((each.used, each.changed) for each in done), strict=True))
+    if used < len(agreed):
+        raise DataError(
+            f"{file}: decisions about {len(agreed) - used:,} rows that the data do not have; train on the data that "
+            "were reviewed"
+        )
+    contested = sum(disagree(each) for _, each in decisions.rows())
+    logger.info(
+        "reviewed: %d labels are trusted, %d of them changed%s",
+        used,
+        changed,
+        f"; {contested} on which reviewers disagree stay as they are" if contested else "",
+    )
+    return [each.dataset for each in done]
+
+
+class _Relabeled(NamedTuple):
+    dataset: Dataset
+    used: int
+    changed: int
+    mistakes: list[str]
+
+
+def _relabeled(dataset: Dataset, agreed: Mapping[int, Decision]) -> _Relabeled:
+    """A data set with decided labels, and what does not fit: the data hold neither the label that was judged nor the
+    one that was decided on, or have another sample in that row."""
+    number: dict[str, Any] = {name: label for label, name in enumerate(dataset.class_names)}
+    origin = range(len(dataset)) if dataset.origin is None else dataset.origin.tolist()
+    labels, trusted = dataset.labels.clone(), torch.zeros(len(dataset), dtype=torch.bool)
+    mistakes: list[str] = []
+    for index, row in enumerate(origin):
+        if (decision := agreed.get(row)) is None:
+            continue
+        assert decision.label is not None
+        label = int(labels[index])
+        given = dataset.class_names[label] if label >= 0 else ""
+        called = dataset.reading.names[row] if dataset.reading.names else ""
+        if called != decision.name:
+            mistakes.append(f"row {row} is {called or 'without a name'!r}, was {decision.name!r}")
+        elif given not in (decision.given, decision.label):
+            mistakes.append(f"row {row} has the label {given!r}, had {decision.given!r}")
+        elif decision.label not in number:
+            mistakes.append(f"row {row}: there is no class {decision.label!r} anymore")
+        labels[index] = number.get(decision.label, label)
+        trusted[index] = True
+    changed = int((labels != dataset.labels).sum())
+    return _Relabeled(replace(dataset, labels=labels, trusted=trusted), int(trusted.sum()), changed, mistakes)

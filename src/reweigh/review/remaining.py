@@ -1,0 +1,63 @@
+"""How many wrong labels are left, as far as the decisions made so far allow to say."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+BINS = 64
+SHIFTS = np.linspace(-3.5, 3.5, 36)  # a: how far all doubts are too small or too large, in log-odds
+SLOPES = np.linspace(0.2, 2.2, 11)  # b: how far they are too timid or too bold
+SPREAD = (0.9, 0.35)  # standard deviations of both before any decision
+EDGE = 0.002  # no doubt is closer to 0 or 1
+LIMITS = (0.05, 0.95)
+
+
+class Remaining(NamedTuple):
+    """A number of wrong labels, and the limits between which it lies with a probability of 90 percent."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def remaining(doubt: np.ndarray, decided: np.ndarray, wrong: np.ndarray) -> Remaining:
+    """Estimate the number of wrong labels among the samples that nobody has decided about.
+
+    The doubt about a label is taken for the probability that it is wrong, after a correction that decisions teach:
+
+        P(wrong | doubt d) = sigmoid(a + b logit(d))
+
+    with a near 0 and b near 1 before any decision. The posterior of (a, b) is computed on a grid. What was decided need
+    not be a random sample: the order of the review depends on the doubts only, which are part of the model.
+
+    Args:
+        doubt: Shape (N,), from 0 to 1.
+        decided: Indices of the samples with a decision, shape (n,).
+        wrong: Whether the label of each of these was wrong, shape (n,) bool.
+    """
+    clipped = np.clip(np.nan_to_num(doubt, nan=0.0), EDGE, 1 - EDGE)
+    logits = np.log(clipped / (1 - clipped))
+    edges = np.linspace(logits.min(), logits.max() + 1e-9, BINS + 1)
+    place = np.clip(np.searchsorted(edges, logits, side="right") - 1, 0, BINS - 1)
+    centers = (edges[:-1] + edges[1:]) / 2
+    left = np.ones(len(doubt), bool)
+    left[decided] = False
+    undecided, yes, no = (np.bincount(place[some], minlength=BINS) for some in (left, decided[wrong], decided[~wrong]))
+    shift, slope = (each.ravel() for each in np.meshgrid(SHIFTS, SLOPES, indexing="ij"))
+    odds = shift[:, None] + slope[:, None] * centers
+    right = -np.logaddexp(0, odds)  # log P(label is right)
+    evidence = (right + odds) @ yes + right @ no
+    evidence -= (shift / SPREAD[0]) ** 2 / 2 + ((slope - 1) / SPREAD[1]) ** 2 / 2
+    belief = np.exp(evidence - evidence.max())
+    belief /= belief.sum()
+    share = np.exp(right + odds)
+    counts, noise = share @ undecided, (share * (1 - share)) @ undecided
+    mean = float(belief @ counts)
+    order = np.argsort(counts)
+    low, high = np.interp(LIMITS, np.cumsum(belief[order]) - belief[order] / 2, counts[order])
+    extra = float(belief @ noise) * 1.645**2  # chance besides what is not known about (a, b)
+    return Remaining(
+        mean,
+        max(0.0, mean - float(np.sqrt((mean - low) ** 2 + extra))),
+        min(float(left.sum()), mean + float(np.sqrt((high - mean) ** 2 + extra))),
+    )

@@ -1,0 +1,97 @@
+"""What is reviewed: the samples of a run folder, or of a classifier that was just fitted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reweigh.data import Dataset
+from reweigh.data.dataset import Reading
+from reweigh.errors import DataError
+from reweigh.fit import Fit
+from reweigh.fit.run_folder import not_ended, open_run
+from reweigh.report.inputs import Looks
+from reweigh.report.read import read_account
+from reweigh.report.tables import Samples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Samples with their given and suggested labels, and how each looks.
+
+    Attributes:
+        title: What the page calls it.
+        file: Where decisions are written.
+        looks: The samples themselves; None if they cannot be shown.
+        dataset: Their features; None if they cannot be read.
+        trouble: Why they cannot be shown; empty if they can.
+        classes: The classes as the caller writes them, such as numbers; by default their names.
+    """
+
+    title: str
+    file: Path
+    class_names: Sequence[str]
+    samples: Samples
+    looks: Looks | None = None
+    dataset: Dataset | None = None
+    trouble: str = ""
+    classes: Sequence[Any] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", self.class_names if len(self.classes) == 0 else self.classes)
+
+    @property
+    def quality(self) -> np.ndarray:
+        """Quality of each given label; a sample without a label counts as certain, so that it comes last."""
+        assert self.samples.quality is not None
+        return np.nan_to_num(self.samples.quality, nan=1.0)
+
+
+def of_run(path: Path) -> Subject:
+    """The samples of a run that has ended.
+
+    Raises:
+        DataError: There is no run, it has not ended, or it does not judge labels.
+    """
+    run, _ = open_run(path)
+    account = read_account(path, path.resolve().name)
+    samples = account.samples
+    if samples is None:
+        raise not_ended(run, run.samples)
+    if samples.quality is None or samples.suggested is None or samples.issue is None:
+        raise DataError(f"{run.samples}: holds no suggested labels; train again to get them (train.looks above 0)")
+    if samples.candidates is not None:
+        raise DataError(f"{path}: samples have several candidate labels each; a review is about one label per sample")
+    looks, trouble = None, account.no_data
+    if account.dataset is not None:
+        looks = Looks.of_source(account.dataset, account.recipe.source)
+    return Subject(account.name, run.decisions, account.classes.names, samples, looks, account.dataset, trouble)
+
+
+def of_fit(
+    found: Fit, dataset: Dataset, frame: "pd.DataFrame | None", file: Path, classes: Sequence[Any] | None
+) -> Subject:
+    """The training samples of a fit; see ``reweigh.review.review_fit``."""
+    judged = found.samples
+    if len(dataset) != len(judged.given):
+        raise DataError(f"X: {len(dataset):,} samples, but {len(judged.given):,} were fitted; pass the X of the fit")
+    if bool(judged.quality.isnan().all()):
+        raise DataError(f"method {found.plan.method.name!r} did not judge labels; fit with another method")
+    columns: dict[str, Any] = {name: getattr(judged, name).numpy() for name in ("given", "suggested", "quality")}
+    weight = None if judged.weights is None else judged.weights.numpy()
+    samples = Samples(row=found.origin.numpy(), **columns, issue=judged.wrong.numpy(), weight=weight)
+    dataset = replace(dataset, labels=judged.given, reading=Reading(encoding=found.inputs.encoding))
+    return Subject(
+        file.stem,
+        file,
+        found.class_names,
+        samples,
+        Looks(dataset, frame),
+        dataset,
+        classes=() if classes is None else classes,
+    )

@@ -1,0 +1,77 @@
+"""The loop closes: train, review, train again with what was decided."""
+
+import csv
+import random
+import tomllib
+
+import pytest
+from typer.testing import CliRunner
+
+from reweigh.cli.app import app
+from reweigh.fit.decisions import Decision, Decisions
+from reweigh.review import review_run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table of 240 rows with a wrong label in every eighth, and a run on it."""
+    path = tmp_path_factory.mktemp("loop")
+    rng = random.Random(0)
+    with open(path / "table.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["customer", "size", "weight", "kind"])
+        for row in range(240):
+            small = row % 2
+            kind = "small" if small != (row % 8 == 3) else "large"
+            writer.writerow([f"C-{row}", rng.gauss(1 - 2 * small, 0.4), rng.gauss(2 * small - 1, 0.4), kind])
+    run(
+        path,
+        "--data",
+        path / "table.csv",
+        "--label",
+        "kind",
+        "--out",
+        path / "run",
+        "method.name=erm",
+        "train.epochs=4",
+    )
+    return path
+
+
+def run(folder, *arguments, code=0):
+    result = CliRunner().invoke(app, ["train", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return " ".join(result.output.split())
+
+
+def test_decisions_become_labels_that_are_trusted(folder):
+    review = review_run(folder / "run", "ann")
+    session = review.session
+    assert session.card(0)["name"].startswith("customer C-")
+    judged = [index for index in session.queue({"show": "all"}) if session._rows[index] % 8 == 3][:6]
+    for index in judged:
+        session.decide(index, 1 - session.card(index)["given"])
+    review.stop()
+    rows = {session._rows[index] for index in judged}
+    said = run(folder, "--reviewed", folder / "run", "--out", folder / "again")
+    assert "held-out samples:" in said
+    with open(folder / "again" / "samples.csv", newline="") as file:
+        table = {int(line["row"]): line for line in csv.DictReader(file)}
+    for row in rows:
+        assert table[row]["given_label"] == ("small" if row % 2 else "large")
+        assert (table[row]["label_quality"], table[row]["is_label_issue"]) == ("1", "False")
+    recipe = tomllib.loads((folder / "again" / "recipe.toml").read_text())
+    assert recipe["data"]["decisions"] == 6
+
+    # later decisions do not change a run that was made before
+    Decisions(folder / "run" / "decisions.jsonl").add(Decision(10**6, "small", "large", "bo"))
+    run(folder, folder / "again", "--out", folder / "third")
+    for name in ("samples.csv", "test.csv"):
+        assert (folder / "third" / name).read_bytes() == (folder / "again" / name).read_bytes()
+    said = run(folder, "--reviewed", folder / "run", "--out", folder / "fourth", code=2)
+    assert "rows that the data do not have" in said
+
+
+def test_a_run_that_nobody_reviewed(folder):
+    assert "reweigh review" in run(folder, "--reviewed", folder / "again", code=2)
+    assert "no such file or folder" in run(folder, "--reviewed", folder / "nowhere", code=2)

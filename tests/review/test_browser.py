@@ -1,0 +1,180 @@
+"""A review in a real browser: by keyboard and by mouse, through a killed server, with names that try to be markup."""
+
+import csv
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from reweigh.review import review_run
+
+HOSTILE = ["<script>alert(1)</script>", "\"&'", "<img src=x onerror=alert(2)>", "\u202egnorw", "عربي", *"56789"]
+
+
+def lines(run):
+    return [json.loads(line) for line in (run / "decisions.jsonl").read_text().splitlines()]
+
+
+class Server:
+    """``reweigh review`` as a user starts it."""
+
+    def __init__(self, run):
+        command = [sys.executable, "-m", "reweigh", "review", str(run), "--as", "ann"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1)
+        assert self.process.stdout is not None
+        text = ""
+        while not (found := re.search(r"Open (http://127\.0\.0\.1:\d+/\S+/)", text)):
+            line = self.process.stdout.readline()
+            assert line, text
+            text += line
+        self.address = found[1]
+
+    def kill(self, how=signal.SIGKILL):
+        self.process.send_signal(how)
+        rest = self.process.communicate(timeout=30)[0]
+        return self.process.returncode, rest
+
+
+@pytest.fixture
+def visit(browser):
+    contexts, trouble = [], []
+
+    def open_page(address, width=1280, height=800, **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.set_default_timeout(15_000)
+        tab.on("pageerror", lambda error: trouble.append(str(error)))
+        tab.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
+        tab.on("request", lambda request: request.url.startswith((address, "data:")) or trouble.append(request.url))
+        tab.goto(address)
+        tab.wait_for_selector(".labels")
+        return tab
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert trouble == []
+
+
+def row(tab):
+    return int(re.search(r"row (\d+)", tab.locator(".called").inner_text())[1])
+
+
+def press(tab, key, decided):
+    """Press a key, and wait until as many samples as that are decided."""
+    tab.keyboard.press(key)
+    done(tab, decided)
+
+
+def done(tab, decided):
+    expect(tab.locator("#done")).to_contain_text(f", {decided} in all")
+
+
+def test_a_review_survives_a_killed_server(run, visit):
+    server = Server(run)
+    tab = visit(server.address)
+    first = row(tab)
+    press(tab, "a", 1)
+    second = row(tab)
+    assert second != first
+    press(tab, "k", 2)
+    tab.locator("#unsure").click()
+    done(tab, 3)
+    tab.keyboard.press("o")
+    tab.keyboard.type("7")
+    press(tab, "Enter", 4)
+    press(tab, "z", 3)
+    fourth = row(tab)
+    tab.keyboard.press("n")
+    expect(tab.locator(".called")).not_to_have_text(re.compile(f"row {fourth}\\b"))
+    tab.keyboard.press("b")
+    expect(tab.locator(".called")).to_have_text(re.compile(f"row {fourth}\\b"))
+    written = lines(run)
+    assert [(line["row"], line["undo"]) for line in written[:2]] == [(first, False), (second, False)]
+    assert written[0]["label"] != written[0]["given"]
+    assert written[1]["label"] == written[1]["given"]
+    assert [line["label"] for line in written[2:]] == [None, "7", None]
+    assert written[4]["undo"]
+
+    server.kill()
+    tab.keyboard.press("a")
+    tab.wait_for_selector("#said.error")
+    assert "on disk" in tab.locator("#said").inner_text()
+    assert lines(run) == written
+
+    server = Server(run)
+    tab = visit(server.address)
+    assert ", 3 in all" in tab.locator("#done").inner_text()
+    assert row(tab) == fourth  # where it stopped
+    press(tab, "a", 4)
+    code, said = server.kill(signal.SIGINT)
+    assert code == 0
+    assert f"reweigh train --reviewed {run}" in said
+    assert lines(run)[:5] == written
+
+
+def test_filters_show_what_they_say(run, visit):
+    review = review_run(run, "ann").start()
+    try:
+        tab = visit(review.address)
+        tab.locator("#filters summary").click()
+        pair = tab.locator("#wanted [name=pair] option").nth(1)
+        given, suggested, count = re.fullmatch(r"(\d) → (\d) \((\d+)\)", pair.inner_text()).groups()
+        tab.locator("#wanted [name=pair]").select_option(pair.get_attribute("value"))
+        expect(tab.locator("#filtered")).to_contain_text(f"{count} samples")
+        expect(tab.locator(".labels .given dd")).to_have_text(given)
+        expect(tab.locator(".labels .suggested dd")).to_have_text(suggested)
+        tab.locator("#wanted [name=state]").select_option("decided")
+        tab.wait_for_selector(".end")
+    finally:
+        review.stop()
+
+
+@pytest.fixture
+def hostile(run, tmp_path) -> Path:
+    """A run whose classes have names that should not be taken for HTML."""
+    path = Path(shutil.copytree(run, tmp_path / "<i>run"))
+    (path / "SHA256SUMS").unlink()
+    classes = json.loads((path / "classes.json").read_text())
+    (path / "classes.json").write_text(json.dumps({**classes, "names": HOSTILE}))
+    with open(path / "samples.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    with open(path / "samples.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        for each in rows:
+            names = {key: HOSTILE[int(each[key])] for key in each if key.endswith("_label") and each[key]}
+            writer.writerow(each | names)
+    return path
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (768, "light"), (1280, "dark")])
+def test_names_stay_text_the_page_fits_and_everybody_can_use_it(hostile, visit, width, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    review = review_run(hostile, "<b>ann</b>").start()
+    try:
+        tab = visit(review.address, width, 844, color_scheme=scheme)
+        assert tab.evaluate("document.querySelectorAll('script').length") == 1
+        assert tab.locator("#reviewer").inner_text() == "<b>ann</b>"
+        assert tab.evaluate("document.documentElement.scrollWidth") == width
+        assert tab.evaluate("getComputedStyle(document.querySelector('.labels bdi')).unicodeBidi") == "isolate"
+        for _ in range(2):
+            found = tab.evaluate("document.getElementById('accept').getBoundingClientRect().bottom <= innerHeight")
+            assert found  # the buttons are never below the fold
+            tab.keyboard.press("n")
+        violations = Axe().run(tab, options={"resultTypes": ["violations"]}).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == []
+        tab.keyboard.press("o")
+        assert tab.locator("#found").get_by_text("<script>alert(1)</script>").count() == 1
+        violations = Axe().run(tab, options={"resultTypes": ["violations"]}).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == []
+    finally:
+        review.stop()

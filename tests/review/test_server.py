@@ -1,0 +1,250 @@
+"""The server answers its own page and nobody else; what is decided is on disk, or refused."""
+
+import errno
+import http.client
+import json
+import os
+
+import pytest
+
+from reweigh.errors import DataError
+from reweigh.fit.decisions import Decision, Decisions
+from reweigh.review import review_run
+
+
+@pytest.fixture
+def served(run):
+    review = review_run(run, "ann").start()
+    yield review
+    review.stop()
+
+
+class Client:
+    """Sends exactly what it is told."""
+
+    def __init__(self, address):
+        _, _, self.host, self.token, _ = address.split("/")
+
+    def __call__(self, path, body=None, host=None, token=None, **headers):
+        host = self.host if host is None else host
+        connection = http.client.HTTPConnection(self.host, timeout=10)
+        method = "GET" if body is None else "POST"
+        connection.putrequest(method, f"/{self.token if token is None else token}{path}", skip_host=True)
+        data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        sent = {"Host": host}
+        if body is not None:
+            sent |= {"Origin": f"http://{self.host}", "Content-Type": "application/json", "Content-Length": len(data)}
+        for name, value in (sent | {name.replace("_", "-"): value for name, value in headers.items()}).items():
+            if value is not None:
+                connection.putheader(name, value)
+        connection.endheaders(data)
+        response = connection.getresponse()
+        content = response.read()
+        connection.close()
+        found = json.loads(content) if "json" in response.headers.get("Content-Type", "") else content
+        return response.status, found, response.headers
+
+
+@pytest.fixture
+def ask(served):
+    return Client(served.address)
+
+
+def test_the_page_is_bound_by_a_strict_policy(ask):
+    for path in ("/", "/review.js", "/review.css", "/start"):
+        status, _, headers = ask(path)
+        assert status == 200
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert "http" not in headers["Content-Security-Policy"]
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/", "/start", "/review.js", "/picture/0", "/queue"])
+def test_without_the_token_nothing_is_shown(ask, path):
+    for token in ("", "x", ask.token[:-1], ask.token + "x", "%00", "%C3%A9"):
+        assert ask(path, token=token)[0] == 403
+
+
+@pytest.mark.parametrize("host", ["", "evil.example", "127.0.0.1", "127.0.0.1.evil.example:{port}", "0.0.0.0:{port}"])
+def test_a_host_that_is_not_loopback_is_refused(ask, host):
+    port = ask.host.partition(":")[2]
+    assert ask("/", host=host.format(port=port))[0] == 400
+    assert ask("/", host=f"localhost:{port}")[0] == 200
+
+
+def test_decisions_come_from_the_page_alone(ask, run):
+    body = {"index": 0, "label": 1}
+    assert ask("/decision", body, Origin="http://evil.example")[0] == 403
+    assert ask("/decision", body, Origin="null")[0] == 403
+    assert ask("/decision", body, Origin=None)[0] == 403
+    assert ask("/decision", body, Content_Type="text/plain")[0] == 415
+    assert ask("/decision", body, Content_Length=10**9)[0] == 413
+    assert ask("/start", Origin="http://evil.example")[0] == 403
+    assert not (run / "decisions.jsonl").exists()
+    assert ask("/decision", body)[0] == 200
+
+
+@pytest.mark.parametrize("path", ["/../recipe.toml", "/..%2frecipe.toml", "/picture/../../recipe.toml", "/recipe.toml",
+                                  "/page/review.js", "/picture/%2e%2e", "/sample/../start/x"])  # fmt: skip
+def test_no_path_leads_to_a_file(ask, path):
+    assert ask(path)[0] == 404
+
+
+def test_what_is_decided_is_on_disk_at_once(ask, run):
+    _, queue, _ = ask("/queue")
+    index = queue[0]
+    _, card, _ = ask(f"/sample/{index}")
+    before = ask("/progress")[1]
+    status, progress, _ = ask("/decision", {"index": index, "label": card["suggested"]})
+    assert (status, progress["wrong"], progress["seen"]) == (200, 1, 1)
+    line = json.loads((run / "decisions.jsonl").read_text())
+    assert (line["row"], line["label"], line["by"]) == (card["row"], str(card["suggested"]), "ann")
+    assert progress["remaining"] != before["remaining"]
+    assert ask("/queue")[1] == queue[1:]
+    assert ask("/queue?state=decided")[1] == [index]
+    assert ask(f"/sample/{index}")[1]["mine"] == {"label": card["suggested"]}
+    assert ask("/decision", {"index": index, "undo": True})[1]["decided"] == 0
+    assert ask("/queue")[1] == queue
+    assert ask("/decision", {"index": index, "undo": True})[0] == 422
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"index": 10**9, "label": 0},
+        {"index": -1, "label": 0},
+        {"index": True, "label": 0},
+        {"index": "0", "label": 0},
+        {"index": 0, "label": 10},
+        {"index": 0, "label": -1},
+        {"index": 0, "label": "0"},
+        {"index": 0},
+        {"label": 0},
+        [],
+        b"{",
+        b"\xff",
+        b"[" * 9000,
+    ],
+)
+def test_a_decision_about_what_does_not_exist_is_refused(ask, run, body):
+    status, found, _ = ask("/decision", body)
+    assert status == 422
+    assert found["error"]
+    assert not (run / "decisions.jsonl").exists()
+
+
+@pytest.mark.parametrize("query", ["order=best", "show=none", "state=x", "given=10", "given=cat", "quality=low"])
+def test_a_filter_that_does_not_exist_is_named(ask, query):
+    status, found, _ = ask(f"/queue?{query}")
+    assert status == 422
+    assert query.partition("=")[0] in found["error"]
+
+
+def test_filters_against_a_loop_over_the_table(ask, served):
+    samples = served.session.subject.samples
+    _, found, _ = ask("/queue?show=all&given=3&suggested=8&quality=0.6")
+    expected = [
+        i for i in range(len(samples))
+        if samples.given[i] == 3 and samples.suggested[i] == 8 and samples.quality[i] <= 0.6
+    ]  # fmt: skip
+    assert sorted(found) == expected
+    assert [samples.quality[i] for i in found] == sorted(samples.quality[i] for i in found)
+    assert set(ask("/queue")[1]) == set(samples.issue.nonzero()[0].tolist())
+
+
+def test_a_full_disk_loses_nothing_and_says_so(ask, run, monkeypatch):
+    assert ask("/decision", {"index": 0, "label": 1})[0] == 200
+    before = (run / "decisions.jsonl").read_bytes()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    status, found, _ = ask("/decision", {"index": 1, "label": 1})
+    assert status == 507
+    assert "make room" in found["error"]
+    assert (run / "decisions.jsonl").read_bytes() == before
+    monkeypatch.undo()
+    assert ask("/progress")[1]["decided"] == 1
+    assert ask("/decision", {"index": 1, "label": 1})[1]["decided"] == 2
+
+
+def test_two_reviewers_and_their_disagreement(ask, served, run):
+    ask("/decision", {"index": 5, "label": 1})
+    other = review_run(run, "bo").start()
+    theirs = Client(other.address)
+    try:
+        assert theirs("/sample/5")[1]["others"] == []  # not before they have decided
+        assert 5 in theirs("/queue?show=all")[1]
+        theirs("/decision", {"index": 5, "label": 2})
+        assert ask("/progress")[1]["disputed"] == 1
+        assert ask("/progress")[1]["reviewers"] == ["ann", "bo"]
+        assert ask("/queue?show=all&state=disputed")[1] == [5]
+        assert ask("/sample/5")[1]["others"] == [{"by": "bo", "label": 2}]
+        assert served.decisions.agreed() == {}
+    finally:
+        other.stop()
+
+
+def test_decisions_about_rows_that_are_not_in_the_run_are_left_alone(run):
+    Decisions(run / "decisions.jsonl").add(Decision(10**6, "1", "2", "ann"))
+    review = review_run(run, "ann")
+    assert review.session.progress()["decided"] == 0
+    review.stop()
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 61])
+def test_a_reviewer_has_a_name(run, name):
+    with pytest.raises(DataError, match="reviewer"):
+        review_run(run, name)
+
+
+def test_the_port_may_be_taken(served, run):
+    port = int(served.address.split(":")[2].partition("/")[0])
+    with pytest.raises(DataError, match=f"port {port}"):
+        review_run(run, "ann", port)
+
+
+def test_pictures_are_those_of_the_data(ask, served):
+    import io
+
+    import numpy as np
+    from PIL import Image
+
+    status, content, headers = ask("/picture/3")
+    assert (status, headers["Content-Type"]) == (200, "image/png")
+    raw = served.session.subject.dataset.inputs[3, 0].numpy()
+    shown = np.asarray(Image.open(io.BytesIO(content)))
+    np.testing.assert_array_equal(shown, raw)
+    assert ask("/picture/99999")[0] == 422
+
+
+def test_data_that_are_gone_are_reported_and_labels_can_still_be_decided(run, monkeypatch):
+    def gone(*_):
+        raise DataError("photos: there is no such folder")
+
+    monkeypatch.setattr("reweigh.report.read.read_training_set", gone)
+    review = review_run(run, "ann")
+    assert "photos" in review.session.start()["trouble"]
+    assert review.session.card(0)["values"] == []
+    assert review.session.decide(0, 1)["decided"] == 1
+    with pytest.raises(DataError, match="not images"):
+        review.session.picture(0)
+    review.stop()
+
+
+def test_data_that_changed_are_not_shown_beside_labels_of_others(run, monkeypatch):
+    from reweigh.report import read
+
+    real = read.read_training_set
+
+    def changed(*wanted):
+        train, test = real(*wanted)
+        return train.with_labels(train.labels.roll(1)), test
+
+    monkeypatch.setattr(read, "read_training_set", changed)
+    review = review_run(run, "ann")
+    assert "no longer those of the run" in review.session.start()["trouble"]
+    review.stop()
