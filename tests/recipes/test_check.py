@@ -66,8 +66,8 @@ name = "sgd"
 schedule = { name = "cosin" }
 """)
     assert set(mistakes(path)) == {
-        "trian: a recipe has no such section; there are: augment, compare, data, loss, meta_set, method, model, "
-        "optimizer, train; got {\"epochs\": 3}. Did you mean 'train'?",
+        "trian: a recipe has no such section; there are: augment, compare, data, features, loss, meta_set, method, "
+        "model, optimizer, train; got {\"epochs\": 3}. Did you mean 'train'?",
         "data.sise: digits has no option 'sise'; there are: decisions, foreign, labeled, posteriors, reviewed, root, "
         "size; got 3. Did you mean 'size'?",
         "data.bias.0.rate: got 1.4; should be less than or equal to 1",

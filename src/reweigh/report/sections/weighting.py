@@ -15,9 +15,9 @@ from reweigh.weighting import num_curves
 
 LEAD = (
     "While the model was trained, a small function learned how much each sample should count. It sees the {reads} "
-    "of the sample, which is large if the model does not believe the given label, and the size of its class. A falling line "
-    "means that hard samples are trusted less, which helps if labels are wrong; a rising line means that they get more "
-    "attention, which helps if labels are right and samples are few."
+    "of the sample, which is large if the model does not believe the given label, and the size of its class. A "
+    "falling line means that hard samples are trusted less, which helps if labels are wrong; a rising line means that "
+    "they get more attention, which helps if labels are right and samples are few."
 )
 CLEAR = 0.1  # relative change of the weight that counts as falling or rising
 
