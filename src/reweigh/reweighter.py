@@ -17,6 +17,7 @@ from reweigh.core.step import Step
 from reweigh.errors import DataError, RecipeError
 from reweigh.families import FAMILIES, Families, FamilyRule
 from reweigh.losses import LOSSES
+from reweigh.losses.labels import as_classes
 from reweigh.names import lookup
 from reweigh.weighting import WEIGHTINGS, num_curves, weigher
 
@@ -110,10 +111,10 @@ class Reweighter:
         self.families = found
         self.weights = weigher(self.weight_net, meta_lr, meta_weight_decay, meta_amsgrad)
         if lookahead == "real" and not self.weights.remembers:
-            text = (
-                f"trains with the weights of the step before, but {type(net).__name__} finds them anew for every batch"
+            raise RecipeError(
+                f"lookahead = 'real' trains with the weights of the step before, but {type(net).__name__} finds them "
+                "anew for every batch; use lookahead = 'virtual'"
             )
-            raise RecipeError(f"lookahead = 'real' {text}; use lookahead = 'virtual'")
         if (lookahead, lookahead_step) == ("real", "gradient"):
             raise RecipeError("lookahead_step = 'gradient' needs lookahead = 'virtual': a real step is the optimizer's")
         if self._group is not None:
@@ -198,10 +199,8 @@ class Reweighter:
         self._check(labels, "labels")
         if meta is None and self.due:
             if meta_labels is None:
-                raise DataError(
-                    "this step learns the weights, and needs trusted data: pass meta_inputs and meta_labels wherever "
-                    "reweighter.due is true"
-                )
+                text = "this step learns the weights, and needs trusted data"
+                raise DataError(f"{text}: pass meta_inputs and meta_labels wherever reweighter.due is true")
             meta = self._trusted(meta_inputs, meta_labels)
         return self._learner.step(objective, self._curve(labels), meta if self.due else None)
 
@@ -212,8 +211,7 @@ class Reweighter:
             loss = (weights * losses).sum() / weights.sum()
 
         Args:
-            losses: shape (n,).
-            labels: shape (n,), or (n, num_classes).
+            losses, labels: shape (n,); labels may be rows, shape (n, num_classes).
 
         Returns:
             Shape (n,), in (0, 1), without a graph.
@@ -225,8 +223,7 @@ class Reweighter:
         """The other half: learn from one look-ahead, without touching model, gradients or optimizer.
 
         Args:
-            batch: inputs and labels of a training batch.
-            meta_batch: inputs and labels of a trusted one.
+            batch, meta_batch: inputs and labels of a training batch and of a trusted one.
 
         Returns:
             The loss on the trusted batch one step ahead.
@@ -258,12 +255,12 @@ class Reweighter:
         self.families = Families(state["family_of_class"].cpu(), state["centers"].cpu())
 
     def _batch(self, inputs: Any, labels: Tensor) -> Objective:
-        return reweighted(self._losses, inputs, _as_classes(labels))
+        return reweighted(self._losses, inputs, as_classes(labels))
 
     def _trusted(self, inputs: Any, labels: Tensor) -> MetaObjective:
         self._check(labels, "meta_labels")
         share = self._learner.share(len(labels))
-        found = mean_loss(self._losses, inputs, _as_classes(labels))
+        found = mean_loss(self._losses, inputs, as_classes(labels))
         return found if share is None else lambda forward: share * found(forward)
 
     def _in_any_process(self, flag: bool) -> bool:
@@ -284,9 +281,8 @@ class Reweighter:
 
     def _sizes(self, labels: Tensor) -> Tensor:
         if labels.dim() != 1 or labels.dtype.is_floating_point:
-            raise DataError(
-                f"labels: integers of shape (N,) are needed, got {labels.dtype} of shape {tuple(labels.shape)}"
-            )
+            got = f"{labels.dtype} of shape {tuple(labels.shape)}"
+            raise DataError(f"labels: integers of shape (N,) are needed, got {got}")
         counts = torch.bincount(labels.cpu(), minlength=self._num_classes)
         return counts if self._group is None else all_counts(counts, self._group)
 
@@ -303,8 +299,3 @@ class Reweighter:
                 f"{what}: from {low} to {high}, but the labels of the training set have {self._num_classes} classes "
                 f"(0 to {self._num_classes - 1}); pass num_classes=... if there are more"
             )
-
-
-def _as_classes(labels: Tensor) -> Tensor:
-    """Labels as losses expect them: integers of 64 bits; rows of soft labels as they are."""
-    return labels if labels.dtype.is_floating_point else labels.long()

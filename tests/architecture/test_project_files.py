@@ -59,7 +59,7 @@ def test_the_lowest_versions_are_those_of_the_project():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lowest = dict(re.findall(r"^([a-z0-9-]+)==(\S+)$", (ROOT / "constraints-lowest.txt").read_text(), re.MULTILINE))
     for line in [*project["dependencies"], *project["optional-dependencies"]["test"]]:
-        name, least = line.split(">=")
+        name, least = re.split(">=|==", line)
         assert lowest[name].split(".")[: least.count(".") + 1] == least.split("."), line
 
 

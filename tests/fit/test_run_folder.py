@@ -9,7 +9,8 @@ import torch
 from safetensors.torch import load_file
 
 from reweigh.errors import DataError
-from reweigh.fit.run_folder import begin, describe, resume
+from reweigh.fit.origin import describe
+from reweigh.fit.run_folder import begin, resume
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.weighting import load_weighting

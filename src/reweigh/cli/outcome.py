@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def show_outcome(outcome: "Outcome") -> None:
     """Print the end of ``reweigh train``; of several processes, one does."""
-    from reweigh.fit.run_folder import describe
+    from reweigh.fit.origin import describe
     from reweigh.training.processes import is_first
 
     if not is_first():

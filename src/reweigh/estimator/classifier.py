@@ -143,11 +143,10 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             ValueError: Parameters, data or labels are not what they should be; says which, and what to do.
         """
         method = str(self.method)
-        unlabeled = takes_unlabeled(method)
         build = None if self.model is None or isinstance(self.model, str) else own_builder(self.model)
         read = read_inputs(self, X)
         samples = len(read.inputs)
-        targets = read_candidates(y, samples) if self.candidates else read_targets(y, samples, unlabeled)
+        targets = read_candidates(y, samples) if self.candidates else read_targets(y, samples, takes_unlabeled(method))
         train_set = Dataset(
             read.inputs,
             targets.labels,
@@ -272,22 +271,17 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         import pandas as pd
 
         self._fit = found
-        self._columns = columns
-        self._index = index
-        self._issues = None
+        self._columns, self._index, self._issues = columns, index, None
         self.classes_ = classes
         self.model_ = found.model
         self.plan_ = found.plan
         self.history_ = pd.DataFrame(found.history)
-        weights = found.samples.weights
-        self.sample_weight_ = (
-            torch.ones(len(found.samples.given)) if weights is None else weights.nan_to_num(1.0)
-        ).numpy()
-        self.suggested_labels_ = classes[found.samples.suggested.numpy()]
-        self.label_quality_ = found.samples.quality.numpy()
-        self.is_label_issue_ = found.samples.wrong.numpy()
-        self.finding_ = found.finding
-        self.weighting_ = found.weighting
+        samples = found.samples
+        weights = torch.ones(len(samples.given)) if samples.weights is None else samples.weights.nan_to_num(1.0)
+        self.sample_weight_ = weights.numpy()
+        self.suggested_labels_ = classes[samples.suggested.numpy()]
+        self.label_quality_, self.is_label_issue_ = samples.quality.numpy(), samples.wrong.numpy()
+        self.finding_, self.weighting_ = found.finding, found.weighting
 
     def _repr_html_inner(self) -> str:
         shown = super()._repr_html_inner()  # pyright: ignore[reportAttributeAccessIssue] (scikit-learn's diagram)

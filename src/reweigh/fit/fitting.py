@@ -10,30 +10,23 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.bias.mixture import stream
 from reweigh.core.judgment import Finding, Judgment
 from reweigh.core.shards import whole
 from reweigh.data import Dataset, with_label
-from reweigh.data.subsets import stratified
-from reweigh.errors import DataError
 from reweigh.fit.front import Front, beside_neighbors, open_front
+from reweigh.fit.held_out import judges, set_apart
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import CHUNK, Samples, judge, judge_unseen, likeliest_candidates
 from reweigh.fit.out_of_fold import out_of_fold, probabilities
 from reweigh.fit.scored import Scored, judged_by, scored
 from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device
 from reweigh.fit.weighting import Weighting
-from reweigh.methods.parts.folds import stratified_folds
 from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
 from reweigh.pseudo_labels import Predictions, predictions
 from reweigh.training import Observer, Run, labels_of, processes
-from reweigh.training.randomness import seeded
 
 logger = logging.getLogger(__name__)
-CALIBRATION = 1002  # streams of the seed
-JUDGE = 1003
-FEWEST = 3  # samples of a class that is held out
 
 
 @dataclass(frozen=True)
@@ -185,49 +178,6 @@ def usable(train_set: Dataset, method: str) -> Dataset:
     left = with_label(train_set)
     logger.info("%d of %d samples have a label; method %r trains on these alone", len(left), len(train_set), method)
     return left
-
-
-def set_apart(train_set: Dataset, share: float | None, seed: int) -> tuple[Tensor, Tensor]:
-    """Indices of the samples to train on, and of a share of each class that is held out for calibration.
-
-    Raises:
-        DataError: A class, or either side, would be left without a sample.
-    """
-    everything = torch.arange(len(train_set))
-    if share is None:
-        return everything, everything[:0]
-    size = round(share * len(train_set))
-    if not 0 < size < len(train_set):
-        raise DataError(
-            f"calibration: {share:g} of {len(train_set)} samples is {size}; both parts need at least one sample"
-        )
-    apart = stratified(train_set.labels, size, stream(seed, CALIBRATION))
-    kept = everything[~torch.isin(everything, apart)]
-    left = train_set.subset(kept).class_sizes
-    lost = ((left == 0) & (train_set.class_sizes > 0)).nonzero().flatten().tolist()
-    if lost:
-        names = ", ".join(train_set.class_names[label] for label in lost[:5])
-        raise DataError(f"calibration: {share:g} leaves no sample of class {names} to train on; hold out fewer")
-    logger.info("calibration: %d of %d samples are not trained on", size, len(train_set))
-    return kept, apart
-
-
-def judges(train_set: Dataset, share: float, seed: int) -> Tensor:
-    """Indices of a share of each class that judges the epochs; classes of fewer than three samples are not held out.
-
-    Raises:
-        DataError: No sample can be held out.
-    """
-    fold = stratified_folds(train_set.labels, max(2, round(1 / share)), FEWEST, seeded(seed, JUDGE))
-    found = (fold == 0).nonzero().flatten()
-    if len(found) == 0:
-        raise DataError(
-            f"judge: no class has {FEWEST} samples with a label, so none can be held out; train without a judge"
-        )
-    if lacking := len(set(train_set.labels[train_set.labeled].tolist()) - set(train_set.labels[found].tolist())):
-        logger.info("judge: %d classes have too few samples to judge by", lacking)
-    logger.info("judge: %d of %d samples are not trained on", len(found), len(train_set))
-    return found
 
 
 def judge_samples(

@@ -19,13 +19,14 @@ from reweigh.fit.fitting import Fit, fit, usable
 from reweigh.fit.front import Front, open_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import Samples
+from reweigh.fit.origin import describe, origin_of
 from reweigh.fit.source import read_source
 from reweigh.fit.trainer import builder
-from reweigh.plan import Part, Plan
+from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
 from reweigh.plan.toml import from_toml, to_toml
 from reweigh.training import Observer, Result, Run, processes
-from reweigh.weighting import Origin, load_weighting, save_weighting
+from reweigh.weighting import save_weighting
 
 
 class Outcome(NamedTuple):
@@ -186,34 +187,6 @@ def columns(samples: Samples, origin: Tensor, train_set: Dataset) -> dict[str, l
     if train_set.true_labels is not None:
         table["true_label"] = called(train_set.true_labels)
     return table
-
-
-def origin_of(found: Fit) -> Origin:
-    """Where a weighting function was learned: here, or where the file says that the plan takes it from."""
-    if given := found.plan.method.options.get("weighting"):
-        return load_weighting(given)[1]
-    assert found.weighting is not None
-    centers = tuple(found.weighting.families.centers.tolist())
-    reads = method_named(found.plan.method.name).reads
-    return Origin(centers, found.plan.own_loss or found.plan.loss.name, describe(found.plan), reads)
-
-
-def describe(plan: Plan) -> str:
-    """The data of a plan in words: digits, asymmetric (rate=0.4); own files by their name."""
-    data = plan.source
-    path = data.options.get("path")
-    biases = [_described(bias) for bias in data.parts["bias"]]
-    if data.parts["candidates"]:
-        biases.append(f"candidates (q={data.parts['candidates'][0].options['q']})")
-    if data.added["labeled"]:
-        biases.append(f"{data.added['labeled']} labels")
-    return ", ".join([Path(path).name if path else data.name, *biases])
-
-
-def _described(part: Part) -> str:
-    """The name of a part, and the options that have a value."""
-    options = ", ".join(f"{name}={value}" for name, value in part.options.items() if value is not None)
-    return f"{part.name} ({options})" if options else part.name
 
 
 class TrainedModel(NamedTuple):

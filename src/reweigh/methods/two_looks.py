@@ -1,31 +1,27 @@
 """Two looks: learn early, take stock of the labels, learn again."""
 
 import logging
-from pathlib import Path
 from typing import Annotated, Any
 
 import torch
-import torch.nn.functional as F
 from annotated_types import Ge
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.core.judgment import Finding, Judgment
 from reweigh.core.method import Method
-from reweigh.data import Dataset
-from reweigh.families import Families, sizes_differ
+from reweigh.families import Families
 from reweigh.methods.parts.finding import Count, count_wrong, sentence
 from reweigh.methods.parts.first_look import FirstLook
-from reweigh.methods.parts.folds import stratified_folds
+from reweigh.methods.parts.folds import held_out_in_turn
 from reweigh.methods.parts.prior import Prior
-from reweigh.methods.parts.second_look import SecondLook
-from reweigh.methods.parts.stock import TINY, Stock, take_stock
+from reweigh.methods.parts.second_look import READS, SecondLook, weighing
+from reweigh.methods.parts.stock import TINY, Stock, label_rows, take_stock
 from reweigh.methods.parts.student import Student
 from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup
 from reweigh.models.ensemble import Ensemble
 from reweigh.pseudo_labels import AveragedModel
-from reweigh.weighting import ClassAwareNet, load_weighting
 
 log = logging.getLogger(__name__)
 
@@ -35,9 +31,6 @@ SECOND = 0.6  # length of the second look, in trainings of full length
 SMALL = 2000  # samples at most for which all folds are trained at any cost
 SHORTEST = 4  # epochs; a shorter training cannot be judged
 JUDGING = (2, 5)  # two of five samples of the judging fold are held out of the second look too
-FAMILIES = 3  # of classes whose sizes differ; the paper's K
-EVERY = 5  # steps of the second look for each in which the weights are learned
-DOUBTS = torch.cat([torch.linspace(0, 3, 400), torch.linspace(0, 14, 200)])  # that Bayes' rule is fitted at
 
 
 class TwoLooks(Method):
@@ -91,7 +84,7 @@ class TwoLooks(Method):
     """
 
     own_judge = True
-    reads = "doubt"
+    reads = READS
 
     def __init__(
         self,
@@ -104,7 +97,7 @@ class TwoLooks(Method):
     ):
         self._setup, self._prior, self._mixup = setup, Prior(prior), mixup
         self._given = label_rows(setup.train_set)
-        self._weighing = self._options(meta_lr, weighting)
+        self._weighing = weighing(setup.train_set.class_sizes, meta_lr, weighting)
         self._trusted = Trusted(setup) if setup.meta_set.vouched else None
         if self._trusted:
             self._trusted.refresh()
@@ -112,7 +105,9 @@ class TwoLooks(Method):
         self._ensemble = Ensemble([average.model for average in self._averages])
         self._length = max(1, round(setup.epochs / (FIRST + SECOND)))
         self._second_length = min(round(SECOND * self._length), setup.epochs - self._length)
-        self._fold, self._held_out = self._hold_out()
+        self._fold, self._held_out = held_out_in_turn(setup.train_set.labels, FOLDS, JUDGING, setup.generator)
+        if setup.epochs < SHORTEST:
+            self._fold, self._held_out = torch.full_like(self._fold, -1), torch.zeros_like(self._held_out)
         if not bool((self._fold >= 0).any()):
             log.info("two looks: too few epochs or samples to hold any out; one look, without a judge")
             self._length, self._second_length = setup.epochs, 0
@@ -120,26 +115,6 @@ class TwoLooks(Method):
         self._second: SecondLook | None = None
         self._stock: Stock | None = None
         self._count: Count | None = None
-
-    def _options(self, meta_lr: float, weighting: str | None) -> dict[str, Any]:
-        """How the second look learns its weights: Bayes' rule to begin with, a curve for each family of classes."""
-        families = FAMILIES if sizes_differ(self._setup.train_set.class_sizes) else 1
-        if weighting:
-            return {"families": families, "weighting": load_weighting(Path(weighting), reads=self.reads)[0]}
-        net = ClassAwareNet.following(lambda doubt: torch.exp(-doubt), DOUBTS, families)
-        rule = {"weight_net": net, "meta_lr": meta_lr} if meta_lr else {"weighting": net}
-        return {"families": families, "normalize": "mean", "engine": "difference", "every": EVERY, **rule}
-
-    def _hold_out(self) -> tuple[Tensor, Tensor]:
-        """The fold of each sample, and which samples of fold 0 also judge the second look; shape (N,)."""
-        labels, generator = self._setup.train_set.labels, self._setup.generator
-        fold = stratified_folds(labels, FOLDS, FOLDS, generator)
-        if self._setup.epochs < SHORTEST:
-            fold = torch.full_like(fold, -1)
-        judging, (some, of) = (fold == 0).nonzero().flatten(), JUDGING
-        held_out = torch.zeros(len(labels), dtype=torch.bool)
-        held_out[judging[stratified_folds(labels[judging], of, 1, generator) < some]] = True
-        return fold, held_out
 
     def _new_first(self) -> FirstLook:
         most = self._setup.epochs - self._second_length
@@ -293,11 +268,10 @@ class TwoLooks(Method):
     def finding(self) -> Finding | None:
         if self._stock is None or self._count is None:
             return None
-        names, second = self._setup.train_set.class_names, self._second
-        gain, dropped = (second.gain, second.dropped) if second else (None, False)
+        names = self._setup.train_set.class_names
+        gain, dropped = (self._second.gain, self._second.dropped) if self._second else (None, False)
         words = sentence(self._count, self._given, self._stock.joint, names, gain, dropped)
-        share, low, high = (each.tolist() for each in self._count)
-        return Finding(share, low, high, words)
+        return Finding(*(each.tolist() for each in self._count), words)
 
     def state_dict(self) -> dict[str, Any]:
         return {
@@ -325,12 +299,3 @@ class TwoLooks(Method):
             assert self._stock is not None
             self._second = self._new_second(self._stock)
             self._second.load_state_dict(state["second"])
-
-
-def label_rows(dataset: Dataset) -> Tensor:
-    """The given labels as rows that sum to one, shape (N, num_classes); candidates count the same."""
-    if dataset.candidates is not None:
-        return dataset.candidates / dataset.candidates.sum(1, keepdim=True)
-    if dataset.soft_labels is not None:
-        return dataset.soft_labels.float()
-    return F.one_hot(dataset.labels, dataset.num_classes).float()

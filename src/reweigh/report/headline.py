@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from reweigh.fit.run_folder import describe
+from reweigh.fit.origin import describe
 from reweigh.report.account import Account
 from reweigh.report.content import Column, Table
 from reweigh.report.tables import Samples

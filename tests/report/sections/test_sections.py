@@ -13,7 +13,7 @@ from reweigh.report.figures.matrix import counts
 from reweigh.report.inputs import Shown
 from reweigh.report.sections import SECTIONS
 from reweigh.report.sections.classes import class_accuracy
-from reweigh.report.sections.columns import panel
+from reweigh.report.sections.columns import panel as columns_of
 from reweigh.report.sections.confusion import frequency, most_confused
 from reweigh.report.sections.weighting import described, tendency
 from reweigh.report.sections.weights import lower_share
@@ -47,7 +47,7 @@ def test_a_section_of_a_full_and_of_a_bare_run(name, account, plain, partial):
 def test_how_columns_were_read(account):
     assert SECTIONS["columns"]([account]) is None  # digits are not a table
     read = [ReadAs("price", "number", ("€ 1", "€ 2"), 3, "in €"), ReadAs("id", "drop", odd="counts the rows")]
-    assert panel(read).table.rows == [
+    assert columns_of(read).table.rows == [
         ("price", "number", "€ 1, € 2", "3", "in €"),
         ("id", "left out", "", "0", "counts the rows"),
     ]

@@ -22,3 +22,20 @@ def stratified_folds(labels: Tensor, folds: int, least: int, generator: Generato
     sizes = torch.bincount(labels[labels >= 0], minlength=1)
     fold[(labels < 0) | (sizes[labels] < least)] = -1
     return fold
+
+
+def held_out_in_turn(
+    labels: Tensor, folds: int, judging: tuple[int, int], generator: Generator
+) -> tuple[Tensor, Tensor]:
+    """The fold of each sample, and which samples of fold 0 judge to the end; shape (N,).
+
+    Args:
+        folds: number of folds, and the samples that a class must have.
+        judging: how many of how many samples of fold 0 judge to the end.
+        generator: decides both.
+    """
+    fold = stratified_folds(labels, folds, folds, generator)
+    first, (some, of) = (fold == 0).nonzero().flatten(), judging
+    to_the_end = torch.zeros(len(labels), dtype=torch.bool)
+    to_the_end[first[stratified_folds(labels[first], of, 1, generator) < some]] = True
+    return fold, to_the_end

@@ -8,6 +8,7 @@ from torch import Tensor
 from reweigh.core.batch import Batch
 from reweigh.core.held_out_scores import HeldOutScores
 from reweigh.core.objective import Forward, MetaObjective, mean_loss, mixed_soft_labels, reading, soft_labels
+from reweigh.families import sizes_differ
 from reweigh.methods.parts.endless import EndlessOrder
 from reweigh.methods.parts.prior import Prior
 from reweigh.methods.parts.stock import TINY
@@ -16,12 +17,17 @@ from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel, draw
 from reweigh.reweighter import Reweighter
+from reweigh.weighting import ClassAwareNet, load_weighting
 
 REFRESH = (0.2, 0.4, 0.6, 0.8)  # of the look: when the targets move toward the average,
 RATE = 0.3  # and how far
 JOIN = 0.6  # of the look: when the held-out samples join
 WORSE = 2.0  # standard errors by which the look must be worse than the first to be dropped
 JUDGED_AT_ONCE = 256  # held-out samples in a batch that teaches the weights
+FAMILIES = 3  # of classes whose sizes differ; the paper's K
+EVERY = 5  # steps of the look for each in which the weights are learned
+DOUBTS = torch.cat([torch.linspace(0, 3, 400), torch.linspace(0, 14, 200)])  # that Bayes' rule is fitted at
+READS = "doubt"
 
 
 class Belief(NamedTuple):
@@ -45,6 +51,24 @@ class Belief(NamedTuple):
         right = torch.where(trust > TINY, trusted / trust.clamp_min(TINY), given)
         other = torch.where(left > TINY, rest / left.clamp_min(TINY), targets)
         return cls(-trust.squeeze(1).clamp_min(TINY).log(), right, other)
+
+
+def weighing(class_sizes: Tensor, meta_lr: float, weighting: str | None) -> dict[str, Any]:
+    """How the look learns its weights: Bayes' rule to begin with, a curve for each family of classes.
+
+    Args:
+        meta_lr: learning rate of the weighting function; 0 keeps Bayes' rule.
+        weighting: file of a weighting function that is used as it is.
+
+    Returns:
+        Options of the reweighter.
+    """
+    families = FAMILIES if sizes_differ(class_sizes) else 1
+    if weighting:
+        return {"families": families, "normalize": "mean", "weighting": load_weighting(weighting, reads=READS)[0]}
+    net = ClassAwareNet.following(lambda doubt: torch.exp(-doubt), DOUBTS, families)
+    rule = {"weight_net": net, "meta_lr": meta_lr} if meta_lr else {"weighting": net}
+    return {"families": families, "normalize": "mean", "engine": "difference", "every": EVERY, **rule}
 
 
 class SecondLook:

@@ -3,7 +3,10 @@
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
+
+from reweigh.data import Dataset
 
 TEMPERATURES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5)
 SURE = 0.8  # no bar is higher: if networks are sure nearly always, none of the few labels that they doubt would count
@@ -104,3 +107,12 @@ def wrong_by_class(stock: Stock, given: Tensor, known: Tensor) -> Tensor:
 def wrong_in_joint(joint: Tensor) -> Tensor:
     """Share of wrong labels in each class by given label, shape (C,), as the joint counts them."""
     return torch.where(joint.sum(1) > 0, 1 - joint.diag() / joint.sum(1).clamp_min(TINY), 0.0)
+
+
+def label_rows(dataset: Dataset) -> Tensor:
+    """The given labels as rows that sum to one, shape (N, num_classes); candidates count the same."""
+    if dataset.candidates is not None:
+        return dataset.candidates / dataset.candidates.sum(1, keepdim=True)
+    if dataset.soft_labels is not None:
+        return dataset.soft_labels.float()
+    return F.one_hot(dataset.labels, dataset.num_classes).float()
