@@ -89,6 +89,7 @@ FAKES = {
     "biases": {"noise": noise, "tail": tail},
     "candidates": {"independent": independent, "pairs": independent},
     "transforms": {"flip": flip},
+    "features": {"none": no_options},
     "models": {"mlp": mlp},
     "optimizers": {"sgd": sgd},
     "schedules": {"constant": no_options, "cosine": cosine},
@@ -114,6 +115,14 @@ name = "sgd"
 lr = 1
 schedule = { name = "cosine" }
 """
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory):
+    """Features are not stored among the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REWEIGH_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture

@@ -124,6 +124,6 @@ def test_families_only_where_sizes_differ():
 
 def test_facts_of_a_dataset():
     images = Dataset(torch.zeros(6, 3, 8, 8, dtype=torch.uint8), torch.arange(6) % 3, ("a", "b", "c"))
-    assert Facts.of(images) == Facts(6, (3, 8, 8), (2, 2, 2), images=True, photos=True)
+    assert Facts.of(images) == Facts(6, (3, 8, 8), (2, 2, 2), images=True, photos=True, pixels=True)
     assert not Facts.of(Dataset(torch.zeros(6, 3, 8, 8), images.labels, images.class_names)).photos
     assert Facts.of(Dataset(torch.zeros(6, 4), images.labels, images.class_names)) == Facts(6, (4,), (2, 2, 2))

@@ -27,7 +27,14 @@ def test_defaults_are_filled_and_arrays_become_tuples(recipe_file):
     assert recipe.meta_set.options["per_class"] == 10
     assert recipe.data.parts["bias"][0].options == {"rate": 0.4}
     assert recipe.data.parts["bias"][0].added == {"seed": None}
-    assert recipe.data.added == {"root": None, "foreign": None, "posteriors": None, "labeled": None}
+    assert recipe.data.added == {
+        "root": None,
+        "foreign": None,
+        "posteriors": None,
+        "labeled": None,
+        "decisions": None,
+        "reviewed": None,
+    }
     assert (recipe.train["epochs"], recipe.train["seed"], recipe.train["device"]) == (4, 0, "auto")
 
 
@@ -59,10 +66,10 @@ name = "sgd"
 schedule = { name = "cosin" }
 """)
     assert set(mistakes(path)) == {
-        "trian: a recipe has no such section; there are: augment, compare, data, loss, meta_set, method, model, "
-        "optimizer, train; got {\"epochs\": 3}. Did you mean 'train'?",
-        "data.sise: digits has no option 'sise'; there are: foreign, labeled, posteriors, root, size; got 3. "
-        "Did you mean 'size'?",
+        "trian: a recipe has no such section; there are: augment, compare, data, features, loss, meta_set, method, "
+        "model, optimizer, train; got {\"epochs\": 3}. Did you mean 'train'?",
+        "data.sise: digits has no option 'sise'; there are: decisions, foreign, labeled, posteriors, reviewed, root, "
+        "size; got 3. Did you mean 'size'?",
         "data.bias.0.rate: got 1.4; should be less than or equal to 1",
         "data.bias.1.name: no bias named 'tial'; there are: noise, tail. Did you mean 'tail'?",
         "data.bias.2.order: got 'upp'; should be 'up' or 'down'. Did you mean 'up'?",

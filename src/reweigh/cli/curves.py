@@ -10,7 +10,12 @@ COLORS = ("red", "green", "blue", "magenta", "cyan", "yellow")
 
 
 def draw(
-    curves: Sequence[Sequence[float]], labels: Sequence[str], max_loss: float, height: int = 11, width: int = 60
+    curves: Sequence[Sequence[float]],
+    labels: Sequence[str],
+    max_loss: float,
+    what: str = "loss",
+    height: int = 11,
+    width: int = 60,
 ) -> "Text":
     """A plot of characters; each curve has its own letter and color, so it can be read without colors.
 
@@ -19,6 +24,7 @@ def draw(
     Args:
         curves: Weights of each family at two or more evenly spaced losses from 0 to ``max_loss``.
         labels: Description of each family, for the legend.
+        what: What the weights depend on.
     """
     from rich.text import Text
 
@@ -37,7 +43,7 @@ def draw(
             text.append(" " if family is None else letter(family), COLORS[(family or 0) % len(COLORS)])
         text.append("\n")
     text.append("      └" + "─" * width + "\n")
-    text.append("       0" + f"{max_loss:.3g}".rjust(width - 1) + "  loss\n")
+    text.append("       0" + f"{max_loss:.3g}".rjust(width - 1) + f"  {what}\n")
     for family, label in enumerate(labels):
         text.append("  ").append(letter(family), COLORS[family % len(COLORS)]).append(f"  {label}\n")
     return text

@@ -1,4 +1,4 @@
-"""``reweigh data``: download the named datasets."""
+"""``reweigh data``: download the named datasets; show and clear the features on disk."""
 
 import sys
 from collections.abc import Iterator
@@ -13,12 +13,14 @@ from reweigh.cli.printing import echo
 if TYPE_CHECKING:
     from reweigh.data.named.download import Progress
 
-data = typer.Typer(help="Download named datasets.", no_args_is_help=True, rich_markup_mode=None)
+data = typer.Typer(
+    help="Download named datasets, and look after cached features.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @data.callback()
 def about() -> None:
-    """Download named datasets."""
+    """Download named datasets, and look after cached features."""
 
 
 @data.command()
@@ -41,6 +43,38 @@ def get(
     size = sum(path.stat().st_size for path in files) / 1e6
     echo(f"{name}: {len(files)} files, {size:.1f} MB, in {folder}")
     echo(f"Next: reweigh inspect {name}" + (f" --root {root}" if root else ""))
+
+
+@data.command()
+def cache(
+    clear: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Delete this cache; may be given several times.")
+    ] = None,
+    clear_all: Annotated[bool, typer.Option("--clear-all", help="Delete all of them.")] = False,
+) -> None:
+    """Show the features that are stored on disk, or delete them.
+
+    They are computed again when a run needs them. REWEIGH_CACHE names another folder for them.
+    """
+    from reweigh.cli.printing import show_table
+    from reweigh.errors import DataError
+    from reweigh.files import row_cache
+    from reweigh.names import suggestion
+
+    found = {cache.name: cache for cache in row_cache.usage()}
+    wanted = list(found) if clear_all else clear or []
+    if unknown := [name for name in wanted if name not in found]:
+        there_are = f"there are: {', '.join(found)}." if found else "there is none."
+        raise DataError(f"--clear: no cache {unknown[0]!r}; {there_are}{suggestion(unknown[0], found)}")
+    row_cache.clear(wanted)
+    for name in wanted:
+        echo(f"Deleted: {name} ({found[name].rows:,} samples, {row_cache.megabytes(found.pop(name).size)})")
+    if not found:
+        echo(f"No features are stored in {row_cache.cache_root()}.")
+    elif not wanted:
+        rows = [[name, f"{cache.rows:,}", row_cache.megabytes(cache.size)] for name, cache in found.items()]
+        show_table(f"Features in {row_cache.cache_root()}", ["network", "samples", "size"], rows)
+        echo("Delete with: reweigh data cache --clear NAME (or --clear-all)")
 
 
 @contextmanager

@@ -35,16 +35,20 @@ def export(
     check_target("--out", file, [file], [run / "model.safetensors"], overwrite)
 
     from reweigh.files import write_whole
-    from reweigh.fit.export import about, to_onnx, to_safetensors
+    from reweigh.fit.export import about, to_onnx, to_safetensors, whole
     from reweigh.fit.run_folder import load_model
 
     trained = load_model(run, trust_code)
     write_whole(file, to_onnx(trained) if to is Format.onnx else to_safetensors(trained))
-    shape = ", ".join(map(str, trained.inputs.shape))
+    shape = ", ".join(map(str, whole(trained)[1]))
     echo(f"Model: {file} ({file.stat().st_size / 1e6:.1f} MB), {len(trained.class_names)} classes")
     if to is Format.onnx:
         scale = "bytes divided by 255" if trained.inputs.bytes else "raw numbers"
         scale = "features as encoded from the table" if trained.inputs.encoding else scale
         echo(f"  inputs: float32 (n, {shape}), {scale}; normalization is inside")
+        if trained.front is not None and trained.front.network.size is not None:
+            network = trained.front.network
+            side, then = ("short", "crop the middle") if network.resize == "crop" else ("long", "pad with gray")
+            echo(f"  resize images before: {side} side to {network.size}, {then}")
         echo("  logits: float32 (n, classes); softmax turns them into probabilities")
     echo(f"  metadata: {', '.join(about(trained))}")

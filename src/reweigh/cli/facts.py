@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 SMALL = 2  # samples of a class
 LARGEST = 64  # side in pixels that the small network is made for
+PRETRAINED = 224  # and that pretrained networks are made for
 
 
 class Look(NamedTuple):
@@ -23,6 +24,7 @@ class Look(NamedTuple):
         held_out: Number of samples that are held out for testing; None if there is a separate test set.
         sizes: Number of different image sizes.
         size: Side in pixels that images are resized to; None keeps their size.
+        frozen: Whether images pass a frozen network once, so that they need not stay in memory.
         several_in_one: A class that looks like a set of candidates although the user did not say so, and the
             separator between them.
         readings: How the columns of a table are read.
@@ -33,13 +35,17 @@ class Look(NamedTuple):
     held_out: int | None
     sizes: int = 1
     size: int | None = None
+    frozen: bool = False
     several_in_one: tuple[str, str] | None = None
     readings: "Sequence[ReadAs]" = ()
     small: Sequence[str] = ()
 
 
-def look(section: Mapping[str, Any]) -> Look | None:
-    """What the choice of a plan depends on; None if the section is wrong, which the check of the recipe reports.
+def look(given: Mapping[str, Any]) -> Look | None:
+    """What the choice of a plan depends on; None if section [data] is wrong, which the check of the recipe reports.
+
+    Args:
+        given: Sections as far as the user has written them.
 
     Raises:
         DataError: The data cannot be read.
@@ -48,10 +54,10 @@ def look(section: Mapping[str, Any]) -> Look | None:
     from reweigh.plan.check import check_slot
     from reweigh.plan.schema import SECTIONS
 
-    parts, mistakes = check_slot(section, "data", SECTIONS["data"])
+    parts, mistakes = check_slot(given["data"], "data", SECTIONS["data"])
     if mistakes:
         return None
-    found = look_at_images(parts[0], data_root(parts[0].added["root"]))
+    found = look_at_images(parts[0], data_root(parts[0].added["root"]), given)
     if found is not None:
         return found
     from reweigh.data.labels.candidates import several_in_one
@@ -66,7 +72,7 @@ def look(section: Mapping[str, Any]) -> Look | None:
     return Look(Facts.of(train), held_out, several_in_one=several, readings=readings, small=small)
 
 
-def look_at_images(part: "Part", root: Path) -> Look | None:
+def look_at_images(part: "Part", root: Path, given: Mapping[str, Any]) -> Look | None:
     """Look at a folder of images by their headers; None if the data are something else."""
     from reweigh.data.labels.class_numbers import encode
     from reweigh.data.readers import has_test_part
@@ -80,7 +86,7 @@ def look_at_images(part: "Part", root: Path) -> Look | None:
     path = Path(root, part.options.get("path") or "")
     if part.name != "files" or part.options["separator"]:
         return None  # folder names are not the classes
-    from reweigh.plan.choose import Facts
+    from reweigh.plan.choose import Facts, feature_width, features
 
     labels = part.options["labels"] and Path(root, part.options["labels"])
     if (by_list := find_list(path, labels, part.options["label"])) is not None:
@@ -100,16 +106,21 @@ def look_at_images(part: "Part", root: Path) -> Look | None:
         return None
     sizes = Counter(image.header[:2] for image in found)
     height, width = next(iter(sizes))
-    size = given = part.options["size"]
-    if given is None and (len(sizes) > 1 or max(height, width) > LARGEST):
-        size = min(LARGEST, round(median(min(image.header[:2]) for image in found)))
-    shape = (1 if all(image.header.gray for image in found) else 3, size or height, size or width)
+    channels = 1 if all(image.header.gray for image in found) else 3
+    usual = round(median(min(image.header[:2]) for image in found))
+    plain = Facts(len(found), (channels, usual, usual), (), images=True, photos=channels == 3, pixels=True)
+    frozen = feature_width(features(plain, given), given) is not None
+    size = asked = part.options["size"]
+    largest = PRETRAINED if frozen else LARGEST
+    if asked is None and (len(sizes) > 1 or max(height, width) > largest):
+        size = min(largest, usual)
+    shape = (channels, size or height, size or width)
     has_test = part.options["test"] or has_test_part(path)
     share = 1.0 if has_test else 1 - part.options["test_fraction"]
     counts = Counter(image.label for image in found)
     kept = [round(counts[label] * share) for label in range(len(names))]
     samples = sum(kept)
     held_out = None if has_test else len(found) - samples
-    facts = Facts(samples, shape, tuple(kept), images=True, photos=shape[0] == 3)
+    facts = plain._replace(samples=samples, shape=shape, class_sizes=tuple(kept))
     small = [name for name, size in zip(names, kept, strict=True) if size <= SMALL]
-    return Look(facts, held_out, len(sizes), None if given else size, small=small)
+    return Look(facts, held_out, len(sizes), None if asked else size, frozen, small=small)

@@ -99,6 +99,12 @@ def issues(
             )
             judged += "testing by the model, which has not seen them"
         echo(f"{judged}.")
+        if samples.outlier is not None and samples.near_duplicate_of is not None:
+            copies, alone = int((samples.near_duplicate_of != "").sum()), int(samples.outlier.sum())
+            echo(
+                f"Whatever their labels: {copies:,} samples have a near-duplicate, {alone:,} look foreign (outliers); "
+                f"columns near_duplicate_of and is_outlier of {folder.samples}"
+            )
     if out:
         write_whole(out, to_csv(table, out, spreadsheet_safe))
         echo(f"All {len(table) - 1}: {out}")
@@ -111,7 +117,7 @@ def issue_rows(samples: "Samples", class_names: Sequence[str]) -> list[tuple[str
     """A header, and one row per label that looks wrong, the worst first; None if the run does not say which do."""
     if samples.issue is None or samples.suggested is None or samples.quality is None:
         return None
-    weights = samples.weight
+    weights, outlier, near = samples.weight, samples.outlier, samples.near_duplicate_of
     rows = [
         (
             str(samples.row[index]),
@@ -120,11 +126,13 @@ def issue_rows(samples: "Samples", class_names: Sequence[str]) -> list[tuple[str
             class_names[int(samples.suggested[index])],
             f"{samples.quality[index]:.6g}",
             "" if weights is None else f"{weights[index]:.6g}".replace("nan", ""),
+            *(() if outlier is None or near is None else (str(bool(outlier[index])), str(near[index]))),
         )
         for index in samples.suspects.tolist()
     ]
     named = ("name",) if samples.name else ()
-    return [("row", *named, "given_label", "suggested_label", "label_quality", "weight"), *rows]
+    beside = () if outlier is None or near is None else ("is_outlier", "near_duplicate_of")
+    return [("row", *named, "given_label", "suggested_label", "label_quality", "weight", *beside), *rows]
 
 
 def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> None:
@@ -139,9 +147,10 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
         echo(title)
         return
     named = "name" in header
+    first, last = (1, 6) if named else (0, 5)
     cells = [
         [called, given, suggested, f"{float(quality):.3f}", f"{float(weight):.2f}" if weight else "-"]
-        for called, given, suggested, quality, weight in (row[-5:] for row in rows[:top])
+        for called, given, suggested, quality, weight in (row[first:last] for row in rows[:top])
     ]
     show_table(title, ["file" if named else "row", "given", "suggested", "quality", "weight"], cells)
     if not named:

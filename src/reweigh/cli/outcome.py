@@ -66,7 +66,7 @@ def learned_curves(run: "Run") -> "Text | None":
     else:
         found = describe(len(curves), classes["families"], classes["names"], classes["sizes"])
         labels = [family.words for family in found]
-    return draw(curves, [visible(label) for label in labels], max_loss)
+    return draw(curves, [visible(label) for label in labels], max_loss, origin.reads)
 
 
 def trust(outcome: "Outcome") -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reweigh.cli.columns import show_columns
-from reweigh.cli.facts import LARGEST, Look, look
+from reweigh.cli.facts import Look, look
 from reweigh.cli.printing import echo
 from reweigh.cli.source import find
 
@@ -59,8 +59,8 @@ def recipe_for(
     if given["data"].get("name") == "files" and takes_unlabeled(given):
         values["data"].setdefault("unlabeled", True)
         given["data"].setdefault("unlabeled", True)
-    found = look(given["data"])
-    choices = [] if found is None else resized(found)
+    found = look(given)
+    choices = [] if found is None else reading(found)
     if recipe is None:  # also for data that are named wrongly, so that the check finds no other mistakes
         facts = Facts(2, (1,), (1, 1)) if found is None else found.facts
         choices += choose(facts, given)
@@ -103,14 +103,18 @@ def title(data: str) -> str:
     return Path(data).resolve().name.split(".")[0] or "data"
 
 
-def resized(found: Look) -> "list[Choice]":
-    """The size that images are resized to, if they are."""
+def reading(found: Look) -> "list[Choice]":
+    """How images are read: the size that they are resized to, if they are, and when."""
     from reweigh.plan.choose import Choice
 
-    if found.size is None:
-        return []
-    why = f"the images have {found.sizes} sizes" if found.sizes > 1 else f"larger than {LARGEST} pixels"
-    return [Choice({"data.size": found.size}, f"{why}; all become {found.size} x {found.size}")]
+    choices = []
+    if found.size is not None:
+        why = f"the images have {found.sizes} sizes" if found.sizes > 1 else f"larger than {found.size} pixels"
+        words = f"{why}; all become {found.size} x {found.size}, proportions kept, the middle cropped"
+        choices.append(Choice({"data.size": found.size, "data.resize": "crop"}, words))
+    if found.frozen:
+        choices.append(Choice({"data.memory_gb": 0.0}, "images are read when their features are computed"))
+    return choices
 
 
 def takes_unlabeled(values: Mapping[str, Any]) -> bool:

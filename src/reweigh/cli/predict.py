@@ -113,13 +113,19 @@ def predictions(
     from reweigh.data.readers import read_unlabeled
     from reweigh.fit.scored import Scored, scored
     from reweigh.fit.trainer import at_once, find_device
+    from reweigh.training import progress
 
     form = trained.inputs
-    given = read_unlabeled(data, form.shape, encoding=form.encoding, raw_bytes=form.bytes, sep=sep, charset=encoding)
+    as_trained = {key: value for key, value in trained.plan.source.options.items() if key in ("resize", "memory_gb")}
+    given = read_unlabeled(
+        data, form.shape, encoding=form.encoding, raw_bytes=form.bytes, sep=sep, charset=encoding, **as_trained
+    )
     if len(given.inputs) == 0:
         return given, Scored(torch.empty(0, len(trained.class_names)), torch.empty(0))
     device = find_device("auto")
-    samples = form.dataset(given.inputs, trained.class_names)
+    samples = form.dataset(given.inputs, trained.class_names, trained.front, device, progress())
+    if given.names and samples.origin is not None:  # some could not be read
+        given = given._replace(inputs=samples.inputs, names=tuple(given.names[row] for row in samples.origin.tolist()))
     return given, scored(trained.model.to(device), samples, at_once(samples), device)
 
 

@@ -36,6 +36,12 @@ class Rows:
         self.inputs = inputs
         self.index = index
 
+    @property
+    def content(self) -> Callable[[int], Sequence[bytes]] | None:
+        """Bytes that determine a sample, if the inputs know them (see ``OnDemand``)."""
+        content = getattr(self.inputs, "content", None)
+        return None if content is None else lambda row: content(int(self.index[row]))
+
     def __len__(self) -> int:
         return len(self.index)
 
@@ -123,6 +129,11 @@ class Dataset:
     def is_images(self) -> bool:
         """Whether the samples are images."""
         return is_image(self.shape)
+
+    @property
+    def source_rows(self) -> Tensor:
+        """The row of each sample in what was read, shape (N,)."""
+        return torch.arange(len(self)) if self.origin is None else self.origin
 
     @property
     def class_sizes(self) -> Tensor:

@@ -1,13 +1,14 @@
 """Inputs that do not fit in memory, read by threads when a batch asks for them."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from torch import Tensor
 
 from reweigh.data.dataset import Inputs
+from reweigh.errors import DataError
 
 DEFAULT_MEMORY_GB = 2.0  # larger sets are read on demand
 SAMPLED = 1000
@@ -26,17 +27,20 @@ class OnDemand:
         shape: tuple[int, ...],
         dtype: torch.dtype = torch.uint8,
         workers: int | None = None,
+        content: Callable[[int], Sequence[bytes]] | None = None,
     ) -> None:
         """
         Args:
             read_one: index -> the sample, of ``shape`` and ``dtype``.
             workers: number of threads; by default the number of processors, at most eight.
+            content: index -> bytes that determine the sample, which are quicker to read than the sample itself.
         """
         self.read_one = read_one
         self.length = length
         self.shape = shape
         self.dtype = dtype
         self.workers = workers or min(8, os.cpu_count() or 1)
+        self.content = content
 
     def __len__(self) -> int:
         return self.length
@@ -66,7 +70,18 @@ def some_of(inputs: Inputs) -> Tensor:
     """Inputs from which to compute mean and standard deviation: all if in memory, otherwise a thousand at random."""
     if isinstance(inputs, Tensor):
         return inputs
-    return inputs[torch.randperm(len(inputs), generator=torch.Generator().manual_seed(0))[:SAMPLED]]
+    index = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(0))[:SAMPLED]
+    try:
+        return inputs[index]
+    except DataError:  # some cannot be read, which is reported where they are needed
+        return torch.cat([rows for place in index for rows in _readable(inputs, place)])
+
+
+def _readable(inputs: Inputs, place: Tensor) -> list[Tensor]:
+    try:
+        return [inputs[place[None]]]
+    except DataError:
+        return []
 
 
 def fits(length: int, shape: tuple[int, ...], dtype: torch.dtype, memory_gb: float) -> bool:

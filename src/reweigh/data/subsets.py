@@ -68,3 +68,10 @@ def beyond(dataset: Dataset, size: int | None, more: int, seed: int) -> Dataset:
     assert size is not None
     larger, smaller = (stratified(dataset.labels, count, seed) for count in (size + more, size))
     return dataset.subset(larger[~torch.isin(larger, smaller)])
+
+
+def at_origin(dataset: Dataset, origin: Tensor | None) -> Dataset:
+    """The samples of a dataset that come from these rows of its source, which may be fewer; None means all."""
+    if origin is None or len(dataset) == len(origin):
+        return dataset
+    return dataset.subset(torch.isin(dataset.source_rows, origin))

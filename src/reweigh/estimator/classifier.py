@@ -17,11 +17,13 @@ from reweigh.estimator.inputs import read_inputs, read_more_inputs
 from reweigh.estimator.networks import own_builder
 from reweigh.estimator.notebook import trained_html
 from reweigh.estimator.parameters import plan_of, takes_unlabeled
+from reweigh.estimator.reviewing import Reviewing
 from reweigh.estimator.sample_weights import read_weights
 from reweigh.estimator.targets import read_candidates, read_targets, undecided
 from reweigh.estimator.trusted import read_trusted
 from reweigh.fit import Fit, fit
 from reweigh.fit.abstain import confident
+from reweigh.fit.front import own_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.out_of_fold import probabilities
 from reweigh.fit.scored import device_of
@@ -32,10 +34,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from reweigh.review import Review
 
-
-class RobustClassifier(ClassifierMixin, BaseEstimator):
+class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
     """A neural classifier that learns, while it trains, how far to trust each sample.
 
         classifier = RobustClassifier(random_state=0).fit(X, y)
@@ -48,6 +48,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         model: The network, which returns logits. None takes a perceptron for rows of numbers and a small convolutional
             network for images. Or a ``torch.nn.Module``, which is copied; a class or function that is called with the
             shape of a sample and the number of classes; or a name that ``reweigh list models`` shows.
+        features: A frozen network in front of the model: a name (``reweigh list features``, timm:NAME, ...), "none", or
+            a ``torch.nn.Module`` from samples (bytes divided by 255) to rows. "auto": a pretrained one for photos, if
+            the extra ``pretrained`` is installed and no model is passed.
         epochs: Passes over the data. None: as many as make 1,000 steps, but from 20 to 50.
         batch_size: Samples per step. None: about a fiftieth of the samples, from 16 to 256.
         lr: Learning rate of AdamW, falling along a cosine. None: 0.001.
@@ -91,6 +94,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         method: str = "auto",
         *,
         model: Any = None,
+        features: Any = "auto",
         epochs: int | None = None,
         batch_size: int | None = None,
         lr: float | None = None,
@@ -107,6 +111,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
     ):
         self.method = method
         self.model = model
+        self.features = features
         self.epochs = epochs
         self.batch_size = batch_size
         self.lr = lr
@@ -154,12 +159,15 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             reading=Reading(encoding=read.encoding),
         )
         trusted = read_trusted(self, X_trusted, y_trusted, InputForm.of(train_set), read.columns, targets.classes)
-        plan = plan_of(self.get_params(deep=False), Facts.of(train_set), trusted is not None)
+        front = None if isinstance(self.features, str | None) else own_front(self.features, train_set.shape)
+        facts = Facts.of(train_set) if front is None else Facts.of(train_set).as_features(front.network.width)
+        plan = plan_of(self.get_params(deep=False), facts, trusted is not None)
         found = fit(
             train_set,
             plan,
             trusted=trusted,
             build=build,
+            front=front,
             observer=progress(label=plan.method.name) if self.verbose else None,
             trust_code=True,  # a network outside the package was named by the caller, in this very call
         )
@@ -198,8 +206,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         return undecided(self.classes_[predicted.numpy()], ~sure.numpy(), self.classes_)
 
     def _samples(self, X: Any) -> Dataset:
-        inputs = read_more_inputs(self, X, self._fit.inputs, self._columns, "X")
-        return self._fit.inputs.dataset(inputs, self._fit.class_names)
+        found, form = self._fit, self._fit.inputs
+        inputs = read_more_inputs(self, X, form, self._columns, "X")
+        return form.dataset(inputs, found.class_names, found.front, device_of(found.model))
 
     @property
     def label_issues_(self) -> "pd.DataFrame":
@@ -214,30 +223,6 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         if self._issues is None:
             self._issues = self._fit.samples.label_issues(self.classes_.tolist(), self._index)
         return self._issues
-
-    def review(self, X: Any, file: str | Path = "decisions.jsonl", reviewer: str | None = None) -> "Review":
-        """Serve a page on this computer to go through the suspicious labels; its address is shown.
-
-            review = classifier.review(X)
-            review.address                   # open it in a browser
-            y_new, checked = review.labels() # as far as decided
-            review.stop()
-
-        Needs the extra ``review``.
-
-        Args:
-            X: What the classifier was fitted to.
-            file: Where decisions are written, at once; an existing file is continued.
-            reviewer: Name under which they are written; by default that of the user.
-
-        Raises:
-            DataError: X holds other samples, or the extra is not installed.
-        """
-        from reweigh.review import review_fit
-
-        check_is_fitted(self)
-        frame = X if hasattr(X, "iloc") and hasattr(X, "columns") else None
-        return review_fit(self._fit, self._samples(X), frame, file, reviewer, self.classes_.tolist()).start()
 
     def plot_weighting(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the learned weight against the loss, one curve for each family of classes.
@@ -255,22 +240,19 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
         return self.weighting_.plot(highest, self.classes_.tolist(), ax)
 
     def save(self, path: str | Path) -> None:
-        """Write the trained classifier to one file, without pickle; ``RobustClassifier.load`` reads it.
-
-        Raises:
-            DataError: Labels or parameters are not plain numbers or strings.
-        """
+        """Write the trained classifier to one file, without pickle, for ``load``; labels must be numbers or strings."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         seen = {"n_features_in_": self.n_features_in_, "feature_names_in_": None if names is None else names.tolist()}
         saved.save(path, self._fit, self.get_params(deep=False), seen, self.classes_, self._columns)
 
     @classmethod
-    def load(cls, path: str | Path, model: Any = None, trust_code: bool = False) -> Self:
+    def load(cls, path: str | Path, model: Any = None, features: Any = None, trust_code: bool = False) -> Self:
         """The classifier that ``save`` wrote.
 
         Args:
             model: The network again (or what builds it) if it was the user's own.
+            features: The frozen network in front of it again, if it was the user's own.
             trust_code: Whether a network from outside the package, which the file names, may be built: this runs its
                 code.
 
@@ -278,7 +260,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):
             DataError: There is no such file, or it holds something else.
             ModelError: The network is needed, or does not fit.
         """
-        found, params, seen, classes, columns = saved.load(path, model, trust_code)
+        found, params, seen, classes, columns = saved.load(path, model, features, trust_code)
         classifier = cls(**params)
         for name, value in seen.items():
             if value is not None:

@@ -25,6 +25,7 @@ KEYS = {
     "device": "train.device",
     "method": "method.name",
     "model": "model.name",
+    "features": "features.name",
 }
 
 
@@ -41,7 +42,8 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
     given: dict[str, Any] = {"train": {"seed": draw_seed(params["random_state"])}}
     for name, key in KEYS.items():
         value = plain(params[name])
-        if value is None or (value == "auto" and name != "device") or (name == "model" and not isinstance(value, str)):
+        own = name in ("model", "features") and not isinstance(value, str)
+        if value is None or own or (isinstance(value, str) and value == "auto" and name != "device"):
             continue
         section, _, option = key.partition(".")
         given.setdefault(section, {})[option] = value
@@ -56,8 +58,10 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
             mistakes.append(Mistake(name, f"got {shown(params[name])}; should be true or false"))
     if trusted:
         given["meta_set"] = {"name": "clean", "path": "X_trusted"}
-    passed = ["data", *([] if params["model"] is None or isinstance(params["model"], str) else ["model"])]
-    plan, found = examine(chosen(facts, given), passed)
+    networks = [name for name in ("model", "features") if not isinstance(params[name], str | None)]
+    if "model" in networks and params["features"] == "auto":  # it is made for the samples themselves
+        given["features"] = {"name": "none"}
+    plan, found = examine(chosen(facts, given), ["data", *networks])
     raise_all([*mistakes, *(Mistake(own_words(path), text) for path, text in found)], "RobustClassifier")
     assert plan is not None
     return plan

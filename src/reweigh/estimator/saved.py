@@ -45,7 +45,7 @@ def save(
 
 
 def load(
-    path: str | Path, model: Any, trust_code: bool
+    path: str | Path, model: Any, features: Any, trust_code: bool
 ) -> tuple[Fit, dict[str, Any], dict[str, Any], np.ndarray, tuple[str, ...]]:
     """What ``save`` was given; the network is where it was trained, if there is such a device here.
 
@@ -54,7 +54,7 @@ def load(
         ModelError: The network is needed, or does not fit.
     """
     build = None if model is None or isinstance(model, str) else own_builder(model)
-    found, more = store.load(path, build, trust_code)
+    found, more = store.load(path, build, features, trust_code)
     try:
         params = dict(more["params"])
         if isinstance(params["class_weight"], list):
@@ -68,7 +68,11 @@ def load(
         raise DataError(f"{path}: not as this version of reweigh writes it ({reason})") from error
     if build is not None:
         params["model"] = model
-    elif ":" in str(params["model"]) and not trust_code:  # the next fit() would build it
+    if features is not None:
+        params["features"] = features
+    elif ":" in str(params["features"]) and not trust_code:
+        raise untrusted(params["features"], "features")
+    if build is None and ":" in str(params["model"]) and not trust_code:  # the next fit() would build it
         raise untrusted(params["model"])
     found.model.to(device)
     return found, params, seen, classes, tuple(columns)
@@ -89,6 +93,7 @@ def _storable(params: dict[str, Any]) -> dict[str, Any]:
     return {
         **params,
         "model": model if isinstance(model, str) else None,
+        "features": params["features"] if isinstance(params["features"], str) else None,
         "random_state": state if isinstance(state, int | np.integer) else None,
         "class_weight": [list(map(_plain, pair)) for pair in weights.items()] if isinstance(weights, dict) else weights,
         "device": str(params["device"]),

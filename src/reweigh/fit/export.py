@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from reweigh import __version__
 from reweigh.errors import ModelError
+from reweigh.features.network import Network
 from reweigh.files.tensors import pack
 from reweigh.fit.run_folder import TrainedModel
 from reweigh.models.ensemble import Ensemble
@@ -39,6 +40,30 @@ class Normalized(nn.Module):
         return self.model((inputs - self.get_buffer("mean")) / self.get_buffer("std"))
 
 
+class Whole(nn.Module):
+    """The way from pixels to logits: a frozen network with its normalization, and the model on its features."""
+
+    def __init__(self, network: Network, model: nn.Module) -> None:
+        super().__init__()
+        self.front = Normalized(network.module, network.mean, network.std, rank=3)
+        self.model = model
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Logits of images (n, 3, size, size) in [0, 1]."""
+        return self.model(self.front(inputs))
+
+
+def whole(trained: TrainedModel) -> tuple[nn.Module, tuple[int, ...]]:
+    """The model with all that comes before it, and the shape of one sample that it takes, resized already."""
+    form = trained.inputs
+    model = Normalized(trained.model, form.mean, form.std, len(form.model_shape)).eval()
+    if trained.front is None:
+        return model, form.shape
+    network = trained.front.network
+    shape = form.shape if network.size is None else (3, network.size, network.size)
+    return Whole(network, model).eval(), shape
+
+
 def about(trained: TrainedModel) -> dict[str, str]:
     """What a user of the model must know, as strings."""
     form, model = trained.inputs, trained.plan.model
@@ -47,7 +72,7 @@ def about(trained: TrainedModel) -> dict[str, str]:
         "reweigh_version": __version__,
         "model": inline(plain({"name": model.name, **model.options})),
         "class_names": json.dumps(trained.class_names, ensure_ascii=False),
-        "input_shape": json.dumps(form.shape),
+        "input_shape": json.dumps(whole(trained)[1]),
         "input_scale": "bytes / 255" if form.bytes else "as is",
     }
     if isinstance(trained.model, Ensemble):
@@ -56,17 +81,26 @@ def about(trained: TrainedModel) -> dict[str, str]:
         known |= {"mean": json.dumps(form.mean), "std": json.dumps(form.std)}
     if form.encoding is not None:
         known["encoding"] = form.encoding.to_json()
+    if trained.plan.features is not None and trained.front is not None:
+        network = trained.front.network
+        known["features"] = json.dumps(
+            {"name": network.name, "mean": network.mean, "std": network.std, "resize": network.resize}
+        )
     return known
 
 
 def to_safetensors(trained: TrainedModel) -> bytes:
-    """The weights, to be given inputs that are normalized already."""
+    """The weights, to be given inputs that are normalized already; those of a frozen network as ``features.``."""
     state = trained.model.state_dict()
+    if trained.front is not None:
+        state |= {f"features.{name}": value for name, value in trained.front.network.module.state_dict().items()}
     return pack({name: plain_tensor(value) for name, value in state.items()}, {"format": "pt", **about(trained)})
 
 
 def to_onnx(trained: TrainedModel) -> bytes:
     """The model with its normalization: ``inputs`` (n, ...) float32 to ``logits`` (n, classes), any n.
+
+    A frozen network is part of it; images must be resized to its input size before.
 
     Raises:
         ModelError: packages are missing, or the model cannot be expressed in ONNX.
@@ -74,13 +108,12 @@ def to_onnx(trained: TrainedModel) -> bytes:
     absent = [package for package in ("onnx", "onnxscript") if find_spec(package) is None]
     if absent:
         raise ModelError(f"writing ONNX needs {' and '.join(absent)}; install: pip install 'reweigh[export]'")
-    form = trained.inputs
-    model = Normalized(trained.model, form.mean, form.std, len(form.shape)).eval()
+    model, shape = whole(trained)
     try:
         with _quiet():
             program = torch.onnx.export(
                 model,
-                (torch.zeros(2, *form.shape),),
+                (torch.zeros(2, *shape),),
                 dynamo=True,
                 verbose=False,
                 input_names=["inputs"],

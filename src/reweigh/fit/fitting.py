@@ -16,6 +16,7 @@ from reweigh.core.shards import whole
 from reweigh.data import Dataset, with_label
 from reweigh.data.subsets import stratified
 from reweigh.errors import DataError
+from reweigh.fit.front import Front, beside_neighbors, open_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import CHUNK, Samples, judge, judge_unseen, likeliest_candidates
 from reweigh.fit.out_of_fold import out_of_fold, probabilities
@@ -50,8 +51,10 @@ class Fit:
         history: The numbers of each epoch.
         origin: Shape (N,), the row of each training sample in the data that it was read from.
         tested: Predictions for the test set with its labels; None without a test set.
+        test_origin: The row of each test sample in its data; None without a test set.
         held_out: Predictions for the samples held out for calibration; None if there are none.
         finding: How many labels are wrong, and what was done about it; None if the method does not estimate that.
+        front: The frozen network in front of the model; None if there is none.
         unseen: What the model makes of the labels of the test set, which it was not trained on; None without one.
     """
 
@@ -65,8 +68,10 @@ class Fit:
     history: list[dict[str, Any]]
     origin: Tensor
     tested: Scored | None = None
+    test_origin: Tensor | None = None
     held_out: Scored | None = None
     finding: Finding | None = None
+    front: Front | None = None
     unseen: Samples | None = None
 
 
@@ -77,6 +82,7 @@ def fit(
     test_set: Dataset | None = None,
     trusted: Dataset | None = None,
     build: Build | None = None,
+    front: Front | None = None,
     run: Callable[[], Run] | None = None,
     observer: Observer | None = None,
     trust_code: bool = False,
@@ -89,6 +95,7 @@ def fit(
         test_set: What the model is judged on after each epoch.
         trusted: Trusted samples apart from the training set, if the plan's meta set asks for them.
         build: Makes the network, if the plan names none.
+        front: The frozen network in front of it, if the plan names none and there is one.
         run: Opens the folder for metrics and checkpoints. It is called once everything is built, so that a plan that
             cannot be built leaves an earlier run there alone.
         trust_code: Whether a network from outside the package may be built, which runs its code.
@@ -101,7 +108,13 @@ def fit(
     if plan.train["num_threads"]:
         torch.set_num_threads(plan.train["num_threads"])
     device = find_device(plan.train["device"])
-    train_set = usable(train_set, plan.method.name)
+    train_set = raw = usable(train_set, plan.method.name)
+    front = front or open_front(plan.features, raw.shape, trust_code)
+    if front is not None:
+        train_set = front.through(raw, None, device, observer)
+        behind = partial(front.through, normalize=train_set.normalize, device=device, observer=observer)
+        test_set = test_set and behind(test_set)
+        trusted = trusted and behind(trusted)
     train_set = processes.divided(train_set)
     test_set, trusted = (None if some is None else processes.divided(some) for some in (test_set, trusted))
     share, seed = plan.train["judge"], plan.train["seed"]
@@ -124,21 +137,25 @@ def fit(
     if finding is not None:
         logger.info(finding.words)
     samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
+    if front is not None and isinstance(train_set.inputs, Tensor):
+        samples = beside_neighbors(samples, train_set.inputs)
     counted = train_set.with_labels(torch.where(samples.given >= 0, samples.given, samples.suggested))
     tested = None if test_set is None else look(test_set)
     return Fit(
         plan=plan,
-        inputs=InputForm.of(train_set),
+        inputs=InputForm.of(train_set, raw if front is not None else None),
         class_names=train_set.class_names,
         class_sizes=tuple(counted.class_sizes.tolist()),
         model=whole(model),
         samples=samples,
         weighting=weighting,
         history=trained.history,
-        origin=torch.arange(len(train_set)) if train_set.origin is None else train_set.origin,
+        origin=train_set.source_rows,
         tested=tested,
+        test_origin=None if test_set is None else test_set.source_rows,
         held_out=look(train_set.subset(calibrating)) if len(calibrating) else None,
         finding=finding,
+        front=front,
         unseen=None if test_set is None or tested is None else unseen(plan, test_set, tested, samples),
     )
 

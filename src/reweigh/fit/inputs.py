@@ -1,7 +1,7 @@
 """How raw inputs become inputs of a model: found in training, stored with the model, used on all later data."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 import torch
@@ -11,6 +11,8 @@ from reweigh.data import Dataset, Inputs
 from reweigh.data.normalize import Standardize, unchanged
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError
+from reweigh.fit.front import Front
+from reweigh.training import Observer
 
 
 @dataclass(frozen=True)
@@ -18,10 +20,12 @@ class InputForm:
     """The form of the training inputs.
 
     Attributes:
-        shape: Shape of one sample.
+        shape: Shape of one raw sample.
         bytes: Whether raw values are bytes, divided by 255 first; otherwise they are numbers as they are.
         mean: Subtracted then, by channel or feature; empty if nothing is.
         std: What the rest is divided by.
+        width: Number of features of the frozen network in front of the model, to which mean and std then belong; None
+            if the model takes the samples themselves.
         encoding: Encoding of the columns of a table.
         version: Version of the stored form.
     """
@@ -31,23 +35,50 @@ class InputForm:
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
     encoding: Encoding | None = None
+    width: int | None = None
     version: Literal[1] = 1
 
+    @property
+    def model_shape(self) -> tuple[int, ...]:
+        """Shape of one input of the model."""
+        return self.shape if self.width is None else (self.width,)
+
     @classmethod
-    def of(cls, dataset: Dataset) -> "InputForm":
-        """The form of a dataset."""
+    def of(cls, dataset: Dataset, raw: Dataset | None = None) -> "InputForm":
+        """The form of a dataset.
+
+        Args:
+            raw: The samples that it holds the features of, if it does.
+        """
+        if raw is not None:
+            behind = cls.of(dataset)
+            return replace(behind, shape=raw.shape, bytes=raw.dtype == torch.uint8, width=behind.shape[0])
         normalize = dataset.normalize
         assert isinstance(normalize, Standardize) or normalize is unchanged, normalize
         scale = (normalize.mean, normalize.std) if isinstance(normalize, Standardize) else ()
         mean_and_std = [tuple(values.tolist()) for values in scale]
         return cls(dataset.shape, dataset.dtype == torch.uint8, *mean_and_std, encoding=dataset.reading.encoding)
 
-    def dataset(self, inputs: Inputs, class_names: tuple[str, ...]) -> Dataset:
+    def dataset(
+        self,
+        inputs: Inputs,
+        class_names: tuple[str, ...],
+        front: Front | None = None,
+        device: torch.device | str = "cpu",
+        observer: Observer | None = None,
+    ) -> Dataset:
         """Raw inputs of this form as samples to predict; their labels mean nothing.
 
         Bytes and the same numbers as floats give the same samples.
+
+        Args:
+            front: The frozen network, if the model stands behind one. Samples that cannot be read are left out.
         """
         unknown = torch.zeros(len(inputs), dtype=torch.int64)
+        if self.width is not None:
+            assert front is not None
+            raw = Dataset(inputs, unknown, class_names)
+            return front.through(raw, Standardize(self.mean, self.std), device, observer)
         normalize = unchanged
         if self.mean:
             factor = {(True, False): 255.0, (False, True): 1 / 255}.get((self.bytes, _are_bytes(inputs)), 1.0)

@@ -103,6 +103,8 @@ class Samples:
         losses: Loss of the given label as the network sees it in the end; NaN if unknown.
         weights: Mean weight along training; NaN for a sample never weighed, None if the method has no weights.
         family: Family of the sample's class, 0 being the rarest; None if the method has no families.
+        outlier: Whether the sample belongs to no class; None if it was not looked for.
+        near_duplicate_of: Index of a sample that is nearly the same, -1 for none; None if it was not looked for.
     """
 
     given: Tensor
@@ -112,6 +114,8 @@ class Samples:
     losses: Tensor
     weights: Tensor | None = None
     family: Tensor | None = None
+    outlier: Tensor | None = None
+    near_duplicate_of: Tensor | None = None
 
     def label_issues(self, class_names: Sequence[object], index: "pd.Index | None" = None) -> "pd.DataFrame":
         """One row per sample, the worst label first.
@@ -121,17 +125,18 @@ class Samples:
             index: Names of the samples, such as the index of the user's own table; otherwise 0, 1, ...
 
         Returns:
-            The columns given_label, suggested_label, label_quality, weight, family and is_label_issue. Samples without
-            a label come last; their given label is -1, or missing where classes are not numbers.
+            The columns given_label, suggested_label, label_quality, weight, family and is_label_issue; and where
+            neighbors were looked at, is_outlier and near_duplicate_of, by the index of the table. Samples without a
+            label come last; their given label is -1, or missing where classes are not numbers.
         """
         import numpy as np
         import pandas as pd
 
-        names = pd.Series(list(class_names))
+        classes = pd.Series(list(class_names))
         table = pd.DataFrame(
             {
-                "given_label": self._given_names(names),
-                "suggested_label": names.take(self.suggested.numpy()).to_numpy(),
+                "given_label": self._given_names(classes),
+                "suggested_label": classes.take(self.suggested.numpy()).to_numpy(),
                 "label_quality": self.quality.numpy(),
                 "weight": np.nan if self.weights is None else self.weights.numpy(),
                 "family": pd.array(
@@ -141,6 +146,11 @@ class Samples:
             },
             index=index,
         )
+        if self.outlier is not None and self.near_duplicate_of is not None:
+            other = self.near_duplicate_of.numpy()
+            names = table.index.to_numpy(dtype=object)
+            table["is_outlier"] = self.outlier.numpy()
+            table["near_duplicate_of"] = pd.array(np.where(other >= 0, names[other], None), dtype="object").tolist()
         return table.sort_values("label_quality", kind="stable")
 
     def _given_names(self, names: "pd.Series") -> object:

@@ -10,11 +10,13 @@ from torch import Tensor, nn
 
 from reweigh.data import Dataset
 from reweigh.data.labels.candidates import SEPARATOR
+from reweigh.data.subsets import at_origin
 from reweigh.errors import DataError, LostProcessError, ModelError, RecipeError, StorageError
 from reweigh.files import read_json, read_text, write_whole
 from reweigh.files.lock import locked
 from reweigh.files.tensors import read
 from reweigh.fit.fitting import Fit, fit, usable
+from reweigh.fit.front import Front, open_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import Samples
 from reweigh.fit.source import read_source
@@ -108,6 +110,8 @@ def _train(plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer
         raise LostProcessError(
             f"{error}; continue, with any number of processes: reweigh train --resume {path}"
         ) from error
+    train_set = at_origin(train_set, found.origin)  # the frozen network may have left out what cannot be read
+    test_set = at_origin(test_set, found.test_origin)
     try:
         processes.first(lambda: write(found, Run(path), train_set, test_set))
     except StorageError as error:
@@ -170,6 +174,10 @@ def columns(samples: Samples, origin: Tensor, train_set: Dataset) -> dict[str, l
         "family": unknown if samples.family is None else samples.family.tolist(),
         "loss": samples.losses.tolist(),
     }
+    if samples.outlier is not None and samples.near_duplicate_of is not None:
+        known, others = table.get("name", rows), samples.near_duplicate_of.tolist()
+        table["is_outlier"] = samples.outlier.tolist()
+        table["near_duplicate_of"] = [known[other] if other >= 0 else None for other in others]
     if train_set.candidates is not None:
         table["candidates"] = [
             SEPARATOR.join(name for name, there in zip(class_names, row, strict=True) if there)
@@ -215,6 +223,7 @@ class TrainedModel(NamedTuple):
         model: The network, on the CPU and in evaluation mode.
         class_names: Names of the classes, in the order of the logits.
         inputs: How raw inputs become its inputs.
+        front: The frozen network in front of it; None if there is none.
     """
 
     run: Run
@@ -222,6 +231,7 @@ class TrainedModel(NamedTuple):
     model: nn.Module
     class_names: tuple[str, ...]
     inputs: InputForm
+    front: Front | None = None
 
 
 def open_run(path: Path) -> tuple[Run, Plan]:
@@ -265,9 +275,10 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     inputs = InputForm.from_json(read_text(run.inputs), str(run.inputs))
     class_names = names_of(run)
     assert plan.model is not None
-    bare = builder(plan.model, trust_code)(inputs.shape, len(class_names))
+    bare = builder(plan.model, trust_code)(inputs.model_shape, len(class_names))
     model = filled(method_named(plan.method.name).wraps(bare), run.model)
-    return TrainedModel(run, plan, model, class_names, inputs)
+    front = open_front(plan.features, inputs.shape, trust_code)
+    return TrainedModel(run, plan, model, class_names, inputs, front)
 
 
 def names_of(run: Run) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def read_source(plan: Plan) -> Source:
     """
     train, test = read_training_set(plan.source, plan.train["seed"])
     meta_set = plan.meta_set.bind()()
-    return Source(train, test, read_trusted(meta_set, train, data_root(plan.source.added["root"])))
+    return Source(train, test, read_trusted(meta_set, train, plan.source))
 
 
 def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
@@ -92,8 +92,11 @@ def partially_labeled(train: Dataset, rule: Part, seed: int) -> Dataset:
     return with_candidates(train, mask)
 
 
-def read_trusted(meta_set: MetaSet, train: Dataset, root: Path) -> Dataset | None:
+def read_trusted(meta_set: MetaSet, train: Dataset, data: Part) -> Dataset | None:
     """The trusted samples that a meta set keeps apart from the training set, in the form of the training samples.
+
+    Args:
+        data: The section [data], for the folder that paths are relative to and for how images are resized.
 
     Raises:
         DataError: they cannot be read, or differ in shape from the training samples.
@@ -101,9 +104,10 @@ def read_trusted(meta_set: MetaSet, train: Dataset, root: Path) -> Dataset | Non
     if meta_set.source is None:
         return None
     clean = read(
-        root / meta_set.source,
+        data_root(data.added["root"]) / meta_set.source,
         label=meta_set.label,
         size=(train.shape[1], train.shape[2]) if train.is_images else None,
+        resize=data.options.get("resize", "crop"),
         class_names=train.class_names,
         encoding=train.reading.encoding,
     )

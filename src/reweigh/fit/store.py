@@ -15,6 +15,7 @@ from reweigh.files import write_whole
 from reweigh.files.tensors import pack
 from reweigh.files.tensors import read as read_tensors
 from reweigh.fit.fitting import Fit
+from reweigh.fit.front import open_front, own_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import Samples
 from reweigh.fit.scored import Scored
@@ -66,11 +67,14 @@ def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
     write_whole(path, pack({name: plain_tensor(tensor) for name, tensor in tensors.items()}, about))
 
 
-def load(path: str | Path, build: Build | None = None, trust_code: bool = False) -> tuple[Fit, dict[str, Any]]:
+def load(
+    path: str | Path, build: Build | None = None, module: Any = None, trust_code: bool = False
+) -> tuple[Fit, dict[str, Any]]:
     """What ``save`` wrote; the network is on the CPU.
 
     Args:
         build: Makes the network, if it was the caller's own.
+        module: The frozen network in front of it, if it was the caller's own.
         trust_code: Whether a network from outside the package, which the file names, may be built.
 
     Raises:
@@ -78,7 +82,7 @@ def load(path: str | Path, build: Build | None = None, trust_code: bool = False)
         ModelError: The network is needed, or does not fit.
     """
     try:
-        return _loaded(path, build, trust_code)
+        return _loaded(path, build, module, trust_code)
     except (LookupError, TypeError, AttributeError, RecursionError, ValueError) as error:
         if isinstance(error, ReweighError):
             raise
@@ -86,7 +90,7 @@ def load(path: str | Path, build: Build | None = None, trust_code: bool = False)
         raise DataError(f"{path}: not as this version of reweigh writes it ({reason})") from error
 
 
-def _loaded(path: str | Path, build: Build | None, trust_code: bool) -> tuple[Fit, dict[str, Any]]:
+def _loaded(path: str | Path, build: Build | None, module: Any, trust_code: bool) -> tuple[Fit, dict[str, Any]]:
     content, tensors = _read(path)
     plan, mistakes = examine(content["plan"], passed=[key for key in ("data", "model") if key not in content["plan"]])
     raise_all(mistakes, f"the plan in {path}")
@@ -98,7 +102,12 @@ def _loaded(path: str | Path, build: Build | None, trust_code: bool) -> tuple[Fi
         build = builder(plan.model, trust_code)
     inputs = InputForm.from_json(json.dumps(content["inputs"]), str(path))
     class_names = tuple(content["class_names"])
-    model = method_named(plan.method.name).wraps(build(inputs.shape, len(class_names)))
+    front = open_front(plan.features, inputs.shape, trust_code)
+    if inputs.width is not None and front is None:
+        if module is None:
+            raise ModelError(f"{path}: trained on features of a module of its own; pass it: load(path, features=...)")
+        front = own_front(module, inputs.shape)
+    model = method_named(plan.method.name).wraps(build(inputs.model_shape, len(class_names)))
     weighting = None
     if content["weighting"] is not None:
         net = rebuilt(content["weighting"], _under("weighting", tensors))
@@ -116,6 +125,7 @@ def _loaded(path: str | Path, build: Build | None, trust_code: bool) -> tuple[Fi
         origin=tensors["origin"],
         held_out=Scored(**held_out) if held_out else None,
         finding=Finding(**content["finding"]) if content["finding"] else None,
+        front=front,
     )
     return found, content["more"]
 

@@ -37,38 +37,40 @@ def foreign(name: str, trust_code: bool = False) -> Callable[..., nn.Module]:
         return partial(checked, name, partial(_timm, member))
     if source == "torchvision":
         return partial(checked, name, partial(_torchvision, member))
-    return partial(checked, name, partial(_own, source, member))
+    return partial(checked, name, partial(own, source, member))
 
 
 def _refuse(name: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> nn.Module:
     raise untrusted(name)
 
 
-def untrusted(name: str) -> ModelError:
+def untrusted(name: str, kind: str = "model") -> ModelError:
     """The error for a model outside the package that the user has not allowed."""
     return ModelError(
-        f"model {name!r} is code outside reweigh, and building it would run that code. If you trust it, and whoever "
+        f"{kind} {name!r} is code outside reweigh, and building it would run that code. If you trust it, and whoever "
         "wrote this recipe, allow it for this call: --trust-code on the command line, trust_code=True in Python"
     )
 
 
 def _timm(member: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> nn.Module:
-    timm = _imported("timm", "install it: pip install timm")
+    timm = imported("timm", "install it: pip install timm")
     return timm.create_model(member, num_classes=num_classes, in_chans=input_shape[0], **options)
 
 
 def _torchvision(member: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> nn.Module:
-    models = _imported("torchvision.models", "install the torchvision that matches your torch")
+    models = imported("torchvision.models", "install the torchvision that matches your torch")
     return models.get_model(member, num_classes=num_classes, **options)
 
 
-def _own(module: str, member: str, input_shape: tuple[int, ...], num_classes: int, /, **options: Any) -> Any:
+def own(
+    module: str, member: str, input_shape: tuple[int, ...], num_classes: int | None = None, /, **options: Any
+) -> Any:
     """Call the user's class or function, with ``input_shape`` and ``num_classes`` if it has such parameters."""
     if module.split(".")[0] in sys.stdlib_module_names:
         raise ModelError(f"module {module!r} belongs to Python's standard library, which defines no models")
     if os.getcwd() not in sys.path:  # last, so that it hides no package, and only now that the user trusts the code
         sys.path.append(os.getcwd())
-    found = _imported(module, "check its spelling, and that its folder is on PYTHONPATH")
+    found = imported(module, "check its spelling, and that its folder is on PYTHONPATH")
     build: Any = getattr(found, member, None)
     if not _may_build(build):
         there_are = sorted(key for key, value in vars(found).items() if not key.startswith("_") and _may_build(value))
@@ -76,7 +78,9 @@ def _own(module: str, member: str, input_shape: tuple[int, ...], num_classes: in
             f"module {module!r} has no torch.nn.Module class and no function {member!r}; it has: "
             f"{', '.join(there_are) or 'none'}."
         )
-    supplied = {"input_shape": tuple(input_shape), "num_classes": num_classes}
+    supplied: dict[str, Any] = {"input_shape": tuple(input_shape)}
+    if num_classes is not None:
+        supplied["num_classes"] = num_classes
     parameters = inspect.signature(build).parameters.values()
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     wanted = supplied if takes_all else {key: supplied[key] for key in supplied if key in {p.name for p in parameters}}
@@ -88,7 +92,12 @@ def _may_build(member: Any) -> bool:
     return issubclass(member, nn.Module) if isinstance(member, type) else inspect.isfunction(member)
 
 
-def _imported(module: str, remedy: str) -> ModuleType:
+def imported(module: str, remedy: str) -> ModuleType:
+    """A module that may not be installed, or may not fit the others that are.
+
+    Raises:
+        ModelError: It cannot be imported; says what to do.
+    """
     try:
         return import_module(module)
     except (ImportError, RuntimeError) as error:  # a torchvision that does not match torch raises RuntimeError

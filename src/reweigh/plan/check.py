@@ -36,6 +36,8 @@ def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Pl
     mistakes += found
     if mistakes:
         return None, mistakes
+    if sections["features"] is not None and sections["features"].name == "none":
+        sections["features"] = None
     plan = Plan(train=train, **sections)
     if plan.own_loss and plan.loss.name != SECTIONS["loss"].default["name"]:
         text = f"got {plan.loss.name!r}, but the method {plan.method.name} brings a loss of its own"
@@ -75,6 +77,8 @@ def check_slot(raw: Any, path: str, slot: Slot) -> tuple[tuple[Part, ...], list[
 
 
 def _check_part(raw: Any, path: str, slot: Slot) -> tuple[Part | None, list[Mistake]]:
+    if slot.short and isinstance(raw, str):
+        raw = {"name": raw}
     if not isinstance(raw, Mapping):
         names = ", ".join(sorted(members(slot.table)))
         wanted = f"a table with the name of a {TABLES[slot.table].kind}: {names}"

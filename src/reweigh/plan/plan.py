@@ -37,6 +37,8 @@ class Plan:
         data: Where the samples come from; None if the caller passes them.
         model: The classifier; None if the caller passes a network.
         augment: Random changes of training inputs, in order.
+        features: A frozen network that turns samples into features, which the model is trained on; None trains on the
+            samples themselves.
         train: Options of ``reweigh.training.train``, and those of ``TrainOptions``.
     """
 
@@ -48,6 +50,7 @@ class Plan:
     meta_set: Part
     optimizer: Part
     train: Mapping[str, Any]
+    features: Part | None = None
 
     @property
     def own_loss(self) -> str | None:

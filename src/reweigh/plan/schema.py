@@ -43,6 +43,16 @@ class BiasOptions(Options):
     seed: Annotated[int, Ge(0)] | None = None
 
 
+class FeatureOptions(Options):
+    """What [features] adds to the options of the network.
+
+    Attributes:
+        cache: whether features are stored on disk, so that another run on the same samples takes seconds.
+    """
+
+    cache: bool = True
+
+
 class ModelOptions(Options):
     """What [model] adds to the options of the model.
 
@@ -105,6 +115,7 @@ class Slot:
         many: a list of choices instead of one.
         default: what an absent section means; None if it must be there, or is optional.
         optional: may be absent, and then nothing is chosen.
+        short: may be the name alone, for a member with its defaults.
         adds: Options that the slot adds to those of the member.
         slots: choices within the choice.
     """
@@ -113,6 +124,7 @@ class Slot:
     many: bool = False
     default: Any = None
     optional: bool = False
+    short: bool = False
     adds: type[Options] = Options
     slots: "Mapping[str, Slot]" = field(default_factory=dict)
 
@@ -127,6 +139,7 @@ SECTIONS: dict[str, Slot] = {
         },
     ),
     "augment": Slot("transforms", many=True, default=[]),
+    "features": Slot("features", optional=True, short=True, adds=FeatureOptions),
     "model": Slot("models", adds=ModelOptions),
     "method": Slot("methods"),
     "loss": Slot("losses", default={"name": "cross-entropy"}),

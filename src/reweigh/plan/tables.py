@@ -35,6 +35,7 @@ TABLES: dict[str, Table] = {
     "biases": Table("bias", "reweigh.bias:BIASES"),
     "candidates": Table("rule for candidates", "reweigh.bias:CANDIDATES"),
     "transforms": Table("transform", "reweigh.transforms:TRANSFORMS"),
+    "features": Table("network for features", "reweigh.features:FEATURES", "reweigh.features:find"),
     "models": Table("model", "reweigh.models:MODELS", "reweigh.models:find"),
     "optimizers": Table("optimizer", "reweigh.training:OPTIMIZERS"),
     "schedules": Table("schedule", "reweigh.training:SCHEDULES"),

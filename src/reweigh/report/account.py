@@ -15,6 +15,8 @@ from reweigh.report.words import UNKNOWN
 from reweigh.training import Result
 from reweigh.weighting import Origin, WeightNet
 
+LEAST = 1e-6  # quality; no doubt is larger than that of this one
+
 
 @dataclass(frozen=True)
 class Classes:
@@ -75,6 +77,14 @@ class Account:
         """The known and finite losses of the training samples."""
         known = None if self.samples is None else self.samples.loss
         return np.empty(0) if known is None else known[np.isfinite(known)]
+
+    @property
+    def read(self) -> np.ndarray:
+        """What the weighting function reads of the training samples, where it is known: the loss, or the doubt."""
+        if self.origin.reads != "doubt":
+            return self.losses
+        known = None if self.samples is None else self.samples.quality
+        return np.empty(0) if known is None else -np.log(np.clip(known[np.isfinite(known)], LEAST, 1))
 
     @property
     def method(self) -> str:

@@ -153,7 +153,7 @@ class Looks:
 
 def cell(value: object) -> str:
     """A value of a table; a fraction to six digits."""
-    if value is None or value != value:
+    if value is None or str(value) in ("", "nan", "<NA>", "NaT"):
         return "missing"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 

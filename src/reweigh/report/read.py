@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from reweigh.core.judgment import Finding
 from reweigh.data import Dataset
+from reweigh.data.subsets import at_origin
 from reweigh.errors import DataError, ReweighError
 from reweigh.files import read_json, read_text
 from reweigh.fit.fitting import usable
@@ -57,6 +59,8 @@ def read_account(path: Path, name: str, known: list[tuple[Any, Dataset | None, s
         dataset, no_data = _read_data_once(recipe, [] if known is None else known)
     if dataset is not None:
         dataset = usable(dataset, recipe.method.name)
+    if dataset is not None and samples is not None:
+        dataset = at_origin(dataset, torch.from_numpy(samples.row))
     if dataset is not None and samples is not None and not _same(dataset, samples):
         dataset, no_data = None, "the data are no longer those of the run"
     net, origin = load_weighting(run.weighting) if run.weighting.is_file() else (None, Origin())

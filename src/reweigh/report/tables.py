@@ -34,6 +34,8 @@ class Samples:
         family: Family of the given class.
         loss: Loss of the given label at the end of training.
         true: True label.
+        outlier: Whether the sample belongs to no class.
+        near_duplicate_of: Name or row of a sample that is nearly the same; empty for none.
         candidates: Candidate labels of each sample, if there were several; ``given`` is then the likeliest.
     """
 
@@ -47,6 +49,8 @@ class Samples:
     family: np.ndarray | None = None
     loss: np.ndarray | None = None
     true: np.ndarray | None = None
+    outlier: np.ndarray | None = None
+    near_duplicate_of: np.ndarray | None = None
     candidates: Sequence[tuple[int, ...]] | None = None
 
     def __len__(self) -> int:
@@ -73,7 +77,8 @@ class Samples:
             if first is None or (second is None and not isinstance(first, np.ndarray)):
                 return None
             if second is None:
-                second = np.full(len(others), np.nan if first.dtype.kind == "f" else -1, first.dtype)
+                unknown = {"f": np.nan, "b": False, "U": ""}.get(first.dtype.kind, -1)
+                second = np.full(len(others), unknown, first.dtype)
             return np.concatenate([first, second]) if isinstance(first, np.ndarray) else [*first, *second]
 
         return Samples(**{field.name: both(field.name) for field in fields(self)})
@@ -133,6 +138,8 @@ def read_samples(path: Path, class_names: Sequence[str]) -> Samples | None:
         family=table.integers_or_none("family"),
         loss=table.numbers("loss"),
         true=table.labels_or_none("true_label"),
+        outlier=table.truths("is_outlier"),
+        near_duplicate_of=table.strings("near_duplicate_of"),
         candidates=table.sets("candidates"),
     )
 
@@ -227,6 +234,10 @@ class Cells:
         cells = self.columns.get(name, ())
         found = [self._parse(name, row, cell, TRUTHS.__getitem__, "True or False") for row, cell in enumerate(cells)]
         return np.array([value or False for value in found]) if any(cells) else None
+
+    def strings(self, name: str) -> np.ndarray | None:
+        """A column of strings; None if there is no such column."""
+        return np.array(self.columns[name], dtype=str) if name in self.columns else None
 
     def _parse(self, name: str, row: int, cell: str, kind: Callable[[str], T], what: str) -> T | None:
         try:

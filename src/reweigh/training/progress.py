@@ -9,7 +9,7 @@ from reweigh.training.means import Means
 from reweigh.training.processes import is_first
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, ProgressColumn
+    from rich.progress import Progress, ProgressColumn, TaskID
 
 
 class Observer(Protocol):
@@ -25,6 +25,10 @@ class Observer(Protocol):
 
     def epoch(self, line: Mapping[str, Any]) -> None:
         """An epoch is done; ``line`` is its line of metrics.jsonl."""
+        ...
+
+    def count(self, what: str, done: int, total: int) -> None:
+        """Before training begins: so many of ``what`` are done."""
         ...
 
     def stop(self) -> None:
@@ -44,16 +48,47 @@ class Silent:
     def epoch(self, line: Mapping[str, Any]) -> None:
         pass
 
+    def count(self, what: str, done: int, total: int) -> None:
+        pass
+
     def stop(self) -> None:
         pass
 
 
+class Rate:
+    """How fast something is counted, and how long the rest will take."""
+
+    def __init__(self) -> None:
+        self.what = ""
+
+    def words(self, what: str, done: int, total: int) -> str:
+        """What is counted, how many are done, the rate and the time left."""
+        if what != self.what or done < self.before:
+            self.what, self.begin, self.began = what, done, time.monotonic()
+        self.before = done
+        spent = time.monotonic() - self.began
+        rate = (done - self.begin) / spent if spent > 0 and done > self.begin else 0.0
+        pace = f", {rate:.3g} per second, left {clock((total - done) / rate)}" if rate else ""
+        return f"{done:,} of {total:,} {what}{pace}"
+
+
 class Lines(Silent):
-    """Writes one line per epoch."""
+    """Writes one line per epoch, and one every few seconds while something is counted."""
+
+    interval = 10.0  # seconds
 
     def __init__(self, stream: TextIO, label: str = "") -> None:
         self.stream = stream
         self.label = label
+        self.rate = Rate()
+        self.next_line = 0.0
+
+    def count(self, what: str, done: int, total: int) -> None:
+        words = self.rate.words(what, done, total)
+        now = time.monotonic()
+        if now >= self.next_line or done == total:
+            self.next_line = now + self.interval
+            print("  ".join(part for part in (self.label, words) if part), file=self.stream, flush=True)
 
     def start(self, epochs: int, steps: int, done: int) -> None:
         self.epochs = epochs
@@ -80,6 +115,19 @@ class Bar:
         self.label = label
         self.alone = among is None
         self.bar = among or drawing(stream)
+        self.rate = Rate()
+        self.counted: TaskID | None = None
+
+    def count(self, what: str, done: int, total: int) -> None:
+        words = self.rate.words(what, done, total)
+        if self.counted is None:
+            self.counted = self.bar.add_task(self.label or what, total=total, numbers=words)
+            self.bar.start()
+        self.bar.update(self.counted, completed=done, numbers=words)
+        if done == total:
+            self.bar.remove_task(self.counted)
+            self.bar.refresh()
+            self.counted = None
 
     def start(self, epochs: int, steps: int, done: int) -> None:
         self.epochs, self.steps = epochs, steps

@@ -85,11 +85,23 @@ def test_different_sizes_are_refused_with_the_remedy(pets):
 def test_different_sizes_are_resized_to_the_stated_one(pets, size, shape):
     picture(pets / "cat" / "3.png", (9, 7))
     for memory_gb in (1, 0):
-        data = read(pets, size=size, memory_gb=memory_gb)
+        data = read(pets, size=size, memory_gb=memory_gb, resize="stretch")
         assert data.shape == shape
         with Image.open(pets / "cat" / "3.png") as image:
             expected = np.array(image.resize((shape[2], shape[1]), Image.Resampling.BILINEAR))
         assert np.array_equal(data.inputs[torch.tensor([2])][0].permute(1, 2, 0).numpy(), expected)
+
+
+@pytest.mark.parametrize("resize", ["crop", "pad"])
+def test_proportions_are_kept(pets, resize):
+    """A white square on black stays a square, and only a padded image has gray bars."""
+    wide = Image.new("RGB", (40, 20))
+    wide.paste("white", (15, 5, 25, 15))
+    wide.save(pets / "cat" / "3.png")
+    pixels = read(pets, size=20, resize=resize).inputs[2][0]
+    rows, columns = ((pixels > 200).any(dim).sum() for dim in (0, 1))
+    assert rows == columns
+    assert (pixels == 128).any() == (resize == "pad")
 
 
 def test_unreadable_files_are_listed_skipped_and_counted(pets, caplog):

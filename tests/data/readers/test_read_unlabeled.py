@@ -51,7 +51,7 @@ def test_a_huge_photo_is_not_decoded_in_full(tmp_path, monkeypatch):
     seen = []
     resize = Image.Image.resize
     monkeypatch.setattr(Image.Image, "resize", lambda self, *more: seen.append(self.size) or resize(self, *more))
-    small = decode(path, (16, 16), 3)
+    small = decode(path, (16, 16), 3, "stretch")
     assert seen == [(200, 125)]  # an eighth of each side
     with Image.open(path) as image:
         exact = np.asarray(resize(image, (16, 16), Image.Resampling.BILINEAR), dtype=float)

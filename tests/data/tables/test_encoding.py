@@ -52,7 +52,7 @@ def test_words_by_tf_idf_against_the_formula():
     words = sorted({word for text in texts for word in text.split()})
     counts = np.array([[text.split().count(word) for word in words] for text in texts], dtype=float)
     idf = np.log((1 + 3) / (1 + (counts > 0).sum(0))) + 1
-    expected = counts * idf / np.linalg.norm(counts * idf, axis=1, keepdims=True)
+    expected = 16 * counts * idf / np.linalg.norm(counts * idf, axis=1, keepdims=True)
     np.testing.assert_allclose(encoding.apply(pd.DataFrame({"note": texts})).numpy(), expected, rtol=1e-6)
 
 
@@ -66,7 +66,7 @@ def test_words_by_hashing():
 
 @pytest.mark.parametrize("text", ["tf-idf", "hashing"])
 def test_the_same_features_after_json(text):
-    encoding = fit_encoding(frame(), text=text)
+    encoding = fit_encoding(frame(), text=text, text_features=64)
     stored = encoding.to_json()
     json.loads(stored)
     again = Encoding.from_json(stored)

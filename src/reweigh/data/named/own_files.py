@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import torch
-from annotated_types import Gt, Lt
+from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 
 from reweigh.data.dataset import Dataset, Reading, Splits
@@ -13,6 +13,7 @@ from reweigh.data.labels.candidates import split_names
 from reweigh.data.normalize import Standardize, standardize_like
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers import has_test_part, read
+from reweigh.data.readers.image_files import Resize
 from reweigh.data.subsets import stratified
 from reweigh.data.tables.decide import Kind
 from reweigh.data.tables.encoding import fit_encoding
@@ -38,9 +39,10 @@ def files(
     encoding: str | None = None,
     join_labels: bool = False,
     size: int | None = None,
+    resize: Resize = "crop",
+    memory_gb: Annotated[float, Ge(0)] = DEFAULT_MEMORY_GB,
     unlabeled: bool = False,
     separator: str | None = None,
-    memory_gb: Annotated[float, Gt(0)] = DEFAULT_MEMORY_GB,
 ) -> Splits:
     """Your own data: a folder of images, a table, arrays, IDX or CIFAR files.
 
@@ -61,10 +63,11 @@ def files(
         encoding: encoding of the text of a table, such as ``latin-1``; found from the file by default.
         join_labels: count labels that differ only in case, spaces or punctuation at the ends as one class.
         size: height and width to resize images to.
+        resize: how images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
+        memory_gb: images that take more gigabytes are read when they are needed.
         unlabeled: whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
             For methods that also learn from these samples; only labeled samples are held out.
         separator: string between labels where a sample has several candidate labels, such as ``|``.
-        memory_gb: images that take more gigabytes in memory are read on demand.
 
     Raises:
         DataError: the data cannot be read.
@@ -84,10 +87,11 @@ def files(
         labels=label_file,
         columns=columns,
         size=size,
+        resize=resize,
+        memory_gb=memory_gb,
         unlabeled=unlabeled,
         drop_unlabeled=True,
         new_classes=several,
-        memory_gb=memory_gb,
         **written,
     )
     if several:
@@ -103,6 +107,7 @@ def files(
         class_names=None if several else train.class_names,
         encoding=train.reading.encoding,
         size=(train.shape[1], train.shape[2]) if train.is_images else None,
+        resize=resize,
         memory_gb=memory_gb,
         drop_unlabeled=True,
         **written,

@@ -9,6 +9,7 @@ from reweigh.data.labels.label_file import label_values, override
 from reweigh.data.labels.spellings import joined, warn_of_spellings
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers import cifar, idx, image_folder, image_list, npz, table
+from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.image_paths import SPLIT_FOLDERS
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
 from reweigh.data.tables.decide import Kind
@@ -41,6 +42,7 @@ def read(
     columns: Mapping[str, Kind] | None = None,
     sep: str | None = None,
     charset: str | None = None,
+    resize: Resize = "crop",
     memory_gb: float = DEFAULT_MEMORY_GB,
     unlabeled: bool = False,
     drop_unlabeled: bool = False,
@@ -55,6 +57,7 @@ def read(
         true_label: the column of a table that holds true labels.
         split: "train" or "test", where the path holds both.
         size: height and width to resize images to, needed if they differ in size.
+        resize: how images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
         class_names: class names in the order of the class numbers; taken from the data by default.
         encoding: how to encode a table, as fitted to another.
         columns: what some columns of a table are, whatever they look like; "drop" leaves a column out.
@@ -84,6 +87,7 @@ def read(
         size=size,
         class_names=None if join_labels else class_names,
         encoding=encoding,
+        resize=resize,
         columns=columns,
         sep=sep,
         charset=charset,
@@ -109,6 +113,8 @@ def read_unlabeled(
     raw_bytes: bool,
     sep: str | None = None,
     charset: str | None = None,
+    resize: Resize = "crop",
+    memory_gb: float = DEFAULT_MEMORY_GB,
 ) -> Unlabeled:
     """Read inputs to predict, in the form that the model was trained on; labels are ignored.
 
@@ -116,6 +122,8 @@ def read_unlabeled(
         shape: shape of a training sample; images are resized to it.
         encoding: encoding of the columns, if the training samples came from a table.
         raw_bytes: whether the training samples were bytes, as those of images.
+        resize: how images of other proportions are resized.
+        memory_gb: images that take more gigabytes are read on demand.
         sep: separator of a table; found from the file by default.
         charset: encoding of the text of a table; found from the file by default.
 
@@ -127,7 +135,7 @@ def read_unlabeled(
     readers = [reader.unlabeled for reader in READERS.values() if reader.unlabeled]
     for reader in readers:
         if reader.recognizes(path):
-            found = reader.read(path, Form(tuple(shape), encoding, raw_bytes, sep, charset))
+            found = reader.read(path, Form(tuple(shape), encoding, raw_bytes, sep, charset, resize, memory_gb))
             if found.frame is None or len(found.frame):  # a table without rows gives predictions without rows
                 check_inputs(found.inputs, str(path))
             return found

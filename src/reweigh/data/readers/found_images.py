@@ -11,7 +11,7 @@ from torch import Tensor
 from reweigh.data.checks import listed
 from reweigh.data.dataset import Inputs
 from reweigh.data.on_demand import OnDemand, fits
-from reweigh.data.readers.image_files import Header, decode, header, reason
+from reweigh.data.readers.image_files import Header, Resize, decode, header, image_errors, reason
 from reweigh.data.readers.image_paths import image_paths
 from reweigh.errors import DataError
 
@@ -43,7 +43,7 @@ def find_images(root: Path, names: Sequence[str]) -> tuple[list[Image], Skipped]
 
 
 def read_pixels(
-    found: list[Image], shape: tuple[int, int, int], memory_gb: float, skipped: Skipped
+    found: list[Image], shape: tuple[int, int, int], memory_gb: float, skipped: Skipped, resize: Resize
 ) -> tuple[Inputs, list[Image]]:
     """The pixels of all images, and the images that could be read.
 
@@ -53,16 +53,26 @@ def read_pixels(
     Args:
         shape: channels, height and width of every image.
         memory_gb: gigabytes that the pixels may take in memory.
+        resize: how images of other proportions are resized.
     """
     channels, *size = shape
     paths = [image.path for image in found]
     if not fits(len(found), shape, torch.uint8, memory_gb):
-        return OnDemand(lambda row: decode(paths[row], (size[0], size[1]), channels), len(paths), shape), found
+        form = f"{shape} {resize}".encode()
+
+        def content(row: int) -> tuple[bytes, bytes]:
+            with image_errors(paths[row]):
+                return form, paths[row].read_bytes()
+
+        def pixels_of(row: int) -> Tensor:
+            return decode(paths[row], (size[0], size[1]), channels, resize)
+
+        return OnDemand(pixels_of, len(paths), shape, content=content), found
     good = torch.ones(len(found), dtype=torch.bool)
 
     def read_one(row: int) -> Tensor:
         try:
-            return decode(paths[row], (size[0], size[1]), channels)
+            return decode(paths[row], (size[0], size[1]), channels, resize)
         except DataError as error:
             good[row] = False
             skipped[paths[row]] = (found[row].label, reason(error.__cause__))

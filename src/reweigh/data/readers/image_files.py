@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,7 +16,11 @@ from reweigh.files.limits import LIMITS, check_amount, check_file, limit, variab
 
 if TYPE_CHECKING:
     import numpy as np
+    from PIL.Image import Image as PillowImage
     from PIL.ImageFile import ImageFile
+
+Resize = Literal["crop", "pad", "stretch"]
+"""How an image gets other proportions: the middle is cropped, gray is added, or it is stretched."""
 
 GRAY = ("1", "L", "LA", "I", "I;16", "I;16B", "I;16L", "F")  # Pillow's names for images without color
 ORIENTATION = 0x0112  # the EXIF tag
@@ -54,12 +58,13 @@ def header(path: Path) -> Header:
             return Header(*size, image.mode in GRAY)
 
 
-def decode(path: Path, size: tuple[int, int], channels: int) -> Tensor:
-    """The pixels, shape (channels, height, width), resized if needed (bilinear, proportions not kept).
+def decode(path: Path, size: tuple[int, int], channels: int, resize: Resize = "crop") -> Tensor:
+    """The pixels, shape (channels, height, width), resized if needed.
 
     Args:
         size: height and width.
         channels: 1 for gray, 3 for color.
+        resize: how images of other proportions are resized; see ``Resize``.
 
     Raises:
         DataError: the file cannot be decoded.
@@ -79,8 +84,20 @@ def decode(path: Path, size: tuple[int, int], channels: int) -> Tensor:
         mode = "L" if channels == 1 else "RGB"
         image = image if image.mode == mode else image.convert(mode)
         if (image.height, image.width) != size:
-            image = image.resize((size[1], size[0]), Image.Resampling.BILINEAR)
+            image = resized(image, size, resize)
         return torch.from_numpy(np.array(image)).reshape(*size, channels).permute(2, 0, 1)
+
+
+def resized(image: "PillowImage", size: tuple[int, int], how: Resize) -> "PillowImage":
+    """An image of this height and width."""
+    from PIL import Image, ImageOps
+
+    wanted = (size[1], size[0])
+    if how == "crop":
+        return ImageOps.fit(image, wanted, Image.Resampling.BILINEAR)
+    if how == "pad":
+        return ImageOps.pad(image, wanted, Image.Resampling.BILINEAR, "gray")
+    return image.resize(wanted, Image.Resampling.BILINEAR)
 
 
 def as_bytes(values: "np.ndarray") -> "np.ndarray":

@@ -11,7 +11,7 @@ import torch
 from reweigh.data.checks import check, check_samples, listed, plural, raise_all
 from reweigh.data.dataset import Dataset, Reading, is_image
 from reweigh.data.normalize import standardize_like
-from reweigh.data.on_demand import DEFAULT_MEMORY_GB, some_of
+from reweigh.data.on_demand import some_of
 from reweigh.data.readers.found_images import Image, Skipped, find_images, read_pixels, warn_of_skipped
 from reweigh.data.readers.image_files import check_pillow, header, suffixes
 from reweigh.data.readers.image_paths import class_folders, has_test_folder, split_folder, sub_folders
@@ -40,7 +40,7 @@ def read_image_folder(path: Path, request: Request) -> Dataset:
     raise_all([*class_mistakes(names, found, skipped), *size_mistakes(found, wanted)], what)
     height, width = wanted or found[0].header[:2]
     shape = (1 if all(image.header.gray for image in found) else 3, height, width)
-    inputs, found = read_pixels(found, shape, request.memory_gb, skipped)
+    inputs, found = read_pixels(found, shape, request.memory_gb, skipped, request.resize)
     raise_all(class_mistakes(names, found, skipped), what)
     reading = Reading(
         names=tuple(str(image.path.relative_to(root)) for image in found),
@@ -88,7 +88,7 @@ def read_images(path: Path, form: Form) -> Unlabeled:
     channels, height, width = form.shape
     root = path if path.is_dir() else path.parent
     found, skipped = find_images(path, ["."]) if path.is_dir() else ([Image(path, 0, header(path))], {})
-    inputs, found = read_pixels(found, (channels, height, width), DEFAULT_MEMORY_GB, skipped)
+    inputs, found = read_pixels(found, (channels, height, width), form.memory_gb, skipped, form.resize)
     if not found:
         broken = listed(f"{file.relative_to(root)}: {why}" for file, (_, why) in sorted(skipped.items()))
         raise DataError(f"{path}: no readable image{f' ({broken})' if broken else ''}; give {describe(form.shape)}")

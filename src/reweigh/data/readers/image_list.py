@@ -65,7 +65,7 @@ def read_image_list(path: Path, request: Request) -> Dataset:
     height, width = wanted or images[0].header[:2]
     shape = (1 if all(image.header.gray for image in images) else 3, height, width)
     row_of = {id(image): row for image, row in zip(images, rows, strict=True)}
-    inputs, images = read_pixels(images, shape, request.memory_gb, skipped)
+    inputs, images = read_pixels(images, shape, request.memory_gb, skipped, request.resize)
     origin = torch.tensor([row_of[id(image)] for image in images])
     labels, names = encode([found.labels[row] for row in origin.tolist()], request.class_names, f"{what}: labels")
     reading = Reading(names=found.names, skipped=warn_of_skipped(found.folder, skipped, len(images)))

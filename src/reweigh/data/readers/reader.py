@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reweigh.data.dataset import Dataset, Inputs, is_image
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
+from reweigh.data.readers.image_files import Resize
 from reweigh.data.tables.decide import Kind
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError
@@ -33,6 +34,7 @@ class Request:
     sep: str | None = None
     charset: str | None = None
     memory_gb: float = DEFAULT_MEMORY_GB
+    resize: Resize = "crop"
     unlabeled: bool = False
     drop_unlabeled: bool = False
     labels_file: Path | None = None
@@ -45,6 +47,8 @@ class Form(NamedTuple):
         shape: shape of one sample.
         encoding: encoding of the columns, if the samples are rows of a table.
         raw_bytes: whether the raw inputs are bytes, as those of images are.
+        resize: how images of other proportions are resized.
+        memory_gb: images that take more gigabytes are read on demand.
         sep: separator of a table, if it is given.
         charset: encoding of the text of a table, if it is given.
     """
@@ -54,6 +58,8 @@ class Form(NamedTuple):
     raw_bytes: bool
     sep: str | None = None
     charset: str | None = None
+    resize: Resize = "crop"
+    memory_gb: float = DEFAULT_MEMORY_GB
 
     def mismatch(self, path: Path, got: str, remedy: str = "give data of that kind") -> DataError:
         """The error for data in another form than that of the training samples."""

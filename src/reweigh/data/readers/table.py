@@ -14,7 +14,7 @@ from reweigh.data.labels.targets import check_target
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.tables.cells import LABEL_GAPS
 from reweigh.data.tables.decide import Kind
-from reweigh.data.tables.encoding import Encoding, fit_encoding
+from reweigh.data.tables.encoding import WORDS, Encoding, fit_encoding
 from reweigh.data.tables.frames import is_table, read_frame
 from reweigh.errors import DataError
 from reweigh.names import suggestion
@@ -52,7 +52,7 @@ def from_frame(
     encoding: Encoding | None = None,
     columns: Mapping[str, Kind] | None = None,
     text: Literal["tf-idf", "hashing"] = "tf-idf",
-    text_features: int = 256,
+    text_features: int = WORDS,
     max_categories: int = 50,
     unlabeled: bool = False,
     drop_unlabeled: bool = False,

@@ -1,16 +1,17 @@
 """How a column of each kind becomes features, once it is decided how to read it."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from reweigh.data.checks import plural
 from reweigh.data.normalize import HUGE
 from reweigh.data.tables.categories import Categorical
-from reweigh.data.tables.cells import MISSING, as_text, cells_of
+from reweigh.data.tables.cells import MISSING, cells_of
 from reweigh.data.tables.dates import Order
 from reweigh.data.tables.numbers import USUAL, Notation
+from reweigh.data.tables.text import Hashing, TfIdf
 from reweigh.data.tables.values import as_days, as_numbers
 from reweigh.errors import DataError
 
@@ -119,60 +120,6 @@ def calendar(scaled: np.ndarray, days: np.ndarray) -> dict[str, np.ndarray]:
     return found
 
 
-@dataclass(frozen=True)
-class TfIdf:
-    """Words weighted by how rare they are (scikit-learn's TF-IDF); a missing text has no words."""
-
-    name: str
-    words: tuple[str, ...]
-    idf: tuple[float, ...]
-    kind: Literal["tf-idf"] = "tf-idf"
-
-    @property
-    def feature_names(self) -> list[str]:
-        return [f"{self.name}: {word}" for word in self.words]
-
-    def apply(self, values: "pd.Series") -> np.ndarray:
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        vectorizer = TfidfVectorizer(vocabulary=list(self.words))
-        vectorizer.idf_ = np.array(self.idf)
-        return vectorizer.transform(as_text(values)).toarray()
-
-    def known(self, values: "pd.Series") -> np.ndarray:
-        """Ones, NaN where there is no text."""
-        return _texts(values)
-
-    def strange(self, values: "pd.Series") -> str | None:
-        return None
-
-
-@dataclass(frozen=True)
-class Hashing:
-    """Words hashed into a fixed number of features (scikit-learn's), for text in which new words never end."""
-
-    name: str
-    features: int
-    kind: Literal["hashing"] = "hashing"
-
-    @property
-    def feature_names(self) -> list[str]:
-        return [f"{self.name}: hash {number}" for number in range(self.features)]
-
-    def apply(self, values: "pd.Series") -> np.ndarray:
-        from sklearn.feature_extraction.text import HashingVectorizer
-
-        hashed: Any = HashingVectorizer(n_features=self.features).transform(as_text(values))
-        return hashed.toarray()
-
-    def known(self, values: "pd.Series") -> np.ndarray:
-        """Ones, NaN where there is no text."""
-        return _texts(values)
-
-    def strange(self, values: "pd.Series") -> str | None:
-        return None
-
-
 # Each is plain data that JSON can hold. ``apply`` turns values into features, shape (N, number of features); ``known``
 # is NaN where a value is missing or cannot be read; ``strange`` says what a later table has that training did not.
 Column = Numeric | Date | Categorical | TfIdf | Hashing
@@ -206,27 +153,9 @@ def fit_date(values: "pd.Series", order: Order) -> Date:
     return Date(str(values.name), order, mean, std, len(there) < len(days), parts or ("day",))
 
 
-def fit_tf_idf(values: "pd.Series", text_features: int) -> TfIdf:
-    """The most frequent words of a text column."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    vectorizer = TfidfVectorizer(max_features=text_features)
-    try:
-        vectorizer.fit(as_text(values))
-    except ValueError:  # an empty vocabulary
-        raise DataError(
-            f"column {values.name!r}: text without words; leave the column out (--drop COLUMN, or data.columns)"
-        ) from None
-    return TfIdf(str(values.name), tuple(vectorizer.get_feature_names_out().tolist()), tuple(vectorizer.idf_.tolist()))
-
-
 def _some(found: np.ndarray, values: "pd.Series", what: str) -> np.ndarray:
     """What was read of a column, unless it has values and none could be read."""
     if np.isnan(found).all() and (cells := cells_of(values)).filled:
         which = "its only value is not" if cells.filled == 1 else f"none of its {cells.filled:,} values is"
         raise DataError(f"column {values.name!r}: {which} a {what}, such as {cells.distinct[0]!r}; fix these cells")
     return found
-
-
-def _texts(values: "pd.Series") -> np.ndarray:
-    return np.where(cells_of(values).codes < 0, np.nan, 1.0)

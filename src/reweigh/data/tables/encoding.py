@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
+from scipy.sparse import csr_array, hstack, issparse
 from torch import Tensor
 
 from reweigh.data.checks import listed, raise_all
+from reweigh.data.sparse import SparseRows
 from reweigh.data.tables.categories import fit_categorical
 from reweigh.data.tables.cells import cells_of
-from reweigh.data.tables.columns import Column, Hashing, fit_date, fit_numeric, fit_tf_idf
+from reweigh.data.tables.columns import Column, fit_date, fit_numeric
 from reweigh.data.tables.decide import Kind, ReadAs, decide
+from reweigh.data.tables.text import Hashing, fit_tf_idf
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 log = logging.getLogger(__name__)
+WORDS = 20_000  # of a text column, at most
+CATEGORIES = 256  # of a column, at most
+DENSE = 1000  # features, at most; more are kept sparse
 
 
 @dataclass(frozen=True)
@@ -43,8 +49,8 @@ class Encoding:
         """The name of each feature: the column, and the category or word if it stands for one."""
         return tuple(name for column in self.columns for name in column.feature_names)
 
-    def apply(self, frame: "pd.DataFrame", what: str = "table") -> Tensor:
-        """The features of a table with the same columns, shape (N, D) float32.
+    def apply(self, frame: "pd.DataFrame", what: str = "table") -> Tensor | SparseRows:
+        """The features of a table with the same columns, shape (N, D) float32; sparse if there are many, as of text.
 
         Columns that the encoding does not know are ignored.
 
@@ -58,11 +64,13 @@ class Encoding:
                 mistakes.append(f"no column {column.name!r}.{suggestion(column.name, map(str, given))}")
                 continue
             try:
-                features.append(torch.from_numpy(column.apply(given[column.name]).astype(np.float32)))
+                features.append(column.apply(given[column.name]).astype(np.float32))
             except DataError as error:
                 mistakes.append(str(error))
         raise_all(mistakes, what)
-        return torch.cat(features, dim=1)
+        if sum(part.shape[1] for part in features) <= DENSE:
+            return torch.cat([torch.from_numpy(part.toarray() if issparse(part) else part) for part in features], dim=1)
+        return SparseRows(csr_array(hstack([csr_array(part) for part in features])))
 
     def missing(self, frame: "pd.DataFrame") -> dict[str, int]:
         """Number of values that are missing or cannot be read, by column, for columns that have any."""
@@ -113,7 +121,7 @@ def fit_encoding(
     kinds: Mapping[str, Kind] | None = None,
     readings: Sequence[ReadAs] | None = None,
     text: Literal["tf-idf", "hashing"] = "tf-idf",
-    text_features: int = 256,
+    text_features: int = WORDS,
     max_categories: int = 50,
     what: str = "table",
 ) -> Encoding:
@@ -127,7 +135,7 @@ def fit_encoding(
         kinds: what some columns are, whatever they look like; "drop" leaves a column out.
         readings: how to read the columns, as decided before from more rows; overrides ``kinds``.
         text: encoding of text columns.
-        text_features: number of features of a text column, and largest number of categories.
+        text_features: largest number of features of a text column.
         max_categories: largest number of distinct strings of several words that are categories and not text.
         what: name of the table in messages.
 
@@ -161,5 +169,5 @@ def _fitted(values: "pd.Series", read: ReadAs, text: str, text_features: int) ->
     if read.kind == "date":
         return fit_date(values, read.order)
     if read.kind == "category":
-        return fit_categorical(values, text_features)
+        return fit_categorical(values, CATEGORIES)
     return Hashing(read.name, text_features) if text == "hashing" else fit_tf_idf(values, text_features)

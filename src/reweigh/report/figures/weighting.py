@@ -31,6 +31,7 @@ def plot_weighting(
     labels: Sequence[str] | None = None,
     max_loss: float | None = None,
     figure: "Figure | SubFigure | None" = None,
+    what: str = "loss",
 ) -> "Figure":
     """How much a sample counts, given its loss.
 
@@ -40,6 +41,7 @@ def plot_weighting(
         labels: Names of the families, the rarest first.
         max_loss: End of the axis; by default just beyond the losses.
         figure: Figure to draw into; a new one by default.
+        what: What the function reads of a sample, the loss or the doubt.
     """
     known = np.empty(0) if losses is None else losses[np.isfinite(losses)]
     end = max_loss or loss_limit(known)
@@ -53,12 +55,12 @@ def plot_weighting(
     for family, curve in enumerate(curves(net, grid)):
         color, dashes = FAMILIES[family % len(FAMILIES)], LINES[family % len(LINES)]
         axes[0].plot(grid, curve, color=color, linestyle=dashes, linewidth=2, label=shorten(names[family], 44))
-    dress(axes[0], "" if rows == 2 else "loss of a sample", "weight")
+    dress(axes[0], "" if rows == 2 else f"{what} of a sample", "weight")
     axes[0].set(xlim=(0, end), ylim=(0, None))
     if rows == 2:
         shape = {"bins": 48, "range": (0, end), "histtype": "stepfilled", "log": True}
         axes[1].hist(np.clip(known, 0, end), color=LIGHT["muted"], alpha=0.55, **shape)
-        dress(axes[1], "loss of a sample", "training samples with that loss")
+        dress(axes[1], f"{what} of a sample", f"training samples with that {what}")
         axes[1].set_ylim(bottom=0.7)
         axes[1].minorticks_off()
         axes[1].yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

@@ -14,10 +14,10 @@ from reweigh.report.words import sentence, several
 from reweigh.weighting import num_curves
 
 LEAD = (
-    "While the model was trained, a small function learned how much each sample should count. It sees the loss of the "
-    "sample, which is large if the model does not believe the given label, and the size of its class. A falling line "
-    "means that hard samples are trusted less, which helps if labels are wrong; a rising line means that they get more "
-    "attention, which helps if labels are right and samples are few."
+    "While the model was trained, a small function learned how much each sample should count. It sees the {reads} "
+    "of the sample, which is large if the model does not believe the given label, and the size of its class. A "
+    "falling line means that hard samples are trusted less, which helps if labels are wrong; a rising line means that "
+    "they get more attention, which helps if labels are right and samples are few."
 )
 CLEAR = 0.1  # relative change of the weight that counts as falling or rising
 
@@ -27,40 +27,44 @@ def weighting(accounts: Sequence[Account]) -> Section:
     guess = max(
         math.log(max(len(account.classes.names), 2)) for account in accounts
     )  # beyond the loss of a guess, labels are doubtful
-    end = max(loss_limit(np.concatenate([account.losses for account in accounts])), guess)
-    return Section("How much a sample counts", LEAD, [panel(account, end) for account in accounts])
+    end = max(loss_limit(np.concatenate([account.read for account in accounts])), guess)
+    reads = " or the ".join(dict.fromkeys(account.origin.reads for account in accounts if account.net is not None))
+    lead = LEAD.format(reads=reads or "loss")
+    return Section("How much a sample counts", lead, [panel(account, end) for account in accounts])
 
 
 def panel(account: Account, end: float) -> Panel:
     """One run.
 
     Args:
-        end: End of the loss axis, the same for all runs.
+        end: End of the axis of losses, the same for all runs.
     """
     if account.net is None:
         return Panel([f"The method {account.method} has no weighting function to draw."])
-    known = account.losses
+    known, what = account.read, account.origin.reads
     families = described(account)
     at = np.array([0, end / 2, end])
     weights = curves(account.net, at)
     families = [
-        family._replace(learned=sentence(f"{tendency(line)}: {line[0]:.2f} at loss 0, {line[2]:.2f} at loss {end:.1f}"))
+        family._replace(
+            learned=sentence(f"{tendency(line, what)}: {line[0]:.2f} at {what} 0, {line[2]:.2f} at {what} {end:.1f}")
+        )
         for family, line in zip(families, weights, strict=True)
     ]
-    alternative = "Weight against loss. " + " ".join(
+    alternative = f"Weight against {what}. " + " ".join(
         f"{family.name} ({family.words}): weight "
-        + ", ".join(f"{weight:.2f} at loss {loss:.1f}" for loss, weight in zip(at, line, strict=True))
+        + ", ".join(f"{weight:.2f} at {what} {loss:.1f}" for loss, weight in zip(at, line, strict=True))
         + "."
         for family, line in zip(families, weights, strict=True)
     )
     if len(known):
         alternative += (
-            f" Below: half of the {several(len(known), 'training sample')} have a loss under {np.median(known):.2f}, "
+            f" Below: half of the {several(len(known), 'training sample')} have a {what} under {np.median(known):.2f}, "
             f"nine in ten under {np.quantile(known, 0.9):.2f}."
         )
     names = [family.name for family in families]
-    figure = plot_weighting(account.net, known, names, end)
-    plot = Plot(figure, "Weight of a sample by its loss, one line per family of classes", alternative)
+    figure = plot_weighting(account.net, known, names, end, what=what)
+    plot = Plot(figure, f"Weight of a sample by its {what}, one line per family of classes", alternative)
     return Panel(plots=[plot], families=families)
 
 
@@ -79,9 +83,13 @@ def described(account: Account) -> list[Family]:
     ]
 
 
-def tendency(line: np.ndarray) -> str:
-    """What a curve does from its first point to its last."""
+def tendency(line: np.ndarray, what: str = "loss") -> str:
+    """What a curve does from its first point to its last.
+
+    Args:
+        what: What the weight depends on.
+    """
     change = (line[-1] - line[0]) / max(line[0], line[-1], 1e-9)
     if abs(change) < CLEAR:
-        return "the weight is nearly the same for all losses"
-    return "the weight falls with the loss" if change < 0 else "the weight rises with the loss"
+        return f"the weight hardly depends on the {what}"
+    return f"the weight {'falls' if change < 0 else 'rises'} with the {what}"

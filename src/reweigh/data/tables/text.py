@@ -1,0 +1,110 @@
+"""How a column of text becomes features: sparse TF-IDF of words and pairs of words, or hashed words."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from reweigh.data.tables.cells import as_text, cells_of
+from reweigh.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+MANY = 200  # rows from which pairs of words count, and words that occur only once do not
+SCALE = 16.0  # length of the features of a text, so that they count beside numbers of standard deviation 1
+
+
+@dataclass(frozen=True)
+class TfIdf:
+    """Words weighted by how rare they are (scikit-learn's TF-IDF); a missing text has no words.
+
+    Attributes:
+        words: words, and pairs of words with a space between them.
+        idf: weight of each.
+        pairs: whether pairs of words are looked for.
+        scale: length of the features of a text.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    idf: tuple[float, ...]
+    pairs: bool = False
+    scale: float = 1.0
+    kind: Literal["tf-idf"] = "tf-idf"
+
+    @property
+    def feature_names(self) -> list[str]:
+        return [f"{self.name}: {word}" for word in self.words]
+
+    def apply(self, values: "pd.Series") -> Any:
+        """CSR matrix, shape (N, number of words)."""
+        vectorizer = _vectorizer(self.pairs, vocabulary=list(self.words))
+        vectorizer.idf_ = np.array(self.idf)
+        return vectorizer.transform(as_text(values)) * self.scale
+
+    def known(self, values: "pd.Series") -> np.ndarray:
+        """Ones, NaN where there is no text."""
+        return _texts(values)
+
+    def strange(self, values: "pd.Series") -> str | None:
+        return None
+
+
+@dataclass(frozen=True)
+class Hashing:
+    """Words hashed into a fixed number of features (scikit-learn's), for text in which new words never end."""
+
+    name: str
+    features: int
+    kind: Literal["hashing"] = "hashing"
+
+    @property
+    def feature_names(self) -> list[str]:
+        return [f"{self.name}: hash {number}" for number in range(self.features)]
+
+    def apply(self, values: "pd.Series") -> Any:
+        """CSR matrix, shape (N, number of features)."""
+        from sklearn.feature_extraction.text import HashingVectorizer
+
+        return HashingVectorizer(n_features=self.features).transform(as_text(values))
+
+    def known(self, values: "pd.Series") -> np.ndarray:
+        """Ones, NaN where there is no text."""
+        return _texts(values)
+
+    def strange(self, values: "pd.Series") -> str | None:
+        return None
+
+
+def fit_tf_idf(values: "pd.Series", text_features: int) -> TfIdf:
+    """The most frequent words of a text column, and in long columns pairs of words.
+
+    Raises:
+        DataError: There are no words.
+    """
+    texts = as_text(values)
+    pairs = len(texts) >= MANY
+    vectorizer = _vectorizer(pairs, max_features=text_features, min_df=2 if pairs else 1)
+    try:
+        vectorizer.fit(texts)
+    except ValueError:  # an empty vocabulary
+        try:
+            vectorizer = _vectorizer(pairs, max_features=text_features).fit(texts)
+        except ValueError:
+            raise DataError(
+                f"column {values.name!r}: text without words; leave the column out (--drop COLUMN, or data.columns)"
+            ) from None
+    words, idf = vectorizer.get_feature_names_out().tolist(), vectorizer.idf_.tolist()
+    return TfIdf(str(values.name), tuple(words), tuple(idf), pairs, SCALE)
+
+
+def _vectorizer(pairs: bool, **options: Any) -> "TfidfVectorizer":
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer(ngram_range=(1, 2 if pairs else 1), sublinear_tf=pairs, **options)
+
+
+def _texts(values: "pd.Series") -> np.ndarray:
+    return np.where(cells_of(values).codes < 0, np.nan, 1.0)

@@ -1,0 +1,146 @@
+"""Features of all samples: what is cached is read, the rest is computed in batches while the next batch is read."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from reweigh.data import Inputs
+from reweigh.data.checks import at_rows, plural
+from reweigh.errors import DataError
+from reweigh.features.network import Network
+from reweigh.files.row_cache import RowCache, digest
+
+log = logging.getLogger(__name__)
+BATCH = 64
+STORED = 512  # rows that are computed before they are stored; what an interruption may cost
+AT_ONCE = 1000  # samples whose digests are taken together
+
+Count = Callable[[int, int], None]
+"""Called with the number of samples that are done, and of all."""
+
+
+class Extracted(NamedTuple):
+    """Features of samples.
+
+    Attributes:
+        rows: Shape (N, width) float32; a row of a sample that cannot be read is NaN.
+        unreadable: Why samples cannot be read, by index.
+    """
+
+    rows: Tensor
+    unreadable: dict[int, str]
+
+
+def extract(
+    inputs: Inputs,
+    network: Network,
+    device: torch.device | str = "cpu",
+    cache: bool = True,
+    count: Count | None = None,
+) -> Extracted:
+    """The features of every sample.
+
+    Args:
+        inputs: Raw images, in memory or read on demand.
+        cache: Whether to read and store features on disk, by content and network.
+        count: Called after each batch that is computed.
+
+    Raises:
+        DataError: The network gives NaN or infinity; says for which samples.
+        StorageError: The cache does not fit on the disk; said before anything is computed.
+    """
+    rows = torch.full((len(inputs), network.width), torch.nan)
+    store = RowCache(network.key(), network.width) if cache else None
+    digests = list(digests_of(inputs)) if store else []
+    missing = store.fill(digests, rows) if store else torch.ones(len(inputs), dtype=torch.bool)
+    todo = missing.nonzero().flatten()
+    if store and len(todo):
+        store.reserve(len(todo))
+    unreadable: dict[int, str] = {}
+    wait: list[int] = []
+    batches = todo.split(BATCH) if len(todo) else ()
+    with evaluating(network, device):
+        for done, (index, images, broken) in enumerate(read_ahead(inputs, batches), start=1):
+            unreadable |= broken
+            if len(index):
+                rows[index] = network(images.to(device)).float().cpu()
+                wait += index.tolist()
+            if store and (len(wait) >= STORED or done * BATCH >= len(todo)):
+                keep(store, digests, rows, wait)
+                wait = []
+            if count:
+                count(min(done * BATCH, len(todo)), len(todo))
+    good = torch.ones(len(inputs), dtype=torch.bool)
+    good[list(unreadable)] = False
+    wrong = (good & ~rows.isfinite().all(1)).nonzero().flatten().tolist()
+    if wrong:
+        raise DataError(
+            f"features {network.name!r}: NaN or infinity for {plural(len(wrong), 'sample')}, {at_rows(wrong)}; "
+            "check the weights of the network, and these samples"
+        )
+    return Extracted(rows, unreadable)
+
+
+def keep(store: RowCache, digests: Sequence[bytes], rows: Tensor, index: list[int]) -> None:
+    """Store rows that are finite."""
+    fine = [place for place in index if bool(rows[place].isfinite().all())]
+    if fine:
+        store.add([digests[place] for place in fine], rows[fine])
+
+
+def read_ahead(inputs: Inputs, batches: Sequence[Tensor]) -> Iterator[tuple[Tensor, Tensor, dict[int, str]]]:
+    """The samples of each batch, read in a thread while the batch before is computed."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = None
+        for index in [*batches, None]:
+            ready, coming = coming, None if index is None else pool.submit(read_batch, inputs, index)
+            if ready is not None:
+                yield ready.result()
+
+
+def read_batch(inputs: Inputs, index: Tensor) -> tuple[Tensor, Tensor, dict[int, str]]:
+    """The samples at ``index`` that can be read, and why the others cannot."""
+    try:
+        return index, inputs[index], {}
+    except DataError:
+        fine, broken = [], {}
+        for place in index.tolist():
+            try:
+                inputs[torch.tensor([place])]
+                fine.append(place)
+            except DataError as error:
+                broken[place] = str(error)
+        left = torch.tensor(fine, dtype=torch.int64)
+        return left, inputs[left], broken
+
+
+def digests_of(inputs: Inputs) -> Iterator[bytes]:
+    """A digest of each sample: of its file and how it is read, or of its numbers."""
+    content = getattr(inputs, "content", None)
+    if content is not None:
+        for place in range(len(inputs)):
+            yield digest(*content(place))
+        return
+    for index in torch.arange(len(inputs)).split(AT_ONCE):
+        some = inputs[index].contiguous()
+        form = f"{some.dtype} {tuple(some.shape[1:])}".encode()
+        for sample in some.flatten(1).view(torch.uint8).numpy():
+            yield digest(form, sample.data)
+
+
+@contextmanager
+def evaluating(network: Network, device: torch.device | str) -> Iterator[None]:
+    """Inside, the network is on the device, in evaluation mode and without gradients; afterward as before."""
+    module = network.module
+    training = module.training
+    module.to(device).eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        module.train(training)

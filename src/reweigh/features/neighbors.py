@@ -1,0 +1,75 @@
+"""What nearest neighbors say of samples: near-duplicates, and outliers that belong to no class."""
+
+import logging
+from math import ceil
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+log = logging.getLogger(__name__)
+FEWEST = 50  # samples; among fewer, neighbors mean nothing
+MOST = 100_000  # beyond, all pairs take too long
+AROUND = 10  # neighbors, besides the nearest, that say how far apart samples usually are here
+CLOSE = 0.5  # times that distance: what near-duplicates are apart, at most
+IDENTICAL = 1e-6
+ISLAND = 0.02  # share of the samples: so many foreign ones may be alike and are still outliers
+NEIGHBORS = (20, 200)  # at least, at most
+FAR = 2.5  # standard deviations, estimated robustly
+AT_ONCE = 20_000_000  # distances
+
+
+class Neighborhood(NamedTuple):
+    """What neighbors say of each sample.
+
+    Attributes:
+        near_duplicate_of: Shape (N,), index of the nearest sample if it is nearly the same, otherwise -1.
+        outlier: Shape (N,) bool, whether the sample lies far from all others but a few.
+    """
+
+    near_duplicate_of: Tensor
+    outlier: Tensor
+
+
+def neighborhood(rows: Tensor) -> Neighborhood | None:
+    """Near-duplicates and outliers among samples, by the angle between their features.
+
+    A sample and its nearest one are near-duplicates if they are half as far apart as each is from its next ten
+    neighbors: a fixed distance would find too many where samples are dense. An outlier is far from its k-th neighbor,
+    where k is a fiftieth of the samples: foreign images come in groups that are alike, and with a small k they would
+    vouch for each other.
+
+    Args:
+        rows: Features, shape (N, width).
+
+    Returns:
+        None if there are too few samples, or too many.
+    """
+    if not FEWEST <= len(rows) <= MOST:
+        if len(rows) > MOST:
+            log.info("near-duplicates and outliers are not looked for among more than %s samples", f"{MOST:,}")
+        return None
+    low, high = NEIGHBORS
+    k = min(max(low, min(ceil(ISLAND * len(rows)), high)), len(rows) - 1)
+    distance, index = nearest(rows, k)
+    around = distance[:, 1 : 1 + AROUND].mean(1)
+    first, other = distance[:, 0], index[:, 0]
+    close = (first < CLOSE * torch.minimum(around, around[other])) | (first <= IDENTICAL)
+    last = distance[:, -1]
+    middle = last.median()
+    spread = 1.4826 * (last - middle).abs().median()  # the standard deviation, if most are normally distributed
+    return Neighborhood(torch.where(close, other, -1), last > middle + FAR * spread)
+
+
+def nearest(rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Cosine distances and indices of the k nearest other samples, the nearest first, each of shape (N, k). Exact."""
+    unit = F.normalize(rows.float(), dim=1)
+    distances, indices = [], []
+    for some in torch.arange(len(unit)).split(max(1, AT_ONCE // len(unit))):
+        all_of = 1 - unit[some] @ unit.T
+        all_of[torch.arange(len(some)), some] = torch.inf
+        found = all_of.topk(k, largest=False)
+        distances.append(found.values.clamp_min(0))
+        indices.append(found.indices)
+    return torch.cat(distances), torch.cat(indices)

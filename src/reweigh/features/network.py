@@ -1,0 +1,147 @@
+"""A frozen network that turns images into features: its input size and normalization, and what identifies it."""
+
+import hashlib
+import inspect
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from reweigh.data.dataset import is_image
+from reweigh.data.normalize import as_float
+from reweigh.errors import DataError, ModelError
+from reweigh.files.row_cache import digest
+
+Resize = Literal["crop", "pad"]
+ROUNDING = 0.01  # what floats may lie outside [0, 1]
+
+
+@dataclass(frozen=True)
+class Network:
+    """A frozen network.
+
+    Attributes:
+        name: Name in messages, and of its cache.
+        module: Normalized images (n, 3, size, size) to features (n, width), in evaluation mode.
+        width: Number of features.
+        size: Side in pixels that images are resized to; None takes them as they are.
+        mean: What is subtracted from pixels in [0, 1], one number per channel; empty for nothing.
+        std: What the rest is divided by.
+        resize: "crop" resizes the short side and crops the middle, as such networks are trained; "pad" resizes the long
+            side and adds gray.
+    """
+
+    name: str
+    module: nn.Module
+    width: int
+    size: int | None = None
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
+    resize: Resize = "crop"
+
+    def __call__(self, images: Tensor) -> Tensor:
+        """The features, shape (n, width), of raw images (n, 1 or 3, height, width): bytes, or floats in [0, 1]."""
+        return self.module(self.prepare(images))
+
+    def prepare(self, images: Tensor) -> Tensor:
+        """Raw images as the network takes them.
+
+        Raises:
+            DataError: Floats lie outside [0, 1].
+        """
+        pixels = as_float(images)
+        if images.is_floating_point() and not bool(((pixels >= -ROUNDING) & (pixels <= 1 + ROUNDING)).all()):
+            raise DataError(
+                f"features: images are floats from {float(pixels.min()):.3g} to {float(pixels.max()):.3g}, but "
+                f"{self.name} was trained on pixels from 0 to 1; pass bytes (uint8), or divide by the largest value"
+            )
+        if self.size is not None:
+            pixels = resized(pixels, self.size, self.resize)
+        if pixels.shape[1] == 1 and self.mean:
+            pixels = pixels.expand(-1, 3, -1, -1)
+        if self.mean:
+            mean, std = (
+                torch.tensor(values, device=pixels.device).view(1, -1, 1, 1) for values in (self.mean, self.std)
+            )
+            pixels = (pixels - mean) / std
+        return pixels.contiguous(memory_format=torch.channels_last) if pixels.ndim == 4 else pixels
+
+    def key(self) -> str:
+        """A name that changes with anything that the features depend on: architecture, weights, size, normalization."""
+        found = hashlib.blake2b(digest_size=6)
+        for text in (repr(self.module), _source(self.module), repr((self.size, self.mean, self.std, self.resize))):
+            found.update(text.encode())
+        for name, tensor in self.module.state_dict().items():
+            if isinstance(tensor, Tensor):
+                found.update(name.encode())
+                found.update(digest(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data))
+        words = [part for part in (self.name.replace(":", "-").replace("/", "-"), self.size) if part]
+        return "-".join([*map(str, words), found.hexdigest()])
+
+
+def resized(images: Tensor, size: int, how: Resize) -> Tensor:
+    """Square images with their proportions kept.
+
+    Args:
+        images: Shape (n, channels, height, width), in [0, 1].
+        size: Side in pixels.
+    """
+    height, width = images.shape[2:]
+    side = min(height, width) if how == "crop" else max(height, width)
+    if side != size:
+        shape = [max(1, round(length * size / side)) for length in (height, width)]
+        smaller = side > size
+        images = F.interpolate(images, size=shape, mode="bicubic", align_corners=False, antialias=smaller).clamp(0, 1)
+        height, width = images.shape[2:]
+    if height == width == size:
+        return images
+    if how == "crop":
+        top, left = (height - size) // 2, (width - size) // 2
+        return images[:, :, top : top + size, left : left + size]
+    above, before = (size - height) // 2, (size - width) // 2
+    return F.pad(images, (before, size - width - before, above, size - height - above), value=0.5)
+
+
+def probed(network: Network, shape: tuple[int, ...]) -> int:
+    """The number of features that a network gives, tried on two samples of zeros.
+
+    Raises:
+        ModelError: It cannot take such samples, or does not return one row per sample.
+    """
+    try:
+        with torch.inference_mode():
+            rows = network(torch.zeros(2, *shape))
+    except Exception as error:
+        raise ModelError(
+            f"features {network.name!r}: cannot take samples of shape {shape}: {type(error).__name__}: {error}"
+        ) from error
+    got = tuple(rows.shape) if isinstance(rows, Tensor) else type(rows).__name__
+    if not isinstance(rows, Tensor) or rows.ndim != 2 or len(rows) != 2 or not rows.is_floating_point():
+        raise ModelError(
+            f"features {network.name!r}: returns {got} for two samples; it must return one row of floats for each, "
+            "shape (2, number of features)"
+        )
+    return rows.shape[1]
+
+
+def check_images(name: str, shape: tuple[int, ...]) -> None:
+    """Refuse samples that are not images in gray or color.
+
+    Raises:
+        DataError: They are something else.
+    """
+    if not is_image(shape) or shape[0] not in (1, 3):
+        raise DataError(
+            f"features {name!r}: needs images with 1 or 3 channels, but one sample has the shape {shape}; "
+            "leave features out, or say none"
+        )
+
+
+def _source(module: nn.Module) -> str:
+    """The code of the module's own class, so that another forward has another cache."""
+    with suppress(OSError, TypeError):
+        return inspect.getsource(type(module))
+    return ""

@@ -1,0 +1,169 @@
+"""Rows of numbers on disk, each found by a digest of what it was computed from.
+
+A folder holds parts of a few hundred rows, each a sealed safetensors file that is whole or absent: what was computed
+before an interruption stays, several processes may write at once, and a part that is damaged is computed again.
+"""
+
+import hashlib
+import logging
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from reweigh.errors import DataError, StorageError
+from reweigh.files.tensors import pack, read
+from reweigh.files.whole import write_whole, writing
+
+log = logging.getLogger(__name__)
+KIND = "reweigh features"
+VERSION = "1"
+SUFFIX = ".safetensors"
+DIGEST = 16  # bytes
+SPARE = 1.1  # times the size of the rows that must be free
+
+
+def digest(*content: bytes | memoryview) -> bytes:
+    """What a row is found by: the same content gives the same digest."""
+    found = hashlib.blake2b(digest_size=DIGEST)
+    for part in content:
+        found.update(part)
+    return found.digest()
+
+
+def cache_root() -> Path:
+    """Where caches are: REWEIGH_CACHE, or ``reweigh`` in the user's folder for caches."""
+    if given := os.environ.get("REWEIGH_CACHE"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "reweigh")
+
+
+class Usage(NamedTuple):
+    """A cache on disk."""
+
+    name: str
+    rows: int
+    size: int  # bytes
+
+
+class RowCache:
+    """Rows of one width in a folder.
+
+    Args:
+        name: Name of the folder below ``cache_root()``; says what the rows were computed with.
+        width: Numbers per row.
+    """
+
+    def __init__(self, name: str, width: int) -> None:
+        self.folder = cache_root() / name
+        self.width = width
+
+    def fill(self, digests: Sequence[bytes], rows: Tensor) -> Tensor:
+        """Copy the rows that are known into ``rows``, shape (N, width); returns which were not, shape (N,) bool.
+
+        Args:
+            digests: N digests; the same one may occur several times.
+        """
+        missing = torch.ones(len(digests), dtype=torch.bool)
+        places: dict[bytes, list[int]] = {}
+        for place, found in enumerate(digests):
+            places.setdefault(found, []).append(place)
+        for path in parts(self.folder):
+            if not bool(missing.any()):
+                break
+            for found, row in self._read(path):
+                for place in places.get(found, ()):
+                    rows[place] = row
+                    missing[place] = False
+        return missing
+
+    def add(self, digests: Sequence[bytes], rows: Tensor) -> None:
+        """Store rows.
+
+        Raises:
+            StorageError: They cannot be written.
+        """
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+        names = torch.frombuffer(bytearray(b"".join(digests)), dtype=torch.uint8).view(-1, DIGEST)
+        content = pack({"digests": names, "rows": rows.float().contiguous()}, {"kind": KIND, "version": VERSION})
+        write_whole(self.folder / f"{digest(*digests).hex()}{SUFFIX}", content)
+
+    def reserve(self, rows: int) -> None:
+        """Check that so many more rows fit on the disk.
+
+        Raises:
+            StorageError: They do not; says how much is needed.
+        """
+        needed = int(rows * (4 * self.width + DIGEST) * SPARE)
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            free = shutil.disk_usage(self.folder).free
+        if free < needed:
+            raise StorageError(
+                f"{self.folder}: the features of {rows:,} samples need {megabytes(needed)} on disk, and "
+                f"{megabytes(free)} are free; make room, let REWEIGH_CACHE name a folder on another disk, or do not "
+                "store them (features.cache=false)"
+            )
+
+    def _read(self, path: Path) -> Iterator[tuple[bytes, Tensor]]:
+        try:
+            tensors, about = read(path)
+            names, rows = tensors["digests"], tensors["rows"]
+            if (about.get("kind"), about.get("version")) != (KIND, VERSION) or rows.shape != (len(names), self.width):
+                raise DataError(f"{path}: written by another version of reweigh")
+        except (DataError, KeyError) as error:
+            log.warning("%s; its rows are computed again", error)
+            with suppress(OSError):
+                path.unlink()
+            return
+        yield from zip((bytes(name) for name in names.numpy()), rows, strict=True)
+
+
+def parts(folder: Path) -> list[Path]:
+    """The files of a cache; a file that is still being written has another suffix."""
+    return sorted(folder.glob(f"*{SUFFIX}"))
+
+
+def usage() -> list[Usage]:
+    """All caches, the largest first."""
+    root, found = cache_root(), []
+    for folder in sorted(root.iterdir()) if root.is_dir() else ():
+        if folder.is_dir():
+            rows = sum(_rows(path) for path in parts(folder))
+            found.append(Usage(folder.name, rows, sum(path.stat().st_size for path in folder.iterdir())))
+    return sorted(found, key=lambda cache: -cache.size)
+
+
+def clear(names: Sequence[str]) -> None:
+    """Delete caches; nothing else in their folders is touched.
+
+    Raises:
+        StorageError: A file cannot be deleted.
+    """
+    for name in names:
+        folder = cache_root() / name
+        with writing(folder):
+            for path in [*parts(folder), *folder.glob(".*.part")]:
+                path.unlink()
+            folder.rmdir()
+
+
+def megabytes(size: int) -> str:
+    """A number of bytes in words."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
+
+
+def _rows(path: Path) -> int:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "pt") as file:
+            return file.get_slice("digests").get_shape()[0]
+    except (SafetensorError, OSError, IndexError):
+        return 0

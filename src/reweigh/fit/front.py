@@ -1,0 +1,131 @@
+"""The frozen network of a plan in front of its model: raw samples to features, in training and later on."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from reweigh import features
+from reweigh.data import Dataset
+from reweigh.data.checks import listed, plural
+from reweigh.data.normalize import standardize_like
+from reweigh.errors import DataError, ModelError
+from reweigh.features.extract import extract
+from reweigh.features.foreign import own_network
+from reweigh.features.neighbors import neighborhood
+from reweigh.features.network import Network
+from reweigh.fit.issues import Samples
+from reweigh.plan import Part
+from reweigh.training import Observer
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Front:
+    """A frozen network, and whether its features are stored on disk."""
+
+    network: Network
+    cache: bool = True
+
+    def through(
+        self,
+        dataset: Dataset,
+        normalize: Callable[[Tensor], Tensor] | None = None,
+        device: torch.device | str = "cpu",
+        observer: Observer | None = None,
+    ) -> Dataset:
+        """The samples as features; those that cannot be read are left out, and the log says which.
+
+        Args:
+            normalize: Normalization of the features; by default to mean 0 and standard deviation 1 in these samples.
+
+        Raises:
+            DataError: No sample can be read, or features are not finite.
+        """
+
+        def count(done: int, total: int) -> None:
+            if observer is not None:
+                observer.count("samples to features", done, total)
+
+        found = extract(dataset.inputs, self.network, device, self.cache, count)
+        if found.unreadable:
+            dataset, rows = left_out(dataset, found.unreadable), readable(found.rows, found.unreadable)
+        else:
+            rows = found.rows
+        return replace(dataset, inputs=rows, normalize=normalize or standardize_like(rows))
+
+
+def open_front(part: Part | None, shape: tuple[int, ...], trust_code: bool = False) -> Front | None:
+    """The network that a plan names; None if it names none.
+
+    Args:
+        shape: Shape of one raw sample.
+        trust_code: Whether a network from outside the package may be built, which runs its code.
+
+    Raises:
+        ModelError: The network or its weights are not available, or it does not accept such samples.
+        DataError: The samples are not images.
+    """
+    if part is None:
+        return None
+    network = features.build(part.name, shape, trust_code=trust_code, **part.options)
+    return None if network is None else Front(network, part.added["cache"])
+
+
+def own_front(module: Any, shape: tuple[int, ...]) -> Front:
+    """A module of the caller's own as the frozen network. It gets samples as they are, bytes divided by 255.
+
+    Raises:
+        ModelError: It is not a module, cannot take such samples, or does not return one row for each.
+    """
+    if not isinstance(module, nn.Module):
+        raise ModelError(
+            f"features: got {module!r}; pass a name ({', '.join(features.FEATURES)}, timm:NAME, ...), or a "
+            "torch.nn.Module that returns one row of features per sample"
+        )
+    return Front(own_network(type(module).__name__, module, shape))
+
+
+def left_out(dataset: Dataset, unreadable: dict[int, str]) -> Dataset:
+    """The dataset without the samples that cannot be read.
+
+    Raises:
+        DataError: None is left.
+    """
+    reasons = listed(unreadable.values())
+    if len(unreadable) == len(dataset):
+        raise DataError(f"features: none of {plural(len(dataset), 'sample')} can be read: {reasons}")
+    logger.warning("features: %d of %d samples left out: %s", len(unreadable), len(dataset), reasons)
+    return dataset.subset(_kept(len(dataset), unreadable))
+
+
+def readable(rows: Tensor, unreadable: dict[int, str]) -> Tensor:
+    """The rows of the samples that can be read."""
+    return rows[_kept(len(rows), unreadable)]
+
+
+def _kept(samples: int, unreadable: dict[int, str]) -> Tensor:
+    kept = torch.ones(samples, dtype=torch.bool)
+    kept[list(unreadable)] = False
+    return kept
+
+
+def beside_neighbors(samples: Samples, features: Tensor) -> Samples:
+    """What is known of the samples, with what their nearest neighbors say."""
+    found = neighborhood(features)
+    if found is None:
+        return samples
+    other, given = found.near_duplicate_of, samples.given
+    differ = (other >= 0) & (given >= 0) & (given[other] >= 0) & (given != given[other])
+    copies, alone = int((other >= 0).sum()), int(found.outlier.sum())
+    logger.info(
+        "neighbors: %d samples have a near-duplicate, %d of them with another label; %d look foreign (outliers)",
+        copies,
+        int(differ.sum()),
+        alone,
+    )
+    return replace(samples, outlier=found.outlier, near_duplicate_of=found.near_duplicate_of)
