@@ -50,8 +50,11 @@ def joined(parent: int) -> Iterator[None]:
     if cuda:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+    backend, attempt = "cpu:gloo,cuda:nccl" if cuda else "gloo", os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     with collective():
-        distributed.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=LONGEST)
+        store, rank, size = next(distributed.rendezvous("env://"))
+        store = distributed.PrefixStore(f"attempt {attempt}", store)  # not the addresses of processes that have died
+        distributed.init_process_group(backend, timeout=LONGEST, store=store, rank=rank, world_size=size)
     _joined = True
     try:
         yield
