@@ -89,8 +89,7 @@ class Reweighter:
         counts = {"families": wanted, "every": every, "hidden": hidden}
         if wrong := [f"{name} = {value}" for name, value in counts.items() if value < 1]:
             raise RecipeError(f"{' and '.join(wrong)}: should be at least 1")
-        self.model = model
-        self.loss = loss
+        self.model, self.loss = model, loss
         self._device = next(model.parameters(), torch.empty(0)).device
         parallel = parallel_in(model)
         self._group = parallel.process_group if parallel else None

@@ -117,7 +117,6 @@ class TwoLooks(Method):
         self._count: Count | None = None
 
     def _new_first(self) -> FirstLook:
-        most = self._setup.epochs - self._second_length
         return FirstLook(
             self._setup,
             self._prior,
@@ -125,7 +124,7 @@ class TwoLooks(Method):
             self._fold,
             self._averages[:FOLDS],
             length=self._length,
-            epochs=most,
+            epochs=self._setup.epochs - self._second_length,
             budget=FIRST,
             together=self._length < self._setup.epochs and len(self._given) <= SMALL,
         )
