@@ -32,7 +32,7 @@ def main() -> int:
     network = build("efficientnet-lite0", images.shape[1:])
     assert network is not None
     ready = network.prepare(torch.from_numpy(images))
-    module = network.module.to(memory_format=torch.channels_last)
+    module = network.module.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (torch does not declare it)
     ratios = []
     with tempfile.TemporaryDirectory() as scratch:
         for place, image in enumerate(images):

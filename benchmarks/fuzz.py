@@ -199,6 +199,11 @@ def as_page(run: Path) -> None:
     write_report([run], run.parent / "page.html")
 
 
+def json_of(table: pd.DataFrame, lines: bool = False) -> bytes:
+    """A table as JSON, or one row per line."""
+    return str(table.to_json(orient="records", lines=lines)).encode()
+
+
 def targets(folder: Path) -> dict[str, Target]:
     """All readers, with good files made on the spot."""
     draw = np.random.default_rng(0)
@@ -248,9 +253,15 @@ def targets(folder: Path) -> dict[str, Target]:
         "messy csv": Target(
             MESSY, "t.csv", lambda path: read(path, label="kind", drop_unlabeled=True, join_labels=True)
         ),
-        "json": Target([table.to_json(orient="records").encode()], "t.json", lambda path: read(path, label="kind")),
+        "json": Target(
+            [json_of(table)],
+            "t.json",
+            lambda path: read(path, label="kind"),
+        ),
         "jsonl": Target(
-            [table.to_json(orient="records", lines=True).encode()], "t.jsonl", lambda path: read(path, label="kind")
+            [json_of(table, lines=True)],
+            "t.jsonl",
+            lambda path: read(path, label="kind"),
         ),
         "feather": Target([as_bytes(table.to_feather)], "t.feather", lambda path: read(path, label="kind")),
         "xlsx": Target(

@@ -150,7 +150,8 @@ def patients(draw: np.random.Generator) -> Table:
         }
     )
     keep = [label is not None for label in labels]
-    shown = np.where(keep, names[given], None)
+    shown = names[given].astype(object)
+    shown[~np.array(keep)] = None
     return Table(raw, ",", clean, shown, names[true], "diagnosis")
 
 
@@ -230,7 +231,7 @@ def by_cleanlab(table: Table, folder: Path, seed: int) -> np.ndarray:
     _, labels = np.unique(table.given[rows].astype(str), return_inverse=True)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-    predicted = cross_val_predict(model, features, labels, cv=folds, method="predict_proba")
+    predicted = np.asarray(cross_val_predict(model, features, labels, cv=folds, method="predict_proba"))
     flagged = np.zeros(len(table.raw), dtype=bool)
     flagged[rows] = find_label_issues(labels, predicted)
     return flagged

@@ -37,6 +37,7 @@ from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.recipes.variants import for_method
 from reweigh.training import Run
+from reweigh.training.progress import Silent
 
 GROWTH = 20.0  # megabytes that may come and go
 SURVIVAL = Path(__file__).parents[1] / "tests" / "training" / "survival.py"
@@ -64,7 +65,7 @@ def job(path: Path, method: str, steps: str) -> None:
         begin(recipe(method, int(steps)), path)
 
 
-class Watch:
+class Watch(Silent):
     """Notes memory, descriptors and threads after every epoch."""
 
     def __init__(self) -> None:
@@ -73,16 +74,10 @@ class Watch:
     def start(self, epochs: int, steps: int, done: int) -> None:
         self.steps = steps
 
-    def step(self, epoch: int, step: int, means: Any) -> None:
-        pass
-
     def epoch(self, line: Any) -> None:
         if line["epoch"] % 20 == 0:
             gc.collect()
             self.seen.append((resident(), len(os.listdir("/proc/self/fd")), threading.active_count()))
-
-    def stop(self) -> None:
-        pass
 
 
 def resident() -> float:

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +21,8 @@ REJECT = ("reject", "rejected", "no", "n", "keep", "0", "false")
 DECISIONS = ("decision", "verdict", "reviewed")
 
 
-class Changes(NamedTuple):
+@dataclass(frozen=True)
+class Changes:
     """Labels to change, by index into the samples.
 
     Attributes:

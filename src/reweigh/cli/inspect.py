@@ -64,7 +64,7 @@ def usual_size(source: "Source") -> int | None:
     if source.part is not None:
         return None
     parts, mistakes = check_slot(source.section(False, None), "data", SECTIONS["data"])
-    found = None if mistakes else look_at_images(parts[0], Path.cwd())
+    found = None if mistakes else look_at_images(parts[0], Path.cwd(), {})
     return None if found is None or found.sizes == 1 else found.size
 
 

@@ -73,7 +73,7 @@ def load(
     elif ":" in str(params["features"]) and not trust_code:
         raise untrusted(params["features"], "features")
     if build is None and ":" in str(params["model"]) and not trust_code:  # the next fit() would build it
-        raise untrusted(params["model"])
+        raise untrusted(str(params["model"]))
     found.model.to(device)
     return found, params, seen, classes, tuple(columns)
 

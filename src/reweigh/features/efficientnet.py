@@ -36,7 +36,8 @@ def efficientnet_lite0(
     side = size or side_for(min(input_shape[1:]))
     network = imagenet()
     network.classifier = nn.Identity()
-    network = fused(network).to(memory_format=torch.channels_last)
+    network = fused(network)
+    network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (torch does not declare it)
     return Network("efficientnet-lite0", network, WIDTH, side, (MEAN,) * 3, (STD,) * 3, resize)
 
 

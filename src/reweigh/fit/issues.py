@@ -147,10 +147,9 @@ class Samples:
             index=index,
         )
         if self.outlier is not None and self.near_duplicate_of is not None:
-            other = self.near_duplicate_of.numpy()
-            names = table.index.to_numpy(dtype=object)
+            rows, others = table.index.tolist(), self.near_duplicate_of.tolist()
             table["is_outlier"] = self.outlier.numpy()
-            table["near_duplicate_of"] = pd.array(np.where(other >= 0, names[other], None), dtype="object").tolist()
+            table["near_duplicate_of"] = [rows[other] if other >= 0 else None for other in others]
         return table.sort_values("label_quality", kind="stable")
 
     def _given_names(self, names: "pd.Series") -> object:

@@ -270,7 +270,7 @@ class TwoLooks(Method):
         names = self._setup.train_set.class_names
         gain, dropped = (self._second.gain, self._second.dropped) if self._second else (None, False)
         words = sentence(self._count, self._given, self._stock.joint, names, gain, dropped)
-        return Finding(*(each.tolist() for each in self._count), words)
+        return Finding(self._count.share.tolist(), self._count.low.tolist(), self._count.high.tolist(), words)
 
     def state_dict(self) -> dict[str, Any]:
         return {

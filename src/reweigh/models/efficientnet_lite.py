@@ -74,8 +74,9 @@ class EfficientNetLite0(nn.Module):
 
 def _convolution(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> tuple[nn.Module, ...]:
     """Convolution, BatchNorm and ReLU6, padded as TensorFlow does: with stride 2 one pixel more at the end."""
-    padding = kernel - stride
-    pad = (nn.ZeroPad2d((padding // 2, padding - padding // 2) * 2),) if stride > 1 else ()
+    before = (kernel - stride) // 2
+    after = kernel - stride - before
+    pad = (nn.ZeroPad2d((before, after, before, after)),) if stride > 1 else ()
     convolution = nn.Conv2d(inputs, outputs, kernel, stride, 0 if pad else kernel // 2, groups=groups, bias=False)
     return *pad, convolution, nn.BatchNorm2d(outputs, eps=1e-3, momentum=0.01), nn.ReLU6()
 

@@ -52,8 +52,9 @@ def joined(parent: int) -> Iterator[None]:
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
     backend, attempt = "cpu:gloo,cuda:nccl" if cuda else "gloo", os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     with collective():
-        store, rank, size = next(distributed.rendezvous("env://"))
-        store = distributed.PrefixStore(f"attempt {attempt}", store)  # not the addresses of processes that have died
+        store, rank, size = next(distributed.rendezvous("env://"))  # pyright: ignore[reportPrivateImportUsage]
+        # a restarted process must not meet the addresses of those that have died
+        store = distributed.PrefixStore(f"attempt {attempt}", store)  # pyright: ignore[reportPrivateImportUsage]
         distributed.init_process_group(backend, timeout=LONGEST, store=store, rank=rank, world_size=size)
     _joined = True
     try:
