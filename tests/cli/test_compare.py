@@ -23,7 +23,7 @@ def test_a_table_for_each_bias_and_json_with_everything(compare, tmp_path):
     assert "clean: test accuracy in percent, one seed" in output
     assert "long-tail-5: test accuracy in percent, one seed" in output
     assert output.count("last epoch") == 2
-    assert len(re.findall("head +middle +tail +cost", output)) == 1
+    assert len(re.findall("head +middle +tail +many shot +medium shot +cost", output)) == 1
     assert "What cmw-net learned (clean, seed 0):" in output
     assert "Runs: runs/demo (4 folders" in output
     assert "1/4 runs  clean, erm, seed 0: test " in result.stderr

@@ -103,11 +103,11 @@ def test_large_images_of_many_sizes_are_resized_and_photos_augmented(tmp_path):
         for number in range(5):
             pixels = np.random.default_rng(number).integers(0, 256, (100, 90 + number, 3), dtype=np.uint8)
             Image.fromarray(pixels).save(tmp_path / kind / f"{number}.png")
-    found = look({"name": "files", "path": str(tmp_path)})
+    found = look({"data": {"name": "files", "path": str(tmp_path)}, "features": {"name": "none"}})
     assert found is not None
     assert (found.held_out, found.sizes, found.size) == (2, 5, 64)
-    assert found.facts == Facts(8, (3, 64, 64), (4, 4), images=True, photos=True)
-    small = look({"name": "files", "path": str(tmp_path), "size": 16})
+    assert found.facts == Facts(8, (3, 64, 64), (4, 4), images=True, photos=True, pixels=True)
+    small = look({"data": {"name": "files", "path": str(tmp_path), "size": 16}, "features": {"name": "none"}})
     assert small is not None
     assert (small.facts.shape, small.size) == ((3, 16, 16), None)
 

@@ -36,11 +36,18 @@ def photos(folder):
         Image.fromarray((image.reshape(8, 8) * 15).astype("uint8")).save(folder / str(kind) / f"{number}.png")
 
 
+def decide_and_stop(review):
+    """What somebody does on the page: keep a label, then leave."""
+    review.session.decide(0, review.session.card(0)["given"])
+    review.stop()
+
+
 def test_the_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
         "reweigh.data.named.download.get", lambda name, root, **_: tmp_path
     )  # downloads have tests elsewhere
+    monkeypatch.setattr("reweigh.review.server.Review.run", decide_and_stop)  # it would serve until Ctrl-C
     photos(tmp_path / "photos")
     verbs = []
     for verb, *words in commands():

@@ -49,7 +49,8 @@ def transfer(
     else:
         file, called = _learned_in(Path(source)), Path(source).resolve().name
     _, origin = load_weighting(file)
-    method = [] if origin.reads == "loss" else ["method.name=two-looks"]  # no other reads anything else
+    chosen = "two-looks" if origin.reads == "doubt" else "cmw-net" if recipe is None else None  # a recipe has its own
+    method = [f"method.name={chosen}"] if chosen else []
     name, contents = contents_of(recipe, [*method, *changes, f"method.weighting={file}"], data, label, labels)
     echo(f"Weighting function: learned on {origin.learned_on or 'unknown data'}, in {source}; it is kept fixed.\n")
     carry_out(contents, f"{name}-from-{called}", out, overwrite, trust_code)

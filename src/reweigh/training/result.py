@@ -42,7 +42,7 @@ class Result(NamedTuple):
     def last_ten(self) -> dict[str, float]:
         """The mean of each test number over the last ten epochs, as the paper reports results under label noise."""
         lines = self.history[-10:]
-        names = [name for name in self.last if name.startswith("test_")]
+        names = [name for name in self.last if name.startswith("test_") and all(name in line for line in lines)]
         return {name: sum(line[name] for line in lines) / len(lines) for name in names}
 
     def summary(self, status: str, epochs: int) -> dict[str, Any]:

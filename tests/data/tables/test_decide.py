@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from reweigh.data.tables.decide import counts_rows, decide
 from reweigh.data.tables.encoding import Encoding, fit_encoding
+from reweigh.data.tables.numbers import USUAL
 from reweigh.data.tables.values import as_numbers
 from reweigh.errors import DataError
 
@@ -149,3 +150,9 @@ def test_numbers_that_pandas_reads_are_read_alike(values):
     )
     if read.kind == "number":
         np.testing.assert_allclose(as_numbers(strings["x"], read.notation), wanted.astype(float), rtol=1e-12)
+
+
+def test_an_integer_beyond_all_floats():
+    column = pd.Series([1, "2", 10**400], dtype=object, name="n")
+    with pytest.raises(DataError, match=r"column 'n': 1 value is infinite"):
+        as_numbers(column, USUAL)

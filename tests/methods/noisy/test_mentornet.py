@@ -13,7 +13,7 @@ def test_epochs_by_hand(tiny, by_hand, slack):
         problem.epoch(epoch, warm_up=epoch == 0)
         for batch in problem.batches:
             rows = zip(batch.inputs, batch.labels.tolist(), strict=True)
-            losses = [float(-slow.logits(x).log_softmax(0)[label]) for x, label in rows]
+            losses = [(-slow.logits(x).log_softmax(0)[label]).item() for x, label in rows]
             latest = float(np.quantile(losses, 0.6))
             bar = latest if bar is None else 0.9 * bar + 0.1 * latest
             easy = [

@@ -32,7 +32,11 @@ def as_numbers(values: "pd.Series", notation: Notation) -> np.ndarray:
     else:
         numbers = np.full(len(values), np.nan)
         if notation.decimal == ".":  # quick, and most are
-            numbers = pd.Series(pd.to_numeric(values, errors="coerce")).astype("float64").to_numpy(copy=True)
+            try:
+                found = pd.to_numeric(values, errors="coerce")
+            except OverflowError:  # an integer beyond all floats, which JSON may hold
+                found = pd.to_numeric(values.astype(str), errors="coerce")
+            numbers = pd.Series(found).astype("float64").to_numpy(copy=True)
         rest = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
         cells = cells_of(values.iloc[rest])
         numbers[rest] = cells.spread(notation.read(cells.distinct), np.nan)
