@@ -2,12 +2,17 @@
 
 import os
 import shutil
+import signal
 import sys
 from types import SimpleNamespace
 from typing import Annotated, Literal
 
 # Some virtual machines report AMX and trap when it is used; oneDNN looks at this before its first kernel.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")
+
+# A shell makes processes in the background ignore Ctrl-C, and they hand that on; here it is tested.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
 from annotated_types import Ge, Le

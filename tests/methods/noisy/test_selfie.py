@@ -25,7 +25,7 @@ def test_a_step_by_hand(tiny, by_hand):
         for batch in problem.batches:
             rows = [slow.logits(x) for x in batch.inputs]
             predicted[batch.index] = torch.tensor([int(row.argmax()) for row in rows])
-            losses = [float(-row.log_softmax(0)[y]) for row, y in zip(rows, batch.labels.tolist(), strict=True)]
+            losses = [(-row.log_softmax(0)[y]).item() for row, y in zip(rows, batch.labels.tolist(), strict=True)]
             small = sorted(range(len(losses)), key=losses.__getitem__)[: round(0.5 * len(losses))]
             clean = {batch.index[place].item() for place in small}
             if epoch == 0:

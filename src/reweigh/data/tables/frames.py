@@ -4,14 +4,11 @@ import glob
 import json
 import logging
 import warnings
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from lzma import LZMAError
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zipfile import BadZipFile
 
 from reweigh.data.checks import listed
 from reweigh.data.tables.dialect import dialect_of
@@ -168,8 +165,8 @@ def data_errors(path: Path) -> Iterator[None]:
         raise DataError(
             f"{path}: reading {path.suffix} files needs {package}; install it: pip install 'reweigh[{extra}]'"
         ) from None
-    except (ValueError, OSError, EOFError, zlib.error, LZMAError, BadZipFile, KeyError, RecursionError) as error:
-        if isinstance(error, DataError):  # pandas' parsers and pyarrow raise ValueErrors
-            raise
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:  # pandas, pyarrow and openpyxl raise nearly anything for a damaged file
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"{path}: cannot be read as a table ({reason})") from error
