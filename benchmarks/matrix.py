@@ -30,11 +30,12 @@ from cells import CELLS, cell, is_tail
 from reweigh.data import Dataset
 from reweigh.fit import fit
 from reweigh.plan.check import examine
-from reweigh.plan.choose import Facts, chosen
+from reweigh.plan.choose import LOOKS, Facts, chosen
 
 METHODS = "two-looks,erm,erm:prior,elr,elr:prior,gce:prior,cmw-net,cmw-net:prior,cmw-net-sl,logistic,true"
 DEFAULT = "two-looks"
 POINTS, PRECISION, F1, SHARE = 0.5, 0.01, 0.9, 0.2  # how far the default may fall short
+IMAGE_EPOCHS = 20  # of networks that learn from pixels
 REGULARIZED = 10.0  # C of logistic regression times the samples: so little that wrong labels are hardly memorized
 
 Row = dict[str, Any]
@@ -58,7 +59,10 @@ def measure(name: str, method: str, seed: int, data: Path, noise: Path) -> Row:
 def trained(train: Dataset, test: Dataset, method: str, seed: int, wrong: NDArray, tail: bool) -> Row:
     """A method of ours; ``last`` is there if a judge had a choice."""
     method, _, prior = method.partition(":")
-    given = {"method": {"name": method}, "train": {"seed": seed, **({"prior": True} if prior else {})}}
+    given: Row = {"method": {"name": method}, "train": {"seed": seed, **({"prior": True} if prior else {})}}
+    if train.is_images:  # from scratch, for the length of 20 epochs
+        given["features"] = {"name": "none"}
+        given["train"]["epochs"] = round(IMAGE_EPOCHS * (LOOKS if method == DEFAULT else 1))
     plan, mistakes = examine(chosen(Facts.of(train), given), passed=["data"])
     assert plan is not None, mistakes
     found = fit(train, plan, test_set=test)
