@@ -101,6 +101,17 @@ def test_records_that_do_not_fit(index: Any, logits: Tensor, weights: Tensor, me
         _made().record(index, logits, weights)
 
 
+def test_a_list_needs_records_but_no_weights() -> None:
+    reweighter = _made()
+    with pytest.raises(DataError, match=r"nothing was recorded: call reweighter\.record"):
+        reweighter.label_issues()
+    logits = torch.randn(8, 3, generator=torch.Generator().manual_seed(0))
+    reweighter.record(torch.ones(8, dtype=torch.bool), logits)
+    table = reweighter.label_issues().sort_index()
+    assert table["weight"].isna().all()
+    assert table["suggested_label"].tolist() == logits.argmax(1).tolist()
+
+
 @pytest.mark.parametrize("dense", [True, False])
 def test_the_record_goes_on_where_it_was(dense: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["reweigh.pseudo_labels.predictions"], "DENSE_AT_MOST", 10**6 if dense else 0)

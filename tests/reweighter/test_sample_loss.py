@@ -108,3 +108,20 @@ def test_what_holds_no_logits() -> None:
 def test_a_function_that_is_already_a_mean() -> None:
     with pytest.raises(RecipeError, match=r"shape \(\) for 24 samples; .*partial\(F\.cross_entropy, reduction='none'"):
         _made(_linear(), loss=F.cross_entropy).step(INPUTS, LABELS, *META)
+
+
+def test_a_loss_by_name_and_one_label_per_sample() -> None:
+    by_name, given = _linear(), _linear()
+    _made(by_name, loss="focal").step(INPUTS, LABELS, *META)
+    _made(given, loss=LOSSES["focal"]).step(INPUTS, LABELS, *META)
+    assert torch.equal(by_name.weight, given.weight)
+    with pytest.raises(RecipeError, match="no loss named 'focall'"):
+        _made(given, loss="focall")
+    with pytest.raises(DataError, match="the model returned 24 rows for 9 labels; pass one per sample"):
+        _made(given).step(INPUTS, LABELS[:9], *META)
+
+
+def test_a_model_and_an_optimizer_in_this_order() -> None:
+    model = _linear()
+    with pytest.raises(RecipeError, match=r"a torch\.optim\.Optimizer are needed.*; got Linear and generator"):
+        Reweighter(model, model.parameters(), LABELS)  # pyright: ignore

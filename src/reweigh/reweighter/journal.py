@@ -38,15 +38,16 @@ class Journal:
         """The mean cross-entropy of each given label, shape (N,); NaN before the first record or without a label."""
         return self._loss
 
-    def record(self, index: Tensor, outputs: Any, weights: Tensor) -> None:
-        """Note what the model returned for some samples, and their weights.
+    def record(self, index: Tensor, outputs: Any, weights: Tensor | None) -> None:
+        """Note what the model returned for some samples, and their weights, if any.
 
         Raises:
             DataError: the three do not have one entry per sample, or an index is repeated or out of range.
         """
         logits = logits_of(outputs).detach().float().cpu()
-        index, weights = index.cpu(), weights.detach().float().cpu()
         n = len(logits)
+        index = index.cpu().nonzero().flatten() if index.dtype is torch.bool else index.cpu()
+        weights = torch.full((n,), torch.nan) if weights is None else weights.detach().float().cpu()
         if logits.shape != (n, self._num_classes):
             raise DataError(
                 f"outputs: logits of shape {tuple(logits.shape)}; one row per sample with {self._num_classes} classes "
@@ -85,6 +86,8 @@ class Journal:
         if index is not None and len(index) != len(self._labels):
             raise DataError(f"index: {len(index)} entries for {len(self._labels)} samples; pass one per sample")
         seen = self._counts > 0
+        if not seen.any():
+            raise DataError("nothing was recorded: call reweighter.record(index, outputs, weights) after each step")
         judgment = judge(self._labels, self._predictions, self._weight)
         return Samples(
             given=self._labels,
@@ -117,7 +120,7 @@ class Recording:
     _num_classes: int
     _journal: Journal | None = None
 
-    def record(self, index: Any, outputs: Any, weights: Tensor) -> None:
+    def record(self, index: Any, outputs: Any, weights: Any = None) -> None:
         """Note what the model returned for some training samples, for ``losses`` and ``label_issues``.
 
             step = reweighter.step(inputs[batch], labels[batch], ...)
@@ -126,9 +129,10 @@ class Recording:
         Args:
             index: shape (n,), positions of the samples in the labels that the reweighter was made with.
             outputs: logits, shape (n, num_classes), or something with ``logits``.
-            weights: shape (n,), the weights that were trained with.
+            weights: shape (n,), the weights that were trained with; None if there were none.
         """
-        self._noted.record(torch.as_tensor(index), outputs, weights)
+        found = None if weights is None else torch.as_tensor(weights)
+        self._noted.record(torch.as_tensor(index), outputs, found)
 
     @property
     def losses(self) -> Tensor:
@@ -157,4 +161,4 @@ class Recording:
 
 def _mean(before: Tensor, new: Tensor, share: Tensor) -> Tensor:
     """The running mean with one value more; the value itself where there was none."""
-    return torch.where(before.isnan(), new, torch.lerp(before, new, share))
+    return torch.where(before.isnan(), new, torch.where(new.isnan(), before, torch.lerp(before, new, share)))

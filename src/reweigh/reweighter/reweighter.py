@@ -40,7 +40,7 @@ class Reweighter(Recording):
             sizes of the classes. With a ``DistributedDataParallel`` model, each process may pass those of its own part.
         num_classes: number of classes, if some have no sample; by default the largest label plus one.
         loss: (what the model returns, labels) -> loss of each sample, shape (n,); or a loss of torch, such as
-            ``nn.CrossEntropyLoss(label_smoothing=0.1)``, which is used unreduced.
+            ``nn.CrossEntropyLoss(label_smoothing=0.1)``, which is used unreduced; or a name in ``LOSSES``.
         families: number of families of classes, each with its own curve (paper: K; 1 is MW-Net); or the families.
         family_rule: how families are found: a name in ``FAMILIES``, or (class sizes, number wanted) -> ``Families``.
         spare_curves: learn a curve for each of ``families`` even if fewer are found now, because ``refresh`` may find
@@ -72,7 +72,7 @@ class Reweighter(Recording):
         labels: Any,
         *,
         num_classes: int | None = None,
-        loss: Loss = LOSSES["cross-entropy"],
+        loss: Loss | str = LOSSES["cross-entropy"],
         families: Annotated[int, Ge(1)] | Families = 3,
         family_rule: str | FamilyRule = "by-size",
         spare_curves: bool = False,
@@ -94,6 +94,9 @@ class Reweighter(Recording):
         counts = {"families": wanted, "every": every, "hidden": hidden}
         if wrong := [f"{name} = {value}" for name, value in counts.items() if value < 1]:
             raise RecipeError(f"{' and '.join(wrong)}: should be at least 1")
+        if not isinstance(model, nn.Module) or not hasattr(optimizer, "param_groups"):
+            got = f"{type(model).__name__} and {type(optimizer).__name__}"
+            raise RecipeError(f"a torch.nn.Module and a torch.optim.Optimizer are needed, in this order; got {got}")
         self.model, self.loss = model, loss
         self._loss = SampleLoss(loss)
         self._device = next(model.parameters(), torch.empty(0)).device

@@ -7,8 +7,9 @@ from torch import Tensor, nn
 
 from reweigh.core.objective import Loss
 from reweigh.core.step import Step
-from reweigh.errors import ModelError, RecipeError
+from reweigh.errors import DataError, ModelError, RecipeError
 from reweigh.losses import LOSSES
+from reweigh.names import lookup
 
 
 class SampleLoss:
@@ -19,10 +20,11 @@ class SampleLoss:
     model returns more than these; any other function gets what the model returns.
 
     Args:
-        loss: may be reduced if it is a module with a ``reduction``.
+        loss: may be reduced if it is a module with a ``reduction``; or a name in ``LOSSES``.
     """
 
-    def __init__(self, loss: Loss):
+    def __init__(self, loss: Loss | str):
+        loss = lookup(LOSSES, loss, "loss") if isinstance(loss, str) else loss
         module = isinstance(loss, nn.Module) and isinstance(getattr(loss, "reduction", None), str)
         if module:
             loss = copy(loss)  # the user's own stays as it is; weights are shared and move with it
@@ -40,7 +42,11 @@ class SampleLoss:
 
     def __call__(self, outputs: Any, labels: Tensor) -> Tensor:
         """Shape (samples that count,)."""
-        losses = self._loss(logits_of(outputs) if self._reads_logits else outputs, labels)
+        if self._reads_logits:
+            outputs = logits_of(outputs)
+            if len(outputs) != len(labels):
+                raise DataError(f"the model returned {len(outputs)} rows for {len(labels)} labels; pass one per sample")
+        losses = self._loss(outputs, labels)
         if losses.shape != labels.shape[:1]:
             raise RecipeError(
                 f"loss returned shape {tuple(losses.shape)} for {len(labels)} samples; it should return one number per "
