@@ -12,7 +12,9 @@ from PIL import Image
 from reweigh import RobustClassifier
 from reweigh.cli.data import cache
 from reweigh.cli.predict import predict
+from reweigh.cli.train import train
 from reweigh.data import read
+from reweigh.features import Network
 from reweigh.fit.run_folder import begin, load_model
 from reweigh.plan.check import examine
 from reweigh.plan.choose import Facts, chosen
@@ -46,6 +48,23 @@ def run(photos, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "run"
     begin(plan, folder)
     return folder
+
+
+def test_each_photo_passes_the_network_once_and_never_again(photos, tmp_path, monkeypatch):
+    passed, call = [], Network.__call__
+
+    def counted(network, images):
+        passed.append(len(images))
+        return call(network, images)
+
+    monkeypatch.setenv("REWEIGH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Network, "__call__", counted)
+    changes = ["features.size=32", "train.epochs=4"]
+    train(data=str(photos), overrides=changes, out=tmp_path / "run")  # two looks, a test part, samples that judge
+    assert sum(passed) == 30
+    train(data=str(photos), overrides=changes, out=tmp_path / "again")
+    assert sum(passed) == 30
+    assert (tmp_path / "run" / "samples.csv").read_bytes() == (tmp_path / "again" / "samples.csv").read_bytes()
 
 
 def test_a_broken_photo_is_left_out_of_all_files(run):
