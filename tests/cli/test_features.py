@@ -15,6 +15,7 @@ from reweigh.cli.predict import predict
 from reweigh.cli.train import train
 from reweigh.data import read
 from reweigh.features import Network
+from reweigh.features.network import resized
 from reweigh.fit.run_folder import begin, load_model
 from reweigh.plan.check import examine
 from reweigh.plan.choose import Facts, chosen
@@ -98,7 +99,7 @@ def test_export_holds_the_way_from_pixels(run, photos):
     assert shape == (3, 32, 32)
     samples = read(photos, memory_gb=2).inputs[:4]
     network = trained.front.network
-    ready = torch.nn.functional.interpolate(samples.float() / 255, 32, mode="bicubic").clamp(0, 1)
+    ready = resized(samples, 32, "crop").float() / 255
     expected = trained.model((network(samples) - torch.tensor(trained.inputs.mean)) / torch.tensor(trained.inputs.std))
     with torch.no_grad():
         torch.testing.assert_close(module(ready), expected, rtol=1e-3, atol=1e-3)
