@@ -1,6 +1,7 @@
 """``RobustClassifier``: fit on labels that may be wrong or rare, predict, and see which labels are suspicious."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -50,7 +51,8 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             shape of a sample and the number of classes; or a name that ``reweigh list models`` shows.
         features: A frozen network in front of the model: a name (``reweigh list features``, timm:NAME, ...), "none", or
             a ``torch.nn.Module`` from samples (bytes divided by 255) to rows. "auto": a pretrained one for photos, if
-            the extra ``pretrained`` is installed and no model is passed.
+            the extra ``pretrained`` is installed and no model is passed. A dict has options too, such as
+            ``{"unfreeze": "last-block"}`` for fine-tuning.
         epochs: Passes over the data. None: as many as make 1,000 steps, but from 20 to 50.
         batch_size: Samples per step. None: about a fiftieth of the samples, from 16 to 256.
         lr: Learning rate of AdamW, falling along a cosine. None: 0.001.
@@ -158,7 +160,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             reading=Reading(encoding=read.encoding),
         )
         trusted = read_trusted(self, X_trusted, y_trusted, InputForm.of(train_set), read.columns, targets.classes)
-        front = None if isinstance(self.features, str | None) else own_front(self.features, train_set.shape)
+        front = None if isinstance(self.features, str | Mapping | None) else own_front(self.features, train_set.shape)
         facts = Facts.of(train_set) if front is None else Facts.of(train_set).as_features(front.network.width)
         plan = plan_of(self.get_params(deep=False), facts, trusted is not None)
         found = fit(
