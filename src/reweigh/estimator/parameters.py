@@ -44,6 +44,9 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
     given: dict[str, Any] = {"train": {"seed": draw_seed(params["random_state"])}}
     for name, key in KEYS.items():
         value = plain(params[name])
+        if name == "features" and isinstance(value, Mapping):
+            given["features"] = dict(value)
+            continue
         own = name in ("model", "features") and not isinstance(params[name], str)
         if value is None or own or (isinstance(value, str) and value == "auto" and name != "device"):
             continue
@@ -60,7 +63,7 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
             mistakes.append(Mistake(name, f"got {shown(params[name])}; should be true or false"))
     if trusted:
         given["meta_set"] = {"name": "clean", "path": "X_trusted"}
-    networks = [name for name in ("model", "features") if not isinstance(params[name], str | None)]
+    networks = [name for name in ("model", "features") if not isinstance(params[name], str | Mapping | None)]
     if "model" in networks and params["features"] == "auto":  # it is made for the samples themselves
         given["features"] = {"name": "none"}
     plan, found = examine(chosen(facts, given), ["data", *networks])

@@ -232,7 +232,7 @@ def threads(facts: Facts, model: str, options: Mapping[str, Any]) -> list[Choice
 
     On a busy machine that wait is most of the time: three times the processor time was measured with two threads.
     """
-    if model != "mlp" or prod(facts.shape) * options["hidden"][0] > ONE_THREAD:
+    if model != "mlp" or prod(facts.shape) * [*options["hidden"], 1][0] > ONE_THREAD:
         return []
     return [Choice({"train.num_threads": 1}, "the steps of a small model are too short to be shared by threads")]
 
