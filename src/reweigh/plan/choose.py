@@ -99,11 +99,6 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
         given: Sections as far as the user has written them; other choices follow from the method and from [train].
     """
     found = features(facts, given)
-    hint = (
-        ""
-        if found or not wants_features(facts, given)
-        else f"; pip install 'reweigh[pretrained]' for features: {WORTH}"
-    )
     if (width := feature_width(found, given)) is not None:
         facts = facts.as_features(width)
     train = _section(given, "train")
@@ -117,7 +112,7 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     batch_size = _whole(train.get("batch_size")) or default_batch_size(facts.samples)
     epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size, LOOKS if two_looks else 1.0)
     model, options = default_model(facts)
-    small = "on the features" if width else f"for images{hint}" if model == "cnn" else "for tables"
+    small = "on the features" if width else f"for images{better(facts, given)}" if model == "cnn" else "for tables"
     return [
         *found,
         Choice(
@@ -157,6 +152,13 @@ def features(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     ]
 
 
+def better(facts: Facts, given: Mapping[str, Any]) -> str:
+    """How to get pretrained features if they are the better way and not installed; otherwise nothing."""
+    if installed() or not wants_features(facts, given):
+        return ""
+    return f"; pip install 'reweigh[pretrained]' for features: {WORTH}"
+
+
 def wants_features(facts: Facts, given: Mapping[str, Any]) -> bool:
     """Whether pretrained features are the better way: for images, unless these are tiny and gray, or distorted."""
     asked = given.get("features", {})
@@ -173,7 +175,7 @@ def feature_width(found: list[Choice], given: Mapping[str, Any]) -> int | None:
     """The number of features that the model gets; None if it gets the samples themselves. A guess if unknown yet."""
     asked = given.get("features")
     name = asked.get("name") if isinstance(asked, Mapping) else asked
-    return None if not found and name in (None, "none") else WIDTH
+    return None if not found and name in (None, "none", "tfidf") else WIDTH
 
 
 def method(facts: Facts, weigh: bool = False) -> Choice:
