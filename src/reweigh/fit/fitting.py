@@ -17,12 +17,13 @@ from reweigh.data.subsets import at_origin
 from reweigh.fit.front import Front, beside_neighbors, open_front
 from reweigh.fit.held_out import judges, set_apart
 from reweigh.fit.inputs import InputForm
-from reweigh.fit.issues import CHUNK, Samples, judge, judge_unseen, likeliest_candidates
+from reweigh.fit.issues import judge_unseen, likeliest_candidates
 from reweigh.fit.out_of_fold import out_of_fold, probabilities
 from reweigh.fit.scored import Scored, judged_by, scored
 from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device, threads
 from reweigh.fit.tuning import fine_tuned
 from reweigh.fit.weighting import Weighting
+from reweigh.issues import CHUNK, Samples, judge
 from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
 from reweigh.pseudo_labels import Predictions, predictions

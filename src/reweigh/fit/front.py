@@ -18,7 +18,7 @@ from reweigh.features.extract import extract
 from reweigh.features.foreign import own_network
 from reweigh.features.neighbors import neighborhood
 from reweigh.features.network import Network
-from reweigh.fit.issues import Samples
+from reweigh.issues import Samples
 from reweigh.plan import Part
 from reweigh.training import Observer, processes
 

@@ -132,15 +132,20 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
             f"{epochs * ceil(facts.samples / batch_size):,} steps"
             + (" at most" if two_looks else ", plain ones in the first tenth of the epochs"),
         ),
-        Choice(
-            {"optimizer.name": "adamw", "optimizer.lr": LR, "optimizer.schedule.name": "cosine"},
-            "usual for small networks",
-        ),
+        optimizer(given),
         *([] if two_looks else judge(facts)),
         *([] if two_looks else scoring(facts)),
         *([] if "model" in given else threads(facts, model, options)),
         *augment(facts),
     ]
+
+
+def optimizer(given: Mapping[str, Any]) -> Choice:
+    """AdamW, unless the user takes another one, which then brings its own learning rate."""
+    schedule = {"optimizer.schedule.name": "cosine"}
+    if _section(given, "optimizer").get("name", "adamw") != "adamw":
+        return Choice(schedule, "usual for small networks")
+    return Choice({"optimizer.name": "adamw", "optimizer.lr": LR, **schedule}, "usual for small networks")
 
 
 def features(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
