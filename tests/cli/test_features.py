@@ -17,6 +17,7 @@ from reweigh.data import read
 from reweigh.features import Network, build
 from reweigh.features.network import resized
 from reweigh.fit.run_folder import begin, load_model
+from reweigh.plan import choose
 from reweigh.plan.check import examine
 from reweigh.plan.choose import Facts, chosen
 
@@ -142,6 +143,17 @@ def test_the_estimator_saves_what_was_fine_tuned(photos, tmp_path):
     again = RobustClassifier.load(tmp_path / "c.safetensors")
     assert again.features == features
     assert np.array_equal(again.predict_proba(images.inputs), classifier.predict_proba(images.inputs))
+
+
+def test_the_estimator_says_what_is_missing(photos, caplog, monkeypatch):
+    monkeypatch.setattr(choose, "installed", lambda: False)
+    images = read(photos, memory_gb=2)
+    classifier = RobustClassifier(epochs=1, batch_size=8, random_state=0, method="erm")
+    classifier.fit(images.inputs, images.labels.numpy())
+    assert "pip install 'reweigh[pretrained]' for features: on 5,000 photos" in caplog.text
+    caplog.clear()
+    classifier.set_params(features="none").fit(images.inputs, images.labels.numpy())
+    assert "pretrained" not in caplog.text
 
 
 def test_an_own_module_must_be_passed_again(photos, tmp_path):

@@ -1,5 +1,6 @@
 """The parameters of the estimator as a plan: checked like a recipe, all mistakes in one message, in their own words."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,8 +11,10 @@ from reweigh.methods import METHODS
 from reweigh.names import lookup
 from reweigh.plan import Plan
 from reweigh.plan.check import examine
-from reweigh.plan.choose import Facts, chosen
+from reweigh.plan.choose import Facts, better, chosen
 from reweigh.plan.mistakes import Mistake, raise_all, shown
+
+logger = logging.getLogger(__name__)
 
 # Parameter of the estimator -> key of the plan. What is None or "auto" is chosen from the data.
 KEYS = {
@@ -66,6 +69,8 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
     networks = [name for name in ("model", "features") if not isinstance(params[name], str | Mapping | None)]
     if "model" in networks and params["features"] == "auto":  # it is made for the samples themselves
         given["features"] = {"name": "none"}
+    if hint := better(facts, given):
+        logger.warning("photos, and a small network from scratch%s", hint)
     plan, found = examine(chosen(facts, given), ["data", *networks])
     raise_all([*mistakes, *(Mistake(own_words(path), text) for path, text in found)], "RobustClassifier")
     assert plan is not None

@@ -89,6 +89,17 @@ class Network:
         return "-".join([*map(str, words), found.hexdigest()])
 
 
+class Mirrored(nn.Module):
+    """The mean of the features of an image and of its mirror image, by the same network."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, images: Tensor) -> Tensor:
+        return (self.module(images) + self.module(images.flip(3))) / 2
+
+
 def resized(images: Tensor, size: int, how: Resize) -> Tensor:
     """Square images with their proportions kept, by Pillow's bicubic filter, which such networks were trained with.
 
