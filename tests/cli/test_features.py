@@ -12,7 +12,10 @@ from PIL import Image
 from reweigh import RobustClassifier
 from reweigh.cli.data import cache
 from reweigh.cli.predict import predict
+from reweigh.cli.train import train
 from reweigh.data import read
+from reweigh.features import Network
+from reweigh.features.network import resized
 from reweigh.fit.run_folder import begin, load_model
 from reweigh.plan.check import examine
 from reweigh.plan.choose import Facts, chosen
@@ -48,6 +51,23 @@ def run(photos, tmp_path_factory):
     return folder
 
 
+def test_each_photo_passes_the_network_once_and_never_again(photos, tmp_path, monkeypatch):
+    passed, call = [], Network.__call__
+
+    def counted(network, images):
+        passed.append(len(images))
+        return call(network, images)
+
+    monkeypatch.setenv("REWEIGH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Network, "__call__", counted)
+    changes = ["features.size=32", "train.epochs=4"]
+    train(data=str(photos), overrides=changes, out=tmp_path / "run")  # two looks, a test part, samples that judge
+    assert sum(passed) == 30
+    train(data=str(photos), overrides=changes, out=tmp_path / "again")
+    assert sum(passed) == 30
+    assert (tmp_path / "run" / "samples.csv").read_bytes() == (tmp_path / "again" / "samples.csv").read_bytes()
+
+
 def test_a_broken_photo_is_left_out_of_all_files(run):
     files = [(run / file).read_text().splitlines() for file in ("samples.csv", "held_out.csv")]
     rows = [row for lines in files for row in csv.DictReader(lines)]
@@ -79,7 +99,7 @@ def test_export_holds_the_way_from_pixels(run, photos):
     assert shape == (3, 32, 32)
     samples = read(photos, memory_gb=2).inputs[:4]
     network = trained.front.network
-    ready = torch.nn.functional.interpolate(samples.float() / 255, 32, mode="bicubic").clamp(0, 1)
+    ready = resized(samples, 32, "crop").float() / 255
     expected = trained.model((network(samples) - torch.tensor(trained.inputs.mean)) / torch.tensor(trained.inputs.std))
     with torch.no_grad():
         torch.testing.assert_close(module(ready), expected, rtol=1e-3, atol=1e-3)

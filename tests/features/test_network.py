@@ -1,5 +1,7 @@
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch import nn
 
 from reweigh.errors import DataError, ModelError
@@ -17,6 +19,21 @@ def test_crop_keeps_the_middle_and_pad_everything():
     rows, columns = ((padded[0, 0, 5:15] > 0.5).any(dim).sum() for dim in (1, 0))
     assert rows == columns
     assert resized(torch.rand(2, 3, 7, 9), 32, "crop").shape == (2, 3, 32, 32)
+
+
+@pytest.mark.parametrize("side", [12, 70])
+def test_bytes_are_resized_as_pillow_does(side):
+    image = np.random.default_rng(0).integers(0, 256, (32, 48, 3), dtype=np.uint8)
+    pixels = torch.from_numpy(image).permute(2, 0, 1)[None]
+    expected = np.asarray(
+        Image.fromarray(image).resize((side * 3 // 2, side), Image.Resampling.BICUBIC), dtype=np.int16
+    )
+    first = (expected.shape[1] - side) // 2
+    found = resized(pixels, side, "crop")[0].permute(1, 2, 0)
+    assert found.dtype == torch.uint8
+    assert np.abs(found.numpy() - expected[:, first : first + side]).max() <= 2  # rounding in two passes
+    floats = resized(pixels / 255, side, "crop")[0].permute(1, 2, 0)
+    assert (255 * floats - found).abs().max() < 3
 
 
 def test_prepare_scales_bytes_repeats_gray_and_normalizes():

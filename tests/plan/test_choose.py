@@ -56,6 +56,16 @@ def test_a_model_for_each_shape():
     assert default_model(facts((200_000,), 100_000))[1]["hidden"][0] * 200_000 <= 4_000_000
 
 
+def test_small_models_train_in_one_thread():
+    def threads(shape, samples, **given):
+        return chosen(facts(shape, samples), given)["train"].get("num_threads")
+
+    assert threads((1280,), 5000) == 1
+    assert threads((20_000,), 5000) is None
+    assert threads((20,), 5000, model={"name": "mlp", "hidden": [5000]}) is None  # nothing is known about it
+    assert chosen(facts((3, 32, 32), 1000, images=True), {})["train"].get("num_threads") is None
+
+
 def test_samples_are_held_out_where_a_net_memorizes_at_once():
     assert not scoring(facts((20,), 1000))
     assert not scoring(facts((3, 32, 32), 1000, images=True))

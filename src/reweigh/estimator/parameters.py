@@ -18,8 +18,10 @@ KEYS = {
     "epochs": "train.epochs",
     "batch_size": "train.batch_size",
     "lr": "optimizer.lr",
+    "optimizer": "optimizer.name",
+    "weight_decay": "optimizer.weight_decay",
     "scoring": "train.scoring",
-    "judge": "train.judge",
+    "validation_fraction": "train.judge",
     "prior": "train.prior",
     "calibration": "train.calibration",
     "device": "train.device",
@@ -42,7 +44,7 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
     given: dict[str, Any] = {"train": {"seed": draw_seed(params["random_state"])}}
     for name, key in KEYS.items():
         value = plain(params[name])
-        own = name in ("model", "features") and not isinstance(value, str)
+        own = name in ("model", "features") and not isinstance(params[name], str)
         if value is None or own or (isinstance(value, str) and value == "auto" and name != "device"):
             continue
         section, _, option = key.partition(".")
@@ -53,7 +55,7 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
         given["method"] = {**given.get("method", {}), **{str(key): plain(value) for key, value in options.items()}}
     else:
         mistakes.append(Mistake("method_options", f"got {shown(options)}; should be a dict of the method's options"))
-    for name in ("candidates", "verbose"):
+    for name in ("candidates", "verbose", "warm_start"):
         if not isinstance(params[name], bool | int | np.bool_):
             mistakes.append(Mistake(name, f"got {shown(params[name])}; should be true or false"))
     if trusted:
@@ -85,7 +87,9 @@ def takes_unlabeled(method: str) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A NumPy number as Python's own: a grid of parameters may be an array."""
+    """A NumPy number as Python's own, as in a grid of parameters; a class, such as torch.optim.SGD, as its name."""
+    if isinstance(value, type):
+        return value.__name__.lower()
     return value.item() if isinstance(value, np.generic) else value
 
 

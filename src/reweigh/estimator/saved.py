@@ -9,6 +9,7 @@ import torch
 
 from reweigh.errors import DataError, RecipeError
 from reweigh.estimator.networks import own_builder
+from reweigh.estimator.parameters import plain
 from reweigh.files.limits import check_amount
 from reweigh.fit import Fit, store
 from reweigh.fit.trainer import find_device
@@ -36,7 +37,7 @@ def save(
         DataError: Labels or parameters are not plain numbers or strings.
     """
     more = {
-        "params": {name: _plain(value) for name, value in _storable(params).items()},
+        "params": {name: plain(value) for name, value in _storable(params).items()},
         "seen": seen,
         "classes": {"values": classes.tolist(), "dtype": classes.dtype.str},
         "columns": columns,
@@ -88,20 +89,18 @@ def _classes(values: list[Any], dtype: np.dtype, path: str | Path) -> np.ndarray
 
 
 def _storable(params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters as JSON holds them: no network, no generator, and dicts with keys of any type as pairs."""
+    """The parameters as JSON holds them: no network, generator or function; dicts as pairs, whatever their keys."""
     model, state, weights = params["model"], params["random_state"], params["class_weight"]
     return {
         **params,
         "model": model if isinstance(model, str) else None,
         "features": params["features"] if isinstance(params["features"], str) else None,
+        "optimizer": plain(params["optimizer"]),
+        "callbacks": None,
         "random_state": state if isinstance(state, int | np.integer) else None,
-        "class_weight": [list(map(_plain, pair)) for pair in weights.items()] if isinstance(weights, dict) else weights,
+        "class_weight": [list(map(plain, pair)) for pair in weights.items()] if isinstance(weights, dict) else weights,
         "device": str(params["device"]),
     }
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _device(name: str) -> torch.device:

@@ -16,11 +16,12 @@ from reweigh.data import Dataset, with_label
 from reweigh.fit.front import Front, beside_neighbors, open_front
 from reweigh.fit.held_out import judges, set_apart
 from reweigh.fit.inputs import InputForm
-from reweigh.fit.issues import CHUNK, Samples, judge, judge_unseen, likeliest_candidates
+from reweigh.fit.issues import judge_unseen, likeliest_candidates
 from reweigh.fit.out_of_fold import out_of_fold, probabilities
 from reweigh.fit.scored import Scored, judged_by, scored
-from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device
+from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device, threads
 from reweigh.fit.weighting import Weighting
+from reweigh.issues import CHUNK, Samples, judge
 from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
 from reweigh.pseudo_labels import Predictions, predictions
@@ -98,8 +99,6 @@ def fit(
         ModelError: The network does not fit the samples.
         DivergedError: The loss is no longer finite.
     """
-    if plan.train["num_threads"]:
-        torch.set_num_threads(plan.train["num_threads"])
     device = find_device(plan.train["device"])
     train_set = raw = usable(train_set, plan.method.name)
     front = front or open_front(plan.features, raw.shape, trust_code)
@@ -110,16 +109,35 @@ def fit(
         trusted = trusted and behind(trusted)
     train_set = processes.divided(train_set)
     test_set, trusted = (None if some is None else processes.divided(some) for some in (test_set, trusted))
+    if build is None:
+        assert plan.model is not None
+        build = builder(plan.model, trust_code)
+    trainer = Trainer(plan, build, device, trusted)
+    with threads(plan.train["num_threads"]):  # the frozen network above had all of them
+        return trained_by(trainer, train_set, raw, test_set, front, run, observer)
+
+
+def trained_by(
+    trainer: Trainer,
+    train_set: Dataset,
+    raw: Dataset,
+    test_set: Dataset | None,
+    front: Front | None,
+    run: Callable[[], Run] | None,
+    observer: Observer | None,
+) -> Fit:
+    """Train on samples as the model takes them, and judge the label of each.
+
+    Args:
+        raw: The training samples before the frozen network, if there is one.
+    """
+    plan, device = trainer.plan, trainer.device
     share, seed = plan.train["judge"], plan.train["seed"]
     kept, calibrating = set_apart(train_set, plan.train["calibration"], seed)
     judging = kept[judges(train_set.subset(kept), share, seed)] if share else kept[:0]
     kept = kept[~torch.isin(kept, judging)]
     apart = torch.cat([judging, calibrating])
     used = train_set.subset(kept) if len(apart) else train_set
-    if build is None:
-        assert plan.model is not None
-        build = builder(plan.model, trust_code)
-    trainer = Trainer(plan, build, device, trusted)
     sizes = used.class_sizes
     evaluate = None if test_set is None else judged_by(test_set, sizes, device, method_named(plan.method.name).abstains)
     trained = trainer.train(used, evaluate, run, observer, train_set.subset(judging) if len(judging) else None)

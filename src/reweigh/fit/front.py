@@ -11,15 +11,16 @@ from torch import Tensor, nn
 from reweigh import features
 from reweigh.data import Dataset
 from reweigh.data.checks import listed, plural
+from reweigh.data.dataset import Rows
 from reweigh.data.normalize import standardize_like
 from reweigh.errors import DataError, ModelError
 from reweigh.features.extract import extract
 from reweigh.features.foreign import own_network
 from reweigh.features.neighbors import neighborhood
 from reweigh.features.network import Network
-from reweigh.fit.issues import Samples
+from reweigh.issues import Samples
 from reweigh.plan import Part
-from reweigh.training import Observer
+from reweigh.training import Observer, processes
 
 logger = logging.getLogger(__name__)
 
@@ -51,11 +52,15 @@ class Front:
             if observer is not None:
                 observer.count("samples to features", done, total)
 
-        found = extract(dataset.inputs, self.network, device, self.cache, count)
-        if found.unreadable:
-            dataset, rows = left_out(dataset, found.unreadable), readable(found.rows, found.unreadable)
-        else:
-            rows = found.rows
+        def share(index: Tensor) -> tuple[Tensor, dict[int, str]]:
+            inputs = dataset.inputs if len(index) == len(dataset) else Rows(dataset.inputs, index)
+            found = extract(inputs, self.network, device, self.cache, count)
+            return found.rows, {int(index[place]): why for place, why in found.unreadable.items()}
+
+        parts = processes.shared(len(dataset), share)
+        rows = torch.cat([rows for rows, _ in parts]) if len(parts) > 1 else parts[0][0]
+        if unreadable := {place: why for _, broken in parts for place, why in broken.items()}:
+            dataset, rows = left_out(dataset, unreadable), readable(rows, unreadable)
         return replace(dataset, inputs=rows, normalize=normalize or standardize_like(rows))
 
 

@@ -18,10 +18,10 @@ from reweigh.files.tensors import read
 from reweigh.fit.fitting import Fit, fit, usable
 from reweigh.fit.front import Front, open_front
 from reweigh.fit.inputs import InputForm
-from reweigh.fit.issues import Samples
 from reweigh.fit.origin import describe, origin_of
 from reweigh.fit.source import read_source
 from reweigh.fit.trainer import builder
+from reweigh.issues import Samples
 from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
 from reweigh.plan.toml import from_toml, to_toml

@@ -17,10 +17,10 @@ from reweigh.files.tensors import read as read_tensors
 from reweigh.fit.fitting import Fit
 from reweigh.fit.front import open_front, own_front
 from reweigh.fit.inputs import InputForm
-from reweigh.fit.issues import Samples
 from reweigh.fit.scored import Scored
 from reweigh.fit.trainer import Build, builder
 from reweigh.fit.weighting import Weighting
+from reweigh.issues import Samples
 from reweigh.plan.check import examine
 from reweigh.plan.mistakes import raise_all
 from reweigh.plan.tables import method_named

@@ -21,6 +21,7 @@ BATCH = (16, 256)
 WIDTHS = ((2_000, 64), (20_000, 128))  # samples below this number: width of the hidden layers; otherwise 256
 DROPOUT = 0.2
 FIRST_LAYER = 4_000_000  # parameters of it, at most
+ONE_THREAD = 1_000_000  # parameters of it at most: the steps of a smaller model are too short to be shared by threads
 ROWS_PER_FEATURE = 2
 JUDGE = 0.1  # share of the samples that judges,
 JUDGED = 2_000  # if there are so many with a label; fewer judge by chance
@@ -136,14 +137,20 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
             f"{epochs * ceil(facts.samples / batch_size):,} steps"
             + (" at most" if two_looks else ", plain ones in the first tenth of the epochs"),
         ),
-        Choice(
-            {"optimizer.name": "adamw", "optimizer.lr": LR, "optimizer.schedule.name": "cosine"},
-            "usual for small networks",
-        ),
+        optimizer(given),
         *([] if two_looks else judge(facts)),
         *([] if two_looks else scoring(facts)),
+        *([] if "model" in given else threads(facts, model, options)),
         *augment(facts),
     ]
+
+
+def optimizer(given: Mapping[str, Any]) -> Choice:
+    """AdamW, unless the user takes another one, which then brings its own learning rate."""
+    schedule = {"optimizer.schedule.name": "cosine"}
+    if _section(given, "optimizer").get("name", "adamw") != "adamw":
+        return Choice(schedule, "usual for small networks")
+    return Choice({"optimizer.name": "adamw", "optimizer.lr": LR, **schedule}, "usual for small networks")
 
 
 def features(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
@@ -157,7 +164,9 @@ def features(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
 
 def wants_features(facts: Facts, given: Mapping[str, Any]) -> bool:
     """Whether pretrained features are the better way: for images, unless these are tiny and gray, or distorted."""
-    if not facts.pixels or {"features", "model", "augment"} & given.keys():
+    asked = given.get("features", {})
+    named = not isinstance(asked, Mapping) or "name" in asked  # an option such as features.size leaves the choice open
+    if not facts.pixels or named or {"model", "augment"} & given.keys():
         return False
     if min(facts.shape[1:]) < (TINY if facts.photos else TINY_GRAY):
         return False
@@ -216,6 +225,16 @@ def scoring(facts: Facts) -> list[Choice]:
         return []
     why = f"{facts.samples:,} rows with {facts.shape[0]:,} features are memorized at once"
     return [Choice({"train.scoring": "out-of-fold"}, f"{why}; models that did not see a row judge its label")]
+
+
+def threads(facts: Facts, model: str, options: Mapping[str, Any]) -> list[Choice]:
+    """One thread for a small perceptron: several would wait for each other in each of its many short operations.
+
+    On a busy machine that wait is most of the time: three times the processor time was measured with two threads.
+    """
+    if model != "mlp" or prod(facts.shape) * options["hidden"][0] > ONE_THREAD:
+        return []
+    return [Choice({"train.num_threads": 1}, "the steps of a small model are too short to be shared by threads")]
 
 
 def augment(facts: Facts) -> list[Choice]:
