@@ -1,5 +1,6 @@
 """The step that an optimizer would take, as a function that can be differentiated and changes nothing."""
 
+import inspect
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,6 +10,7 @@ from torch import Tensor
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from reweigh.core.rerun import Params
+from reweigh.errors import RecipeError
 
 logger = logging.getLogger(__name__)
 
@@ -18,6 +20,11 @@ Rule = Callable[[Tensor, Tensor, Mapping[str, Any], Mapping[str, Any]], Tensor]
 
 def gradient_step(param: Tensor, grad: Tensor, state: Mapping[str, Any], group: Mapping[str, Any]) -> Tensor:
     """One plain step at the optimizer's learning rate. The published code, whatever the optimizer."""
+    if group.get("lr") is None:
+        raise RecipeError(
+            "the look-ahead takes a step at the learning rate of the optimizer, which has none; give it one, such as "
+            "optimizer.param_groups[0]['lr'] = 0.01 (every group), about as large as its steps are for a gradient of 1"
+        )
     return param.sub(grad, alpha=float(group["lr"]))
 
 
@@ -103,6 +110,17 @@ class Update:
         return self._rule(param, grad, self._optimizer.state.get(own, {}), group)
 
 
+def refuse_closures(optimizer: Optimizer) -> None:
+    """Raise a RecipeError if a step of the optimizer computes the loss several times, as LBFGS does."""
+    closure = inspect.signature(type(optimizer).step).parameters.get("closure")
+    if closure is not None and closure.default is inspect.Parameter.empty:
+        raise RecipeError(
+            f"{type(optimizer).__name__} computes the loss several times per step (it needs a closure); take SGD, Adam "
+            "or AdamW, or own the backward: reweighter.learn(batch, meta_batch), then a closure of the losses weighted "
+            "by reweighter.weigh(losses, labels)"
+        )
+
+
 class LookAhead:
     """Parameters one step ahead, and the way back from a gradient there to a gradient of the step's own input.
 
@@ -113,7 +131,7 @@ class LookAhead:
     """
 
     def __init__(self, update: Update, params: Params, grads: Params):
-        self._grads = {name: grad.detach().requires_grad_() for name, grad in grads.items()}
+        self._grads = {name: dense(grad.detach()).requires_grad_() for name, grad in grads.items()}
         with torch.enable_grad():
             self._after = update({name: param.detach() for name, param in params.items()}, self._grads)
         self.params = {name: param.detach() for name, param in self._after.items()}
@@ -125,3 +143,8 @@ class LookAhead:
             [self._after[name] for name in names], list(self._grads.values()), [vector[name] for name in names]
         )
         return dict(zip(names, pulled, strict=True))
+
+
+def dense(grad: Tensor) -> Tensor:
+    """A gradient as a dense tensor: that of ``nn.Embedding(sparse=True)`` is not."""
+    return grad if grad.layout is torch.strided else grad.to_dense()
