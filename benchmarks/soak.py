@@ -125,7 +125,7 @@ def kill_comparison(folder: Path, count: int, draw: random.Random) -> dict[str, 
     methods = ["erm", "cmw-net", "two-looks", "cmw-net-sl"]
     words = ["compare", "demo", "train.epochs=12", "train.checkpoint_steps=7", "--methods", ",".join(methods)]
     command = [sys.executable, "-m", "reweigh", *words, "--seeds", "1", "--workers", "2", "--resume", "--out"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     whole, killed = folder / "whole", folder / "killed"
     begun = time.monotonic()
     subprocess.run([*command, str(whole)], check=True, **quiet)
