@@ -94,7 +94,7 @@ def test_a_folder_that_becomes_read_only_in_the_middle(plan, tmp_path, monkeypat
     path, whole = tmp_path / "run", begin(plan, tmp_path / "whole").run
 
     def protect():
-        def fail(*arguments):
+        def fail(*arguments, **options):
             raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
         monkeypatch.setattr(os, "replace", fail)
