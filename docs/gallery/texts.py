@@ -21,9 +21,7 @@ WORDS = {
 rng = np.random.default_rng(0)
 truth = rng.choice(list(WORDS), 500)
 common = "the and of a to in it was".split()
-notes = [
-    " ".join([*rng.choice(WORDS[topic].split(), 4), *rng.choice(common, 5)]) for topic in truth
-]
+notes = [" ".join([*rng.choice(WORDS[topic].split(), 4), *rng.choice(common, 5)]) for topic in truth]
 given = np.where(rng.random(500) < 0.2, rng.permutation(truth), truth)
 print(notes[0], "|", given[0])
 
