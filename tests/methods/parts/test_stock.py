@@ -1,5 +1,7 @@
 """The stock against slow loops, and a case in which the confusion is known."""
 
+from itertools import product
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -17,11 +19,15 @@ def drawn(n=300, classes=3, seed=0):
 
 def slow_joint(predictions, labels, classes):
     means = [predictions[labels == c][:, c].mean().item() for c in range(classes)]
-    joint = [[float(a == b) for a in range(classes)] for b in range(classes)]
+    joint = [[0.0] * classes for _ in range(classes)]
     for row, label in zip(predictions.tolist(), labels.tolist(), strict=True):
         sure = [c for c in range(classes) if row[c] >= means[c]]
         if sure:
             joint[label][max(sure, key=lambda c: row[c])] += 1
+    right, all_ = sum(joint[c][c] for c in range(classes)), sum(map(sum, joint))
+    wrong = 1 - (right + 1) / (all_ + 1)
+    for given, true in product(range(classes), repeat=2):
+        joint[given][true] += 4 * (1 - wrong if given == true else wrong / (classes - 1))
     sizes = torch.bincount(labels, minlength=classes).tolist()
     return [[value / sum(row) * size for value in row] for row, size in zip(joint, sizes, strict=True)]
 
@@ -97,6 +103,14 @@ def test_classes_that_nobody_knows():
     assert float(wrong[2]) == pytest.approx(float(doubted), abs=1e-5)
     empty = wrong_by_class(stock, F.pad(given, (0, 0)).index_fill(1, torch.tensor([2]), 0.0), known)
     assert float(empty[2]) == 0
+
+
+def test_a_confusion_that_was_not_seen_is_possible() -> None:
+    predictions = torch.tensor([[0.9, 0.05, 0.05]] * 5 + [[0.05, 0.9, 0.05]] * 5 + [[0.05, 0.05, 0.9]] * 5)
+    labels = torch.tensor([0] * 4 + [1] + [1] * 5 + [2] * 5)  # one of class 0 is given as 1
+    joint = confident_joint(predictions, F.one_hot(labels, 3).float())
+    assert float(joint[2, 0]) > 0
+    assert float(joint[1, 0]) > 3 * float(joint[2, 0])
 
 
 def test_anchors_stand_for_their_class() -> None:
