@@ -5,7 +5,7 @@ another: there it costs no more than plain training.
 """
 
 # %%
-# Learn the function on digits where 3, 4, 5 and 7 are often taken for a look-alike. This is the recipe of the demo, with
+# Learn the function on digits where 3, 4, 5 and 7 are often taken for a look-alike. The recipe is that of the demo, with
 # fewer epochs. On the command line: `reweigh train demo train.epochs=20 --out runs/learned`.
 import json
 import subprocess
@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+
 from reweigh import load_weighting
 from reweigh.report.figures import plot_weighting
 
