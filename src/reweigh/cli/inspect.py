@@ -119,13 +119,14 @@ def show_broken(source: "Source", error: DataError) -> bool:
 
 
 def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
-    """Columns that give the label away, an order of rows, and samples that are in both parts."""
+    """Columns that give the label away, an order of rows, rows and classes that look alike, samples in both parts."""
+    from reweigh.cli.look_alikes import double_classes, near_rows
     from reweigh.data import read
     from reweigh.data.labels.spellings import in_words, spellings
     from reweigh.data.readers import has_test_part
     from reweigh.data.traps import in_both, leaks, order
 
-    found = [*leaks(dataset), *order(dataset)]
+    found = [*leaks(dataset), *order(dataset), *near_rows(dataset), *double_classes(dataset)]
     if groups := spellings(dataset):
         found.append(f"Classes that are {in_words(groups)}.")
     if source.part is None and has_test_part(Path(source.data)):

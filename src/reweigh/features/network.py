@@ -58,7 +58,11 @@ class Network:
                 f"features: images are floats from {float(images.min()):.3g} to {float(images.max()):.3g}, but "
                 f"{self.name} was trained on pixels from 0 to 1; pass bytes (uint8), or divide by the largest value"
             )
-        pixels = as_float(images if self.size is None else resized(images, self.size, self.resize))
+        if self.size is not None and images.shape[2:] != (self.size, self.size):
+            if images.is_floating_point():  # as bytes, which are resized quicker, and the same image the same way
+                images = images.mul(255).round_().clamp_(0, 255).byte()
+            images = resized(images, self.size, self.resize)
+        pixels = as_float(images)
         if pixels.shape[1] == 1 and self.mean:
             pixels = pixels.expand(-1, 3, -1, -1)
         if self.mean:
@@ -85,11 +89,22 @@ class Network:
         return "-".join([*map(str, words), found.hexdigest()])
 
 
+class Mirrored(nn.Module):
+    """The mean of the features of an image and of its mirror image, by the same network."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, images: Tensor) -> Tensor:
+        return (self.module(images) + self.module(images.flip(3))) / 2
+
+
 def resized(images: Tensor, size: int, how: Resize) -> Tensor:
     """Square images with their proportions kept, by Pillow's bicubic filter, which such networks were trained with.
 
     Args:
-        images: Shape (n, channels, height, width), bytes, which are quicker, or floats in [0, 1].
+        images: Shape (n, channels, height, width), bytes or floats in [0, 1].
         size: Side in pixels.
     """
     if images.device.type != "cpu":  # bytes are resized on the CPU alone

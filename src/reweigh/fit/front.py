@@ -1,7 +1,7 @@
 """The frozen network of a plan in front of its model: raw samples to features, in training and later on."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,10 +27,24 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Front:
-    """A frozen network, and whether its features are stored on disk."""
+    """A frozen network, whether its features are stored on disk, and whether its weights were fine-tuned."""
 
     network: Network
     cache: bool = True
+    tuned: bool = False
+
+    def with_weights(self, state: Mapping[str, Tensor], file: Any) -> "Front":
+        """The network with weights that were fine-tuned.
+
+        Raises:
+            ModelError: They do not fit.
+        """
+        try:
+            self.network.module.load_state_dict(dict(state))
+        except RuntimeError as error:
+            first = " ".join(str(error).split())[:200]
+            raise ModelError(f"{file}: no fine-tuned weights of {self.network.name} ({first})") from error
+        return replace(self, cache=False, tuned=True)
 
     def through(
         self,
