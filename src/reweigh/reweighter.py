@@ -195,13 +195,13 @@ class Reweighter:
             labels: shape (slots,), the given label of each slot; its family chooses the curve.
             meta: what the weights should lower one step ahead, in place of the mean loss on trusted inputs.
         """
-        self._check(labels, "labels")
-        if meta is None and self.due:
+        curve, due = self._curve(labels), self.due
+        if meta is None and due:
             if meta_labels is None:
                 text = "this step learns the weights, and needs trusted data"
                 raise DataError(f"{text}: pass meta_inputs and meta_labels wherever reweighter.due is true")
             meta = self._trusted(meta_inputs, meta_labels)
-        return self._learner.step(objective, self._curve(labels), meta if self.due else None)
+        return self._learner.step(objective, curve, meta if due else None)
 
     def weigh(self, losses: Tensor, labels: Tensor) -> Tensor:
         """The weight of each sample, for a loop that owns its backward (mixed precision, accumulation).
@@ -215,7 +215,6 @@ class Reweighter:
         Returns:
             Shape (n,), in (0, 1), without a graph.
         """
-        self._check(labels, "labels")
         return self.weights(losses.detach(), self._curve(labels))
 
     def learn(self, batch: tuple[Any, Tensor], meta_batch: tuple[Any, Tensor]) -> Tensor | None:
@@ -228,7 +227,6 @@ class Reweighter:
             The loss on the trusted batch one step ahead.
         """
         inputs, labels = batch
-        self._check(labels, "labels")
         return self._learner.learn(self._batch(inputs, labels), self._curve(labels), self._trusted(*meta_batch))
 
     def freeze(self) -> None:
@@ -257,7 +255,7 @@ class Reweighter:
         return reweighted(self._losses, inputs, as_classes(labels))
 
     def _trusted(self, inputs: Any, labels: Tensor) -> MetaObjective:
-        self._check(labels, "meta_labels")
+        self._curve(labels, "meta_labels")  # for its checks
         share = self._learner.share(len(labels))
         found = mean_loss(self._losses, inputs, as_classes(labels))
         return found if share is None else lambda forward: share * found(forward)
@@ -274,9 +272,24 @@ class Reweighter:
             )
         return losses
 
-    def _curve(self, labels: Tensor) -> Tensor:
-        """The curve of each label's class, shape (n,)."""
-        return self._curve_of_class[labels.argmax(1) if labels.dim() == 2 else labels.long()]
+    def _curve(self, labels: Tensor, what: str = "labels") -> Tensor:
+        """The curve of each label's class, shape (n,).
+
+        Raises:
+            DataError: the batch is empty, on another device, or a label is not a class; on an accelerator the last
+                would have to wait for the device, and is left to the loss.
+        """
+        if len(labels) == 0:
+            raise DataError(f"{what}: the batch is empty")
+        if labels.device != self._device:
+            raise DataError(f"{what} are on {labels.device} but the model is on {self._device}; move them with .to()")
+        try:
+            return self._curve_of_class.index_select(0, labels.argmax(1) if labels.dim() == 2 else labels.long())
+        except IndexError:
+            raise DataError(
+                f"{what}: from {int(labels.min())} to {int(labels.max())}, but the labels of the training set have "
+                f"{self._num_classes} classes (0 to {self._num_classes - 1}); pass num_classes=... if there are more"
+            ) from None
 
     def _sizes(self, labels: Tensor) -> Tensor:
         if labels.dim() != 1 or labels.dtype.is_floating_point:
@@ -284,17 +297,3 @@ class Reweighter:
             raise DataError(f"labels: integers of shape (N,) are needed, got {got}")
         counts = torch.bincount(labels.cpu(), minlength=self._num_classes)
         return counts if self._group is None else all_counts(counts, self._group)
-
-    def _check(self, labels: Tensor, what: str) -> None:
-        if len(labels) == 0:
-            raise DataError(f"{what}: the batch is empty")
-        if labels.device != self._device:
-            raise DataError(f"{what} are on {labels.device} but the model is on {self._device}; move them with .to()")
-        if labels.dim() > 1 or labels.device.type != "cpu":  # elsewhere the look would wait for the device
-            return
-        low, high = int(labels.min()), int(labels.max())
-        if low < 0 or high >= self._num_classes:
-            raise DataError(
-                f"{what}: from {low} to {high}, but the labels of the training set have {self._num_classes} classes "
-                f"(0 to {self._num_classes - 1}); pass num_classes=... if there are more"
-            )
