@@ -116,7 +116,7 @@ class MetaLearner:
         compiled = is_compiled(self._plain)
         randomness = Randomness.now(self._device) if trains else Randomness.drawn(self._device)
         again = Rerun(self._plain, randomness, compiled)
-        own = dict(self._plain.named_parameters())
+        own: Params = dict(self._plain.named_parameters())
         state = {name: p.detach().clone() if real else p.detach() for name, p in own.items()}
         params = {name: state[name] for name in self._scope}
 

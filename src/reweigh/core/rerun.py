@@ -53,7 +53,7 @@ class Randomness:
     @classmethod
     def drawn(cls, device: torch.device) -> "Randomness":
         """Generators of their own, seeded by one draw from the global one."""
-        seed = int(torch.randint(2**62, ()))
+        seed = int(torch.randint(2**62, ()).numpy())  # drawn on the host: no device is waited for
         accelerator = None if _is_cpu(device) else torch.Generator(device).manual_seed(seed).get_state()
         return cls(device, torch.Generator().manual_seed(seed).get_state(), accelerator)
 

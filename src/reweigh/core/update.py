@@ -1,5 +1,7 @@
 """The step that an optimizer would take, taken on copies, and how it depends on the gradient."""
 
+# pyright: reportPrivateImportUsage=false
+
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
@@ -13,7 +15,7 @@ from reweigh.core.rerun import Params
 logger = logging.getLogger(__name__)
 
 State = Mapping[str, Any]
-Tensors = list[Tensor]
+Tensors = list[Tensor] | tuple[Tensor, ...]
 Slope = float | Tensors
 
 
@@ -55,7 +57,7 @@ class SGDStep:
 
     def __init__(self, params: Tensors, grads: Tensors, states: list[State], group: Mapping[str, Any]):
         self._params, self._grads, self._group = params, grads, group
-        self._velocities = [state.get("momentum_buffer") for state in states]
+        self._velocities: list[Any] = [state.get("momentum_buffer") for state in states]
         self._moving = bool(group["momentum"]) and self._velocities[0] is not None
         self._sign = -1 if group["maximize"] else 1
 

@@ -46,6 +46,7 @@ class Facts(NamedTuple):
         photos: Whether they are photos: images of bytes in color, which may be mirrored and shifted, unlike digits.
         pixels: Whether they are images of bytes, in gray or color, as a pretrained network takes them.
         candidates: Whether samples have sets of candidate labels.
+        sparse: Whether samples are sparse rows, such as words of a text.
     """
 
     samples: int
@@ -55,6 +56,7 @@ class Facts(NamedTuple):
     photos: bool = False
     candidates: bool = False
     pixels: bool = False
+    sparse: bool = False
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Facts":
@@ -63,11 +65,12 @@ class Facts(NamedTuple):
         images = dataset.is_images
         pixels = images and dataset.dtype == torch.uint8 and dataset.shape[0] in (1, 3)
         photos = pixels and dataset.shape[0] == 3
-        return cls(len(dataset), dataset.shape, sizes, images, photos, dataset.candidates is not None, pixels)
+        candidates = dataset.candidates is not None
+        return cls(len(dataset), dataset.shape, sizes, images, photos, candidates, pixels, dataset.is_sparse)
 
     def as_features(self, width: int) -> "Facts":
         """The facts of the same samples behind a frozen network."""
-        return self._replace(shape=(width,), images=False, photos=False, pixels=False)
+        return self._replace(shape=(width,), images=False, photos=False, pixels=False, sparse=False)
 
 
 class Choice(NamedTuple):
@@ -264,7 +267,7 @@ def default_model(facts: Facts) -> tuple[str, dict[str, Any]]:
         return "cnn", {}
     wide = next((width for below, width in WIDTHS if facts.samples < below), 256)
     width = max(16, min(wide, FIRST_LAYER // prod(facts.shape)))
-    return "mlp", {"hidden": [width, width], "dropout": DROPOUT}
+    return "mlp", {"hidden": [width, width], "dropout": DROPOUT, **({"sparse": True} if facts.sparse else {})}
 
 
 def _section(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -4,6 +4,8 @@ Where one operand of a sum or a product is no dual number, torch works out the z
 longer than a layer of a small network.
 """
 
+# pyright: reportPrivateImportUsage=false
+
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +13,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from reweigh.core.sparse import SparseBatch
+
 
 def parts(operand: Any) -> tuple[Any, Tensor | None]:
     """Value and slope of an operand; the slope of what is no dual number is None."""
-    return torch._VF._unpack_dual(operand, level=0) if isinstance(operand, Tensor) else (operand, None)
+    if not isinstance(operand, Tensor) or isinstance(operand, SparseBatch):
+        return operand, None
+    return torch._VF._unpack_dual(operand, level=0)
 
 
 def dual(value: Tensor, slope: Tensor | None) -> Tensor:
@@ -99,8 +105,8 @@ def attention(
         return F.scaled_dot_product_attention(
             query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
         )
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
-    q, dq, k, dk = q * scale, dq * scale, k.transpose(-2, -1), dk.transpose(-2, -1)
+    by = q.shape[-1] ** -0.5 if scale is None else scale
+    q, dq, k, dk = q * by, dq * by, k.transpose(-2, -1), dk.transpose(-2, -1)
     scores = q @ k
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
