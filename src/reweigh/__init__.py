@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from reweigh.errors import DataError, DivergedError, ModelError, RecipeError, ReweighError
     from reweigh.estimator import RobustClassifier
     from reweigh.fit.own_predictions import find_label_issues
+    from reweigh.meta_sets import LowestLoss
     from reweigh.reweighter import Reweighter
     from reweigh.weighting import load_weighting, save_weighting
 
@@ -17,6 +18,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "DataError": "reweigh.errors",
     "DivergedError": "reweigh.errors",
+    "LowestLoss": "reweigh.meta_sets",
     "ModelError": "reweigh.errors",
     "RecipeError": "reweigh.errors",
     "ReweighError": "reweigh.errors",
@@ -31,6 +33,7 @@ _HOMES = {
 __all__ = [
     "DataError",
     "DivergedError",
+    "LowestLoss",
     "ModelError",
     "RecipeError",
     "ReweighError",

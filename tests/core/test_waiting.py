@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from reweigh import Reweighter
@@ -70,5 +70,3 @@ def test_reads_are_seen() -> None:
         some[some > 0]
         F.relu(some)
     assert len(reads.found) >= 2
-
-

@@ -4,7 +4,8 @@ import torch
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from reweigh.fit.issues import Samples, judge, likeliest_candidates
+from reweigh.fit.issues import likeliest_candidates
+from reweigh.issues import Samples, judge
 from reweigh.pseudo_labels import predictions
 
 GIVEN = torch.tensor([0, 1, 2, 0])

@@ -17,7 +17,7 @@ from reweigh.core.rerun import Params, Randomness, Rerun, is_compiled, unwrapped
 from reweigh.core.scope import scoped
 from reweigh.core.speed import Tricks
 from reweigh.core.step import Step, Weigher
-from reweigh.core.update import LookAhead, Update
+from reweigh.core.update import LookAhead, Update, dense
 from reweigh.names import lookup
 
 Order = Literal["virtual", "real"]
@@ -160,7 +160,7 @@ class MetaLearner:
         if not real:
             step = self._train(terms, self.weigher(terms.losses.detach(), family))
         self._warn_of_collapse(step.weights)
-        inner = norm([p.grad for p in self._scope.values() if p.grad is not None])
+        inner = norm([dense(p.grad) for p in self._scope.values() if p.grad is not None])
         return step._replace(meta_loss=meta_loss, gradient_norms=(inner, outer))
 
     def _train(self, terms: Terms, weights: Tensor) -> Step:
@@ -197,7 +197,7 @@ class MetaLearner:
     def _gradient(self, loss: Tensor, leaves: Params) -> Params:
         """The gradient of the objective; a parameter that it does not touch is left out."""
         grads = torch.autograd.grad(loss, list(leaves.values()), retain_graph=True, allow_unused=True)
-        found = {name: grad for name, grad in zip(leaves, grads, strict=True) if grad is not None}
+        found = {name: dense(grad) for name, grad in zip(leaves, grads, strict=True) if grad is not None}
         self.reduce(list(found.values()))
         return found
 
@@ -223,7 +223,8 @@ class MetaLearner:
 
         with torch.enable_grad():
             loss, grads = there(differentiated, state)
-        self.reduce(list(grads))
+        grads = [dense(grad) for grad in grads]
+        self.reduce(grads)
         return loss, dict(zip(leaves, grads, strict=True))
 
     def _follow(self) -> None:

@@ -2,8 +2,10 @@
 
 # pyright: reportPrivateImportUsage=false
 
+import inspect
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -11,6 +13,7 @@ from torch import Tensor
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from reweigh.core.rerun import Params
+from reweigh.errors import RecipeError
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +42,12 @@ class GradientStep:
     """One plain step at the optimizer's learning rate. The published code, whatever the optimizer."""
 
     def __init__(self, params: Tensors, grads: Tensors, states: list[State], group: Mapping[str, Any]):
+        if group.get("lr") is None:
+            raise RecipeError(
+                "the look-ahead takes a step at the learning rate of the optimizer, which has none; give it one, such "
+                "as optimizer.param_groups[0]['lr'] = 0.01 (every group), about as large as its steps are for a "
+                "gradient of 1"
+            )
         self._params, self._grads, self._lr = params, grads, float(group["lr"])
 
     def after(self) -> Tensors:
@@ -189,6 +198,22 @@ class Update:
             yield _Part(names, self._rule(*of_group, states, self._optimizer.param_groups[kind[0]]))
 
 
+def refuse_closures(optimizer: Optimizer) -> None:
+    """Raise a RecipeError if a step of the optimizer computes the loss several times, as LBFGS does."""
+    if _needs_closure(type(optimizer)):
+        raise RecipeError(
+            f"{type(optimizer).__name__} computes the loss several times per step (it needs a closure); take SGD, Adam "
+            "or AdamW, or own the backward: reweighter.learn(batch, meta_batch), then a closure of the losses weighted "
+            "by reweighter.weigh(losses, labels)"
+        )
+
+
+@cache
+def _needs_closure(kind: type[Optimizer]) -> bool:
+    closure = inspect.signature(kind.step).parameters.get("closure")
+    return closure is not None and closure.default is inspect.Parameter.empty
+
+
 class LookAhead:
     """Parameters one step ahead, and the way back from a gradient there to a gradient of the step's own input.
 
@@ -201,7 +226,7 @@ class LookAhead:
     def __init__(self, update: Update, params: Params, grads: Params):
         with torch.no_grad():
             self._before = params
-            self._parts = list(update(params, grads))
+            self._parts = list(update(params, {name: dense(grad) for name, grad in grads.items()}))
             self._slopes: list[Slope] = [part.taken.slope() for part in self._parts]
 
     @torch.no_grad()
@@ -224,3 +249,8 @@ class LookAhead:
         for part, slope in zip(self._parts, self._slopes, strict=True):
             pulled |= zip(part.names, torch._foreach_mul([vector[name] for name in part.names], slope), strict=True)
         return pulled, 1.0
+
+
+def dense(grad: Tensor) -> Tensor:
+    """A gradient as a dense tensor: that of ``nn.Embedding(sparse=True)`` is not."""
+    return grad if grad.layout is torch.strided else grad.to_dense()

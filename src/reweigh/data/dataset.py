@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from reweigh.core.batch import Batch
-from reweigh.core.sparse import SparseBatch
 from reweigh.data.normalize import as_float, unchanged
 
 SMALL_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32)
@@ -125,11 +124,6 @@ class Dataset:
     def dtype(self) -> torch.dtype:
         """The type of the raw inputs: uint8 for most images, otherwise float."""
         return self.inputs[torch.empty(0, dtype=torch.int64)].dtype
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether batches are sparse rows."""
-        return isinstance(self.inputs[torch.empty(0, dtype=torch.int64)], SparseBatch)
 
     @property
     def is_images(self) -> bool:

@@ -10,25 +10,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from reweigh.data import Dataset
-from reweigh.data.dataset import Reading
 from reweigh.errors import DataError, RecipeError
 from reweigh.estimator import saved
-from reweigh.estimator.inputs import read_inputs, read_more_inputs
-from reweigh.estimator.networks import own_builder
+from reweigh.estimator.inputs import read_more_inputs
+from reweigh.estimator.learning import Learned, learn
 from reweigh.estimator.notebook import trained_html
-from reweigh.estimator.parameters import plan_of, takes_unlabeled
 from reweigh.estimator.reviewing import Reviewing
-from reweigh.estimator.sample_weights import read_weights
-from reweigh.estimator.targets import read_candidates, read_targets, undecided
-from reweigh.estimator.trusted import read_trusted
-from reweigh.fit import Fit, fit
+from reweigh.estimator.targets import undecided
 from reweigh.fit.abstain import confident
-from reweigh.fit.front import own_front
-from reweigh.fit.inputs import InputForm
 from reweigh.fit.out_of_fold import probabilities
 from reweigh.fit.scored import device_of
-from reweigh.plan.choose import Facts
-from reweigh.training import progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,22 +41,28 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             shape of a sample and the number of classes; or a name that ``reweigh list models`` shows.
         features: A frozen network in front of the model: a name (``reweigh list features``, timm:NAME, ...), "none", or
             a ``torch.nn.Module`` from samples (bytes divided by 255) to rows. "auto": a pretrained one for photos, if
-            the extra ``pretrained`` is installed and no model is passed.
+            the extra ``pretrained`` is installed and no model is passed. A dict has options too, such as
+            ``{"unfreeze": "last-block"}`` for fine-tuning.
         epochs: Passes over the data. None: as many as make 1,000 steps, but from 20 to 50.
         batch_size: Samples per step. None: about a fiftieth of the samples, from 16 to 256.
-        lr: Learning rate of AdamW, falling along a cosine. None: 0.001.
+        lr: Learning rate, falling along a cosine. None: 0.001, or 0.1 for "sgd".
+        optimizer: "adamw", "adam" or "sgd" (with momentum); torch.optim.SGD and the like mean the same.
+        weight_decay: Weight decay of the optimizer. None: 0.01 for "adamw", 0.0005 for "sgd", none for "adam".
         class_weight: A dict from class to weight, or "balanced"; multiplied into ``sample_weight``.
         method_options: Options of the method, such as ``{"every": 1}``.
         scoring: Where label issues come from: predictions made "in-training"; those of further models, trained briefly
             and without the sample ("out-of-fold"); or "auto", chosen from the data.
-        judge: Share of the samples of each class that is not trained on and judges which epoch is kept; 0 keeps the
-            last. By default a tenth of 2,000 samples or more; "two-looks" judges by itself.
+        validation_fraction: Share of the samples of each class that is not trained on and judges which epoch is kept;
+            0 keeps the last. By default a tenth of 2,000 samples or more; "two-looks" judges by itself.
         prior: Whether to correct the loss for the class shares, which aims at balanced accuracy; by default not, but
             "two-looks" does so by itself.
         calibration: Share of the samples of each class, such as 0.1, that is not trained on, so that
             ``predict(X, coverage=0.9)`` knows when to abstain.
         device: Where to train; "auto" takes a GPU if there is one.
         candidates: Whether y is a mask, N x num_classes, true where a class may be the right one.
+        warm_start: Whether ``fit`` goes on from the network that an earlier ``fit`` trained, with its classes, and its
+            encoding and scale of the columns.
+        callbacks: A function, or several, called after each epoch with its numbers, a dict like a row of ``history_``.
         random_state: A number is the seed of all randomness and makes the result reproducible. The global generators
             are left as they are.
         verbose: Whether to show the progress of training.
@@ -98,14 +95,18 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         epochs: int | None = None,
         batch_size: int | None = None,
         lr: float | None = None,
+        optimizer: Any = None,
+        weight_decay: float | None = None,
         class_weight: Any = None,
         method_options: dict[str, Any] | None = None,
         scoring: str = "auto",
-        judge: float | None = None,
+        validation_fraction: float | None = None,
         prior: bool | None = None,
         calibration: float | None = None,
         device: str = "auto",
         candidates: bool = False,
+        warm_start: bool = False,
+        callbacks: Any = None,
         random_state: Any = None,
         verbose: bool = False,
     ):
@@ -115,14 +116,18 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         self.epochs = epochs
         self.batch_size = batch_size
         self.lr = lr
+        self.optimizer = optimizer
+        self.weight_decay = weight_decay
         self.class_weight = class_weight
         self.method_options = method_options
         self.scoring = scoring
-        self.judge = judge
+        self.validation_fraction = validation_fraction
         self.prior = prior
         self.calibration = calibration
         self.device = device
         self.candidates = candidates
+        self.warm_start = warm_start
+        self.callbacks = callbacks
         self.random_state = random_state
         self.verbose = verbose
 
@@ -142,35 +147,25 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         Raises:
             ValueError: Parameters, data or labels are not what they should be; says which, and what to do.
         """
-        method = str(self.method)
-        build = None if self.model is None or isinstance(self.model, str) else own_builder(self.model)
-        read = read_inputs(self, X)
-        samples = len(read.inputs)
-        targets = read_candidates(y, samples) if self.candidates else read_targets(y, samples, takes_unlabeled(method))
-        train_set = Dataset(
-            read.inputs,
-            targets.labels,
-            tuple(map(str, targets.classes)),
-            normalize=read.normalize,
-            sample_weight=read_weights(sample_weight, self.class_weight, targets),
-            soft_labels=targets.rows,
-            candidates=targets.candidates,
-            reading=Reading(encoding=read.encoding),
-        )
-        trusted = read_trusted(self, X_trusted, y_trusted, InputForm.of(train_set), read.columns, targets.classes)
-        front = None if isinstance(self.features, str | None) else own_front(self.features, train_set.shape)
-        facts = Facts.of(train_set) if front is None else Facts.of(train_set).as_features(front.network.width)
-        plan = plan_of(self.get_params(deep=False), facts, trusted is not None)
-        found = fit(
-            train_set,
-            plan,
-            trusted=trusted,
-            build=build,
-            front=front,
-            observer=progress(label=plan.method.name) if self.verbose else None,
-            trust_code=True,  # a network outside the package was named by the caller, in this very call
-        )
-        self._remember(found, targets.classes, read.columns, read.index)
+        earlier = self._learned if self.warm_start and hasattr(self, "_learned") else None
+        self._remember(learn(self, X, y, sample_weight, (X_trusted, y_trusted), earlier))
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on training with more samples, from the network as it is.
+
+        Each call trains for ``epochs`` on its own samples, best a good part of the data; what it reports, such as
+        ``label_issues_``, is about these samples. Columns are encoded and numbers scaled as in the first call.
+
+        Args:
+            X, y, sample_weight: As for ``fit``.
+            classes: In the first call all classes, unless y has them all; later the same or None.
+
+        Raises:
+            ValueError: As for ``fit``; or y has a class that the first call did not have.
+        """
+        earlier = getattr(self, "_learned", None)
+        self._remember(learn(self, X, y, sample_weight, earlier=earlier, classes=classes))
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -206,7 +201,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
 
     def _samples(self, X: Any) -> Dataset:
         found, form = self._fit, self._fit.inputs
-        inputs = read_more_inputs(self, X, form, self._columns, "X")
+        inputs = read_more_inputs(self, X, form, self._learned.columns, "X")
         return form.dataset(inputs, found.class_names, found.front, device_of(found.model))
 
     @property
@@ -220,7 +215,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self._issues is None:
-            self._issues = self._fit.samples.label_issues(self.classes_.tolist(), self._index)
+            self._issues = self._fit.samples.label_issues(self.classes_.tolist(), self._learned.index)
         return self._issues
 
     def plot_weighting(self, ax: "Axes | None" = None) -> "Axes":
@@ -243,7 +238,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         seen = {"n_features_in_": self.n_features_in_, "feature_names_in_": None if names is None else names.tolist()}
-        saved.save(path, self._fit, self.get_params(deep=False), seen, self.classes_, self._columns)
+        saved.save(path, self._fit, self.get_params(deep=False), seen, self.classes_, self._learned.columns)
 
     @classmethod
     def load(cls, path: str | Path, model: Any = None, features: Any = None, trust_code: bool = False) -> Self:
@@ -264,15 +259,14 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         for name, value in seen.items():
             if value is not None:
                 setattr(classifier, name, np.array(value, dtype=object) if isinstance(value, list) else value)
-        classifier._remember(found, classes, columns, None)
+        classifier._remember(Learned(found, classes, columns))
         return classifier
 
-    def _remember(self, found: Fit, classes: np.ndarray, columns: tuple[str, ...], index: Any) -> None:
+    def _remember(self, learned: Learned) -> None:
         import pandas as pd
 
-        self._fit = found
-        self._columns, self._index, self._issues = columns, index, None
-        self.classes_ = classes
+        self._learned, self._issues = learned, None
+        self._fit, self.classes_ = found, classes = learned.fit, learned.classes
         self.model_ = found.model
         self.plan_ = found.plan
         self.history_ = pd.DataFrame(found.history)

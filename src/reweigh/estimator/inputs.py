@@ -105,20 +105,28 @@ def validated(estimator: Any, X: Any, reset: bool, what: str) -> Any:
     if isinstance(X, Tensor):
         X = X.detach().cpu()
         X = (X if X.dtype == torch.uint8 else X.float()).numpy()
-    if isinstance(X, list | np.ndarray | pd.Series) and np.size(X) and isinstance(np.asarray(X).flat[0], str):
-        raise DataError(
-            f"{what}: strings; pass a DataFrame, whose columns may hold text, or turn them into numbers first, in a "
-            "pipeline with TfidfVectorizer"
+    try:
+        if isinstance(X, list | np.ndarray | pd.Series) and np.size(X) and isinstance(np.asarray(X).flat[0], str):
+            raise DataError(
+                f"{what}: strings; pass a DataFrame, whose columns may hold text, or turn them into numbers first, in "
+                "a pipeline with TfidfVectorizer"
+            )
+        return validate_data(
+            estimator,
+            X,  # pyright: ignore[reportArgumentType]
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float32, np.float64, np.uint8],
+            allow_nd=True,
+            ensure_all_finite="allow-nan",
         )
-    return validate_data(
-        estimator,
-        X,  # pyright: ignore[reportArgumentType]
-        reset=reset,
-        accept_sparse="csr",
-        dtype=[np.float32, np.float64, np.uint8],
-        allow_nd=True,
-        ensure_all_finite="allow-nan",
-    )
+    except ValueError as error:
+        if "with a sequence" not in str(error):  # NumPy's
+            raise
+        raise DataError(
+            f"{what}: rows of different lengths, or cells that hold lists; pass one number per cell, the same number "
+            "in every row"
+        ) from None
 
 
 def as_inputs(found: Any, what: str) -> Tensor | SparseRows:

@@ -8,6 +8,7 @@ from torch import nn
 
 from reweigh.errors import ModelError
 from reweigh.fit.trainer import Build
+from reweigh.models.ensemble import strongest
 from reweigh.models.foreign import checked
 
 
@@ -29,6 +30,27 @@ def own_builder(model: Any) -> Build:
             "one, the name of a model, or None"
         )
     return partial(checked, name_of(model), model)
+
+
+def continued(build: Build, trained: nn.Module) -> Build:
+    """Makes networks that start with the weights of a trained one; of an ensemble, of the member that counts most.
+
+    Raises:
+        ModelError: The networks differ.
+    """
+
+    def copied(input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
+        model = build(input_shape, num_classes)
+        try:
+            model.load_state_dict(strongest(trained.state_dict()))
+        except RuntimeError:
+            raise ModelError(
+                "model: not the network that was trained before, so training cannot go on from it; pass the same, or "
+                "fit a new RobustClassifier"
+            ) from None
+        return model
+
+    return copied
 
 
 def name_of(model: Any) -> str:

@@ -1,5 +1,6 @@
 """The parameters of the estimator as a plan: checked like a recipe, all mistakes in one message, in their own words."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,16 +11,20 @@ from reweigh.methods import METHODS
 from reweigh.names import lookup
 from reweigh.plan import Plan
 from reweigh.plan.check import examine
-from reweigh.plan.choose import Facts, chosen
+from reweigh.plan.choose import Facts, better, chosen
 from reweigh.plan.mistakes import Mistake, raise_all, shown
+
+logger = logging.getLogger(__name__)
 
 # Parameter of the estimator -> key of the plan. What is None or "auto" is chosen from the data.
 KEYS = {
     "epochs": "train.epochs",
     "batch_size": "train.batch_size",
     "lr": "optimizer.lr",
+    "optimizer": "optimizer.name",
+    "weight_decay": "optimizer.weight_decay",
     "scoring": "train.scoring",
-    "judge": "train.judge",
+    "validation_fraction": "train.judge",
     "prior": "train.prior",
     "calibration": "train.calibration",
     "device": "train.device",
@@ -42,7 +47,10 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
     given: dict[str, Any] = {"train": {"seed": draw_seed(params["random_state"])}}
     for name, key in KEYS.items():
         value = plain(params[name])
-        own = name in ("model", "features") and not isinstance(value, str)
+        if name == "features" and isinstance(value, Mapping):
+            given["features"] = dict(value)
+            continue
+        own = name in ("model", "features") and not isinstance(params[name], str)
         if value is None or own or (isinstance(value, str) and value == "auto" and name != "device"):
             continue
         section, _, option = key.partition(".")
@@ -53,14 +61,16 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
         given["method"] = {**given.get("method", {}), **{str(key): plain(value) for key, value in options.items()}}
     else:
         mistakes.append(Mistake("method_options", f"got {shown(options)}; should be a dict of the method's options"))
-    for name in ("candidates", "verbose"):
+    for name in ("candidates", "verbose", "warm_start"):
         if not isinstance(params[name], bool | int | np.bool_):
             mistakes.append(Mistake(name, f"got {shown(params[name])}; should be true or false"))
     if trusted:
         given["meta_set"] = {"name": "clean", "path": "X_trusted"}
-    networks = [name for name in ("model", "features") if not isinstance(params[name], str | None)]
+    networks = [name for name in ("model", "features") if not isinstance(params[name], str | Mapping | None)]
     if "model" in networks and params["features"] == "auto":  # it is made for the samples themselves
         given["features"] = {"name": "none"}
+    if hint := better(facts, given):
+        logger.warning("photos, and a small network from scratch%s", hint)
     plan, found = examine(chosen(facts, given), ["data", *networks])
     raise_all([*mistakes, *(Mistake(own_words(path), text) for path, text in found)], "RobustClassifier")
     assert plan is not None
@@ -85,7 +95,9 @@ def takes_unlabeled(method: str) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A NumPy number as Python's own: a grid of parameters may be an array."""
+    """A NumPy number as Python's own, as in a grid of parameters; a class, such as torch.optim.SGD, as its name."""
+    if isinstance(value, type):
+        return value.__name__.lower()
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -1,6 +1,7 @@
 """A trained estimator as one file: its fit, its parameters, and the classes as the user writes them."""
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 
 from reweigh.errors import DataError, RecipeError
 from reweigh.estimator.networks import own_builder
+from reweigh.estimator.parameters import plain
 from reweigh.files.limits import check_amount
 from reweigh.fit import Fit, store
 from reweigh.fit.trainer import find_device
@@ -36,7 +38,7 @@ def save(
         DataError: Labels or parameters are not plain numbers or strings.
     """
     more = {
-        "params": {name: _plain(value) for name, value in _storable(params).items()},
+        "params": {name: plain(value) for name, value in _storable(params).items()},
         "seen": seen,
         "classes": {"values": classes.tolist(), "dtype": classes.dtype.str},
         "columns": columns,
@@ -70,12 +72,17 @@ def load(
         params["model"] = model
     if features is not None:
         params["features"] = features
-    elif ":" in str(params["features"]) and not trust_code:
-        raise untrusted(params["features"], "features")
+    elif ":" in (name := _named(params["features"])) and not trust_code:
+        raise untrusted(name, "features")
     if build is None and ":" in str(params["model"]) and not trust_code:  # the next fit() would build it
         raise untrusted(str(params["model"]))
     found.model.to(device)
     return found, params, seen, classes, tuple(columns)
+
+
+def _named(features: Any) -> str:
+    """The name in the parameter ``features``, which may be a dict of options."""
+    return str(features.get("name") if isinstance(features, Mapping) else features)
 
 
 def _classes(values: list[Any], dtype: np.dtype, path: str | Path) -> np.ndarray:
@@ -88,20 +95,18 @@ def _classes(values: list[Any], dtype: np.dtype, path: str | Path) -> np.ndarray
 
 
 def _storable(params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters as JSON holds them: no network, no generator, and dicts with keys of any type as pairs."""
+    """The parameters as JSON holds them: no network, generator or function; dicts as pairs, whatever their keys."""
     model, state, weights = params["model"], params["random_state"], params["class_weight"]
     return {
         **params,
         "model": model if isinstance(model, str) else None,
-        "features": params["features"] if isinstance(params["features"], str) else None,
+        "features": params["features"] if isinstance(params["features"], str | Mapping) else None,
+        "optimizer": plain(params["optimizer"]),
+        "callbacks": None,
         "random_state": state if isinstance(state, int | np.integer) else None,
-        "class_weight": [list(map(_plain, pair)) for pair in weights.items()] if isinstance(weights, dict) else weights,
+        "class_weight": [list(map(plain, pair)) for pair in weights.items()] if isinstance(weights, dict) else weights,
         "device": str(params["device"]),
     }
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _device(name: str) -> torch.device:

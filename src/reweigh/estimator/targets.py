@@ -15,6 +15,8 @@ from reweigh.data.labels.class_numbers import as_array, known
 from reweigh.errors import DataError
 
 logger = logging.getLogger(__name__)
+SEVERAL = "If each sample has several labels, fit one classifier per column: sklearn.multioutput.MultiOutputClassifier"
+SEQUENCES = (list, tuple, set, dict, np.ndarray)
 SLACK = 1e-3  # by which the sum of a soft label may differ from one
 
 
@@ -49,7 +51,7 @@ def read_targets(y: Any, samples: int, unlabeled: bool = False) -> Targets:
     """
     if y is None:
         raise DataError("RobustClassifier requires y to be passed, but the target y is None")
-    array = as_array(y)
+    array = plain_array(y, "y")
     if array.ndim == 2 and array.shape[1] > 1:
         targets = soft(array, getattr(y, "columns", None), "y")
     else:
@@ -62,7 +64,7 @@ def read_targets(y: Any, samples: int, unlabeled: bool = False) -> Targets:
         except TypeError:
             kinds = sorted({type(value).__name__ for value in found.tolist()})
             raise DataError(f"y: labels of several types, {', '.join(kinds)}; make them all of one") from None
-        check_classification_targets(found)
+        check_classes(found)
         labels = torch.full((len(there),), -1, dtype=torch.int64)
         labels[torch.from_numpy(there)] = torch.from_numpy(indices.astype(np.int64))
         targets = Targets(labels, classes)
@@ -82,7 +84,7 @@ def read_more_targets(y: Any, classes: np.ndarray, samples: int, what: str) -> T
     Raises:
         DataError: Some are missing, or not one of these classes.
     """
-    array = as_array(y)
+    array = plain_array(y, what)
     if array.ndim == 2 and array.shape[1] > 1:
         targets = soft(array, getattr(y, "columns", None), what)
         if list(targets.classes) != list(classes):
@@ -97,6 +99,39 @@ def read_more_targets(y: Any, classes: np.ndarray, samples: int, what: str) -> T
         targets = Targets(torch.tensor(indices, dtype=torch.int64), classes)
     check_length(len(targets.labels), samples, what)
     return targets
+
+
+def plain_array(y: Any, what: str) -> np.ndarray:
+    """The labels as an array.
+
+    Raises:
+        DataError: A label is a list, a dict or the like.
+    """
+    try:
+        array = as_array(y)
+    except ValueError:  # lists of different lengths
+        array = None
+    cells = array.flat if array is not None and array.dtype == object else ()
+    several = next((cell for cell in cells if isinstance(cell, SEQUENCES)), None)
+    if array is None or several is not None:
+        such = "" if several is None else f", such as {str(several)[:40]}"
+        raise DataError(
+            f"{what}: labels are lists or the like{such}; pass one number, string or boolean per sample. If one of "
+            "several candidates is right, pass a mask and candidates=True"
+        )
+    return array
+
+
+def check_classes(labels: np.ndarray) -> None:
+    """Raise a DataError if labels are quantities, with decimals, instead of classes."""
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        number = next((value for value in labels.tolist() if isinstance(value, float) and value % 1), labels[0])
+        raise DataError(
+            f"y: numbers such as {number:.6g} look like a quantity, not classes ({str(error).split('.')[0]}). A "
+            "classifier needs classes: pd.cut(y, 5, labels=False) makes five of a quantity"
+        ) from None
 
 
 def hard(array: np.ndarray, y: Any, what: str) -> np.ndarray:
@@ -127,11 +162,12 @@ def soft(array: np.ndarray, columns: Any, what: str) -> Targets:
         rows = torch.from_numpy(array.astype(np.float32))
     except (TypeError, ValueError):
         raise DataError(
-            f"{what}: shape {array.shape} of {array.dtype}; pass one label per sample, shape (N,)"
+            f"{what}: shape {array.shape} of {array.dtype}; pass one label per sample, shape (N,). {SEVERAL}"
         ) from None
     wrong = (~((rows.sum(1) - 1).abs() <= SLACK) | (rows < 0).any(1)).nonzero().flatten().tolist()  # NaN is wrong too
     if wrong:
         mask = "; a mask of candidate labels needs candidates=True" if bool(((rows == 0) | (rows == 1)).all()) else ""
+        mask = mask or (f". {SEVERAL}" if bool((rows == rows.round()).all()) else "")
         raise DataError(
             f"{what}: shape {array.shape}, so each row should be the probabilities of the classes, at least 0 and with "
             f"sum 1; rows {listed(wrong)} are not{mask}"

@@ -1,56 +1,13 @@
-"""Which labels to look at: a quality for each given label, from what training made of the sample."""
-
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+"""Labels judged in ways of their own: those that were not trained on, and several candidates."""
 
 import torch
 from torch import Tensor
 
 from reweigh.core.judgment import Judgment
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-CHUNK = 100_000
+from reweigh.issues import CHUNK, Rows, Samples
 
 
-class Rows(Protocol):
-    """Predictions by index: a tensor is one, a store that keeps the largest probabilities another."""
-
-    def __getitem__(self, index: Tensor, /) -> Tensor: ...
-
-
-def judge(given: Tensor, predictions: Rows, weights: Tensor | None = None) -> Judgment:
-    """How far each given label can be believed.
-
-        quality = 1 - (1 - weight) (1 + p_other - p_given) / 2,        p_other: of the likeliest other class
-
-    A label is doubted as far as the model preferred another one, and as far as the weighting function did not trust it:
-    each sees what the other misses. Predictions are best averaged along training, since in the end a model may have
-    memorized wrong labels too.
-
-    Args:
-        given: Shape (N,), the given labels; -1 means no label.
-        predictions: Probabilities of each sample, shape (N, num_classes), rows sum to one.
-        weights: Shape (N,), in [0, 1], the mean weight of each sample along training; NaN where it never had one.
-            None judges by predictions alone.
-    """
-    trust = torch.zeros(len(given)) if weights is None else weights.nan_to_num(0.0).clamp(0, 1).float()
-    suggested, quality = [], []
-    for index in torch.arange(len(given)).split(CHUNK):
-        rows = predictions[index].float()
-        own = given[index].clamp_min(0).unsqueeze(1)
-        believed = rows.gather(1, own).squeeze(1)
-        other = rows.scatter(1, own, -1.0).max(1).values
-        suggested.append(rows.argmax(1))
-        quality.append(1 - (1 - trust[index]) * (1 + other - believed) / 2)
-    likeliest, labeled = torch.cat(suggested), given >= 0
-    qualities = torch.where(labeled, torch.cat(quality).clamp(0, 1), float("nan"))
-    return Judgment(likeliest, qualities, labeled & (likeliest != given))
-
-
-def judge_unseen(given: Tensor, predictions: Tensor, trained: "Samples", prior: bool) -> Judgment:
+def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bool) -> Judgment:
     """How far labels can be believed that the model was not trained on.
 
         posterior_i(k)  ~  q_i(k)  share(k)  T(y_i | k)
@@ -89,76 +46,3 @@ def likeliest_candidates(candidates: Tensor, predictions: Rows) -> Tensor:
     """
     chunks = torch.arange(len(candidates)).split(CHUNK)
     return torch.cat([predictions[index].float().where(candidates[index], -1.0).argmax(1) for index in chunks])
-
-
-@dataclass(frozen=True)
-class Samples:
-    """What training made of each sample; all of shape (N,).
-
-    Attributes:
-        given: The given label, -1 for none; of several candidates the likeliest.
-        suggested: The class that training suggests.
-        quality: How far the given label can be believed, from 0 to 1; NaN if it was not judged.
-        wrong: Whether the given label looks wrong.
-        losses: Loss of the given label as the network sees it in the end; NaN if unknown.
-        weights: Mean weight along training; NaN for a sample never weighed, None if the method has no weights.
-        family: Family of the sample's class, 0 being the rarest; None if the method has no families.
-        outlier: Whether the sample belongs to no class; None if it was not looked for.
-        near_duplicate_of: Index of a sample that is nearly the same, -1 for none; None if it was not looked for.
-    """
-
-    given: Tensor
-    suggested: Tensor
-    quality: Tensor
-    wrong: Tensor
-    losses: Tensor
-    weights: Tensor | None = None
-    family: Tensor | None = None
-    outlier: Tensor | None = None
-    near_duplicate_of: Tensor | None = None
-
-    def label_issues(self, class_names: Sequence[object], index: "pd.Index | None" = None) -> "pd.DataFrame":
-        """One row per sample, the worst label first.
-
-        Args:
-            class_names: What the labels are called in the table.
-            index: Names of the samples, such as the index of the user's own table; otherwise 0, 1, ...
-
-        Returns:
-            The columns given_label, suggested_label, label_quality, weight, family and is_label_issue; and where
-            neighbors were looked at, is_outlier and near_duplicate_of, by the index of the table. Samples without a
-            label come last; their given label is -1, or missing where classes are not numbers.
-        """
-        import numpy as np
-        import pandas as pd
-
-        classes = pd.Series(list(class_names))
-        table = pd.DataFrame(
-            {
-                "given_label": self._given_names(classes),
-                "suggested_label": classes.take(self.suggested.numpy()).to_numpy(),
-                "label_quality": self.quality.numpy(),
-                "weight": np.nan if self.weights is None else self.weights.numpy(),
-                "family": pd.array(
-                    [pd.NA] * len(self.given) if self.family is None else self.family.numpy(), dtype="Int64"
-                ),
-                "is_label_issue": self.wrong.numpy(),
-            },
-            index=index,
-        )
-        if self.outlier is not None and self.near_duplicate_of is not None:
-            rows, others = table.index.tolist(), self.near_duplicate_of.tolist()
-            table["is_outlier"] = self.outlier.numpy()
-            table["near_duplicate_of"] = [rows[other] if other >= 0 else None for other in others]
-        return table.sort_values("label_quality", kind="stable")
-
-    def _given_names(self, names: "pd.Series") -> object:
-        import pandas as pd
-
-        found = names.take(self.given.clamp_min(0).numpy()).to_numpy(copy=True)
-        missing = (self.given < 0).numpy()
-        if missing.any():
-            numbers = pd.api.types.is_numeric_dtype(names) and not pd.api.types.is_bool_dtype(names)
-            found = found if numbers else found.astype(object)
-            found[missing] = -1 if numbers else None
-        return found

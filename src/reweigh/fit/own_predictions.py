@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from reweigh.errors import DataError
-from reweigh.fit.issues import Samples
+from reweigh.issues import Samples
 from reweigh.methods.parts.stock import TINY, take_stock
 
 if TYPE_CHECKING:

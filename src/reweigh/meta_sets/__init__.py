@@ -7,7 +7,7 @@ from reweigh.meta_sets.labeled import Labeled
 from reweigh.meta_sets.lowest_loss import LowestLoss
 from reweigh.meta_sets.meta_set import MetaSet
 
-__all__ = ["META_SETS", "MetaSet"]
+__all__ = ["META_SETS", "LowestLoss", "MetaSet"]
 
 META_SETS: dict[str, type[MetaSet]] = {
     "lowest-loss": LowestLoss,

@@ -6,11 +6,15 @@ import torch
 from annotated_types import Ge, Lt
 from torch import Tensor
 
+from reweigh.errors import DataError
 from reweigh.meta_sets.meta_set import MetaSet
 
 
 class LowestLoss(MetaSet):
     """The samples of lowest loss in each class, chosen anew each epoch. Paper: Sec. 4.2, ten per class, with mixup.
+
+    In a loop of one's own, ``LowestLoss(per_class=10).choose(labels, reweighter.losses)``; the other arguments are for
+    training by ``reweigh``.
 
     Args:
         per_class: number of samples of each class; a class with fewer gives all it has.
@@ -36,8 +40,10 @@ class LowestLoss(MetaSet):
         self.judge = judge
         self.memory = memory
 
-    def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
-        assert losses is not None
+    def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator | None = None) -> Tensor:
+        if losses is None or losses.shape != labels.shape:
+            got = "None" if losses is None else f"shape {tuple(losses.shape)}"
+            raise DataError(f"losses: {got} for labels of shape {tuple(labels.shape)}; pass the loss of each sample")
         easiest = losses.argsort(stable=True)
         # a second stable sort, by class, leaves each class in the order of its losses
         grouped = easiest[labels[easiest].argsort(stable=True)]

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from reweigh.methods.parts.stock import confident_joint, take_stock, wrong_by_class
+from reweigh.methods.parts.stock import anchored_joint, confident_joint, take_stock, wrong_by_class
 
 
 def drawn(n=300, classes=3, seed=0):
@@ -97,3 +97,21 @@ def test_classes_that_nobody_knows():
     assert float(wrong[2]) == pytest.approx(float(doubted), abs=1e-5)
     empty = wrong_by_class(stock, F.pad(given, (0, 0)).index_fill(1, torch.tensor([2]), 0.0), known)
     assert float(empty[2]) == 0
+
+
+def test_anchors_stand_for_their_class() -> None:
+    rng = torch.Generator().manual_seed(3)
+    predictions = torch.randn(400, 3, generator=rng).softmax(1)
+    given = F.one_hot(torch.randint(3, (400,), generator=rng), 3).float()
+    joint = anchored_joint(predictions, given)
+    for true in range(3):
+        predicted = int((predictions.argmax(1) == true).sum())
+        surest = sorted(range(400), key=lambda row: -float(predictions[row, true]))[: int(0.1 * predicted)]
+        for label in range(3):
+            seen = sum(float(given[row, label]) for row in surest) / len(surest)
+            assert float(joint[label, true]) == pytest.approx(seen * predicted)
+
+
+def test_few_samples_are_all_anchors() -> None:
+    predictions, given = torch.eye(3).softmax(1), torch.eye(3)
+    assert anchored_joint(predictions, given).tolist() == [pytest.approx([1 / 3] * 3)] * 3

@@ -112,5 +112,5 @@ def check_plain(values: "pd.Series") -> None:
             shown = re.sub(r"\s+", " ", str(value))[:40]
             raise DataError(
                 f"column {values.name!r}: cells hold {type(value).__name__}s, such as {shown}; spread them over "
-                "several columns, or leave the column out (--drop COLUMN, or data.columns)"
+                "several columns, or leave the column out (X.drop(columns=...); on the command line --drop COLUMN)"
             )

@@ -10,6 +10,7 @@ from reweigh.data import Dataset
 
 TEMPERATURES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5)
 SURE = 0.8  # no bar is higher: if networks are sure nearly always, none of the few labels that they doubt would count
+ANCHORS, FEWEST = 0.1, 10  # share of the samples predicted as a class that stand for it; samples at least
 TINY = 1e-6
 
 
@@ -82,6 +83,22 @@ def confident_joint(predictions: Tensor, given: Tensor) -> Tensor:
     by_true = torch.eye(len(sizes), dtype=predictions.dtype).index_add_(0, likeliest, given[counted])
     joint = by_true.T
     return joint / joint.sum(1, keepdim=True) * sizes[:, None]
+
+
+def anchored_joint(predictions: Tensor, given: Tensor) -> Tensor:
+    """How many samples have each given (row) and each true (column) class, as the surest predictions see it: (C, C).
+
+    The samples that are likeliest to be of a class, a tenth of those predicted as it, are taken for samples of it, and
+    their given labels for those of all others: anchors, as in Patrini et al., Loss Correction (CVPR 2017).
+
+    Args:
+        predictions: shape (n, C), made without the label.
+        given: shape (n, C), rows that sum to one.
+    """
+    counts = torch.bincount(predictions.argmax(1), minlength=predictions.shape[1])
+    numbers = (counts * ANCHORS).long().clamp(min(FEWEST, len(predictions)), len(predictions))
+    surest = [own.topk(number).indices for own, number in zip(predictions.T, numbers.tolist(), strict=True)]
+    return torch.stack([given[some].mean(0) * count for some, count in zip(surest, counts, strict=True)], 1)
 
 
 def wrong_by_class(stock: Stock, given: Tensor, known: Tensor) -> Tensor:

@@ -324,7 +324,7 @@ def test_a_model_that_cannot_be_trained() -> None:
 
 
 def test_labels_of_the_wrong_kind() -> None:
-    with pytest.raises(DataError, match=r"integers of shape \(N,\)"):
+    with pytest.raises(DataError, match=r"integers of shape \(n,\) .* pass labels\.long\(\)"):
         Reweighter(_model(), torch.optim.SGD(_model().parameters(), 0.1), LABELS.float())
 
 
@@ -435,13 +435,6 @@ def test_free_weights_are_learning_to_reweight(normalize: str) -> None:
     assert reweighter.step(INPUTS, LABELS).weights.tolist() == [1.0] * 24
     with pytest.raises(RecipeError, match=r"lookahead = 'real' .* FreeWeights finds them anew .* 'virtual'"):
         _reweighter(model, weight_net="free", lookahead="real")
-
-
-@pytest.mark.parametrize("loss", [nn.CrossEntropyLoss(), F.cross_entropy])
-def test_a_loss_that_is_already_a_mean(loss: Any) -> None:
-    with pytest.raises(RecipeError, match=r"shape \(\) for 24 samples; .*CrossEntropyLoss\(reduction='none'\)"):
-        _reweighter(_model(), loss=loss).step(INPUTS, LABELS, *META)
-    _reweighter(_model(), loss=nn.CrossEntropyLoss(reduction="none")).step(INPUTS, LABELS, *META)
 
 
 def test_labels_of_32_bits() -> None:

@@ -1,6 +1,5 @@
 """The drop-in for a training loop of one's own: learns the weight of each sample while the model trains."""
 
-from copy import deepcopy
 from typing import Annotated, Any, Literal
 
 import torch
@@ -14,15 +13,19 @@ from reweigh.core.normalize import NORMALIZERS, Normalize
 from reweigh.core.objective import Loss, MetaObjective, Objective, mean_loss, reweighted
 from reweigh.core.processes import Reduce, all_counts, alone, averaging, parallel_in, start_alike
 from reweigh.core.step import Step
+from reweigh.core.update import refuse_closures
 from reweigh.errors import DataError, RecipeError
-from reweigh.families import FAMILIES, Families, FamilyRule
+from reweigh.families import Families, FamilyRule
 from reweigh.losses import LOSSES
-from reweigh.losses.labels import as_classes
 from reweigh.names import lookup
-from reweigh.weighting import WEIGHTINGS, num_curves, weigher
+from reweigh.reweighter.curves import Curves
+from reweigh.reweighter.journal import Recording
+from reweigh.reweighter.labels import as_labels, check_batch, training_labels
+from reweigh.reweighter.sample_loss import SampleLoss, scattered, select, spread
+from reweigh.weighting import weigher
 
 
-class Reweighter:
+class Reweighter(Recording):
     """Class-aware sample weights for any model, optimizer and loop, as they are.
 
         reweighter = Reweighter(model, optimizer, train_labels)
@@ -30,12 +33,14 @@ class Reweighter:
             step = reweighter.step(inputs, labels, meta_inputs, meta_labels)   # forward, backward, optimizer.step()
 
     Args:
-        model: any ``nn.Module``; may return anything that ``loss`` understands; may be compiled or wrapped.
+        model: any ``nn.Module`` that returns logits, something with ``logits``, or what ``loss`` understands; may be
+            compiled or wrapped.
         optimizer: trains ``model``. The look-ahead follows its rule (SGD, Adam, AdamW; else a plain gradient step).
-        labels: shape (N,), all given labels of the training set: the families come from the sizes of the classes. With
-            a ``DistributedDataParallel`` model, each process may pass those of its own part instead.
+        labels: shape (N,), all given labels of the training set, as a tensor, array or list: the families come from the
+            sizes of the classes. With a ``DistributedDataParallel`` model, each process may pass those of its own part.
         num_classes: number of classes, if some have no sample; by default the largest label plus one.
-        loss: (what the model returns, labels) -> loss of each sample, shape (n,).
+        loss: (what the model returns, labels) -> loss of each sample, shape (n,); or a loss of torch, such as
+            ``nn.CrossEntropyLoss(label_smoothing=0.1)``, which is used unreduced; or a name in ``LOSSES``.
         families: number of families of classes, each with its own curve (paper: K; 1 is MW-Net); or the families.
         family_rule: how families are found: a name in ``FAMILIES``, or (class sizes, number wanted) -> ``Families``.
         spare_curves: learn a curve for each of ``families`` even if fewer are found now, because ``refresh`` may find
@@ -64,10 +69,10 @@ class Reweighter:
         self,
         model: nn.Module,
         optimizer: Optimizer,
-        labels: Tensor,
+        labels: Any,
         *,
         num_classes: int | None = None,
-        loss: Loss = LOSSES["cross-entropy"],
+        loss: Loss | str = LOSSES["cross-entropy"],
         families: Annotated[int, Ge(1)] | Families = 3,
         family_rule: str | FamilyRule = "by-size",
         spare_curves: bool = False,
@@ -89,30 +94,32 @@ class Reweighter:
         counts = {"families": wanted, "every": every, "hidden": hidden}
         if wrong := [f"{name} = {value}" for name, value in counts.items() if value < 1]:
             raise RecipeError(f"{' and '.join(wrong)}: should be at least 1")
+        if not isinstance(model, nn.Module) or not hasattr(optimizer, "param_groups"):
+            got = f"{type(model).__name__} and {type(optimizer).__name__}"
+            raise RecipeError(f"a torch.nn.Module and a torch.optim.Optimizer are needed, in this order; got {got}")
         self.model, self.loss = model, loss
+        self._loss = SampleLoss(loss)
         self._device = next(model.parameters(), torch.empty(0)).device
         parallel = parallel_in(model)
         self._group = parallel.process_group if parallel else None
-        self._num_classes = num_classes or 0
-        sizes = self._sizes(labels)
-        self._num_classes = num_classes or len(sizes)
-        self._rule = lookup(FAMILIES, family_rule, "family rule") if isinstance(family_rule, str) else family_rule
-        if isinstance(weight_net, nn.Module):
-            wanted = min(wanted, num_curves(weight_net, wanted))
-        found = families if isinstance(families, Families) else self._rule(sizes, wanted)
-        net = deepcopy(weighting).requires_grad_(False) if weighting is not None else weight_net
-        if isinstance(net, str):
-            many = wanted if spare_curves else found.num_families
-            net = lookup(WEIGHTINGS, net, "weight net")(many, hidden)
-            wanted = num_curves(net, wanted)
-        self.weight_net: nn.Module = net.to(self._device)
-        self._wanted = wanted
-        self.families = found
+        self._given, sizes = self._counted(labels, num_classes or 0)
+        self._num_classes = len(sizes)
+        self._curve = Curves(
+            sizes,
+            self._device,
+            families=families,
+            family_rule=family_rule,
+            spare_curves=spare_curves,
+            weight_net=weight_net,
+            hidden=hidden,
+            weighting=weighting,
+        )
         self.weights = weigher(self.weight_net, meta_lr, meta_weight_decay, meta_amsgrad)
         if lookahead == "real" and not self.weights.remembers:
+            net = type(self.weight_net).__name__
             raise RecipeError(
-                f"lookahead = 'real' trains with the weights of the step before, but {type(net).__name__} finds them "
-                "anew for every batch; use lookahead = 'virtual'"
+                f"lookahead = 'real' trains with the weights of the step before, but {net} finds them anew for every "
+                "batch; use lookahead = 'virtual'"
             )
         if (lookahead, lookahead_step) == ("real", "gradient"):
             raise RecipeError("lookahead_step = 'gradient' needs lookahead = 'virtual': a real step is the optimizer's")
@@ -142,20 +149,18 @@ class Reweighter:
         )
 
     @property
+    def weight_net(self) -> nn.Module:
+        """The weighting function, called as (losses, family)."""
+        return self._curve.weight_net
+
+    @property
     def families(self) -> Families:
         """Which classes share a curve; family 0 holds the rarest."""
-        return self._families
+        return self._curve.families
 
     @families.setter
     def families(self, families: Families) -> None:
-        if len(families.of_class) != self._num_classes:
-            raise DataError(
-                f"families: of_class has {len(families.of_class)} entries for {self._num_classes} classes; it should "
-                "have one per class (pass num_classes=... if some classes have no sample)"
-            )
-        self._families = families
-        curves = families.curves(num_curves(self.weight_net, families.num_families))
-        self._curve_of_class = curves[families.of_class].to(self._device)
+        self._curve.families = families
 
     def normalize(self, name: Normalize) -> None:
         """Scale weights in another way from now on."""
@@ -166,7 +171,7 @@ class Reweighter:
         """Whether the coming step learns, and so needs trusted data."""
         return self.weights.learns and self._learner.due
 
-    def step(self, inputs: Any, labels: Tensor, meta_inputs: Any = None, meta_labels: Tensor | None = None) -> Step:
+    def step(self, inputs: Any, labels: Any, meta_inputs: Any = None, meta_labels: Any = None) -> Step:
         """Train on a batch: forward, weights, backward, ``optimizer.step()``; and learn the weights where it is due.
 
         Args:
@@ -179,14 +184,16 @@ class Reweighter:
             DataError: a batch is empty, on another device, or holds a label that is not a class.
             ModelError: an operation of the model has no forward mode and the engine is ``"forward"``.
         """
-        return self.step_on(self._batch(inputs, labels), labels, meta_inputs, meta_labels)
+        labels, mask = self._checked(labels, "labels")
+        objective = reweighted(self._loss, inputs, labels)
+        return spread(self.step_on(objective, select(labels, mask), meta_inputs, meta_labels), mask)
 
     def step_on(
         self,
         objective: Objective,
-        labels: Tensor,
+        labels: Any,
         meta_inputs: Any = None,
-        meta_labels: Tensor | None = None,
+        meta_labels: Any = None,
         meta: MetaObjective | None = None,
     ) -> Step:
         """The same on an objective of one's own (``reweigh.core.objective``), such as soft labels or mixed pairs.
@@ -195,47 +202,53 @@ class Reweighter:
             labels: shape (slots,), the given label of each slot; its family chooses the curve.
             meta: what the weights should lower one step ahead, in place of the mean loss on trusted inputs.
         """
-        curve, due = self._curve(labels), self.due
-        if meta is None and due:
+        labels, _ = self._checked(labels, "labels")
+        refuse_closures(self._learner.optimizer)
+        if meta is None and self.due:
             if meta_labels is None:
                 text = "this step learns the weights, and needs trusted data"
                 raise DataError(f"{text}: pass meta_inputs and meta_labels wherever reweighter.due is true")
             meta = self._trusted(meta_inputs, meta_labels)
-        return self._learner.step(objective, curve, meta if due else None)
+        return self._learner.step(objective, self._curve(labels), meta if self.due else None)
 
-    def weigh(self, losses: Tensor, labels: Tensor) -> Tensor:
+    def weigh(self, losses: Tensor, labels: Any) -> Tensor:
         """The weight of each sample, for a loop that owns its backward (mixed precision, accumulation).
 
             weights = reweighter.weigh(losses, labels)
             loss = (weights * losses).sum() / weights.sum()
 
         Args:
-            losses, labels: shape (n,); labels may be rows, shape (n, num_classes).
+            losses: shape (n,).
+            labels: shape (n,), or rows, shape (n, num_classes).
 
         Returns:
-            Shape (n,), in (0, 1), without a graph.
+            Shape (n,), in (0, 1), without a graph; 0 for a label that the loss ignores.
         """
-        return self.weights(losses.detach(), self._curve(labels))
+        labels, mask = self._checked(labels, "labels")
+        weights = self.weights(select(losses.detach(), mask), self._curve(select(labels, mask)))
+        return scattered(weights, mask)
 
-    def learn(self, batch: tuple[Any, Tensor], meta_batch: tuple[Any, Tensor]) -> Tensor | None:
+    def learn(self, batch: tuple[Any, Any], meta_batch: tuple[Any, Any]) -> Tensor | None:
         """The other half: learn from one look-ahead, without touching model, gradients or optimizer.
 
         Args:
-            batch, meta_batch: inputs and labels of a training batch and of a trusted one.
+            batch: inputs and labels of a training batch.
+            meta_batch: those of a trusted one.
 
         Returns:
             The loss on the trusted batch one step ahead.
         """
-        inputs, labels = batch
-        return self._learner.learn(self._batch(inputs, labels), self._curve(labels), self._trusted(*meta_batch))
+        labels, mask = self._checked(batch[1], "labels")
+        objective = reweighted(self._loss, batch[0], labels)
+        return self._learner.learn(objective, self._curve(select(labels, mask)), self._trusted(*meta_batch))
 
     def freeze(self) -> None:
         """Keep the weighting function as it is from now on; no step needs trusted data any more."""
         self.weights.learns = False
 
-    def refresh(self, labels: Tensor) -> None:
+    def refresh(self, labels: Any) -> None:
         """Find the families anew, because the labels of the training set have changed."""
-        self.families = self._rule(self._sizes(labels), self._wanted)
+        self._curve.refresh(self._counted(labels, self._num_classes)[1])
 
     def state_dict(self) -> dict[str, Any]:
         """Weight net, its optimizer, families and the count of steps; model and optimizer are the user's own."""
@@ -244,56 +257,34 @@ class Reweighter:
             "steps": self._learner.steps,
             "family_of_class": self.families.of_class,
             "centers": self.families.centers,
+            "journal": None if self._journal is None else self._journal.state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.weights.load_state_dict(state["weights"])
         self._learner.steps = state["steps"]
         self.families = Families(state["family_of_class"].cpu(), state["centers"].cpu())
+        if state.get("journal") is not None:
+            self._noted.load_state_dict(state["journal"])
 
-    def _batch(self, inputs: Any, labels: Tensor) -> Objective:
-        return reweighted(self._losses, inputs, as_classes(labels))
-
-    def _trusted(self, inputs: Any, labels: Tensor) -> MetaObjective:
-        self._curve(labels, "meta_labels")  # for its checks
-        share = self._learner.share(len(labels))
-        found = mean_loss(self._losses, inputs, as_classes(labels))
+    def _trusted(self, inputs: Any, labels: Any) -> MetaObjective:
+        labels, mask = self._checked(labels, "meta_labels")
+        share = self._learner.share(len(select(labels, mask)))
+        found = mean_loss(self._loss, inputs, labels)
         return found if share is None else lambda forward: share * found(forward)
 
     def _in_any_process(self, flag: bool) -> bool:
         return bool(self._learner.average(torch.tensor(float(flag), device=self._device)) > 0)
 
-    def _losses(self, outputs: Any, labels: Tensor) -> Tensor:
-        losses = self.loss(outputs, labels)
-        if losses.shape != labels.shape[:1]:
-            raise RecipeError(
-                f"loss returned shape {tuple(losses.shape)} for {len(labels)} samples; it should return one number per "
-                f"sample, shape ({len(labels)},). Pass reduction='none', as in nn.CrossEntropyLoss(reduction='none')"
-            )
-        return losses
+    def _counted(self, labels: Any, num_classes: int) -> tuple[Tensor, Tensor]:
+        """Labels of a training set, -1 where the loss ignores them, and the sizes of its classes over all processes."""
+        given = training_labels(labels, self._loss.counts)
+        counts = torch.bincount(given[given >= 0], minlength=num_classes)
+        return given, counts if self._group is None else all_counts(counts, self._group)
 
-    def _curve(self, labels: Tensor, what: str = "labels") -> Tensor:
-        """The curve of each label's class, shape (n,).
-
-        Raises:
-            DataError: the batch is empty, on another device, or a label is not a class; on an accelerator the last
-                would have to wait for the device, and is left to the loss.
-        """
-        if len(labels) == 0:
-            raise DataError(f"{what}: the batch is empty")
-        if labels.device != self._device:
-            raise DataError(f"{what} are on {labels.device} but the model is on {self._device}; move them with .to()")
-        try:
-            return self._curve_of_class.index_select(0, labels.argmax(1) if labels.dim() == 2 else labels.long())
-        except IndexError:
-            raise DataError(
-                f"{what}: from {int(labels.min())} to {int(labels.max())}, but the labels of the training set have "
-                f"{self._num_classes} classes (0 to {self._num_classes - 1}); pass num_classes=... if there are more"
-            ) from None
-
-    def _sizes(self, labels: Tensor) -> Tensor:
-        if labels.dim() != 1 or labels.dtype.is_floating_point:
-            got = f"{labels.dtype} of shape {tuple(labels.shape)}"
-            raise DataError(f"labels: integers of shape (N,) are needed, got {got}")
-        counts = torch.bincount(labels.cpu(), minlength=self._num_classes)
-        return counts if self._group is None else all_counts(counts, self._group)
+    def _checked(self, labels: Any, what: str) -> tuple[Tensor, Tensor | None]:
+        """Labels of a batch as a tensor, and which of them count; None if all do."""
+        labels = as_labels(labels, self._device, what)
+        mask = self._loss.counts(labels)
+        check_batch(select(labels, mask), self._device, self._num_classes, what)
+        return labels, mask

@@ -1,0 +1,136 @@
+"""From X and y to a fit: from scratch, or on from a classifier that was trained before."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reweigh.data import Dataset
+from reweigh.data.checks import listed
+from reweigh.data.dataset import Reading
+from reweigh.data.labels.class_numbers import as_array
+from reweigh.errors import DataError
+from reweigh.estimator.callbacks import watched
+from reweigh.estimator.inputs import read_inputs, read_more_inputs
+from reweigh.estimator.networks import continued, own_builder
+from reweigh.estimator.parameters import plan_of, takes_unlabeled
+from reweigh.estimator.sample_weights import read_weights
+from reweigh.estimator.targets import Targets, read_candidates, read_more_targets, read_targets
+from reweigh.estimator.trusted import read_trusted
+from reweigh.fit import Fit, fit
+from reweigh.fit.front import own_front
+from reweigh.fit.inputs import InputForm
+from reweigh.fit.trainer import builder
+from reweigh.plan.choose import Facts
+
+
+class Learned(NamedTuple):
+    """A fit, and what a classifier keeps of the data besides.
+
+    Attributes:
+        classes: The labels as the user writes them.
+        columns: All columns of a table; empty if X was not one.
+        index: Index of a DataFrame.
+    """
+
+    fit: Fit
+    classes: np.ndarray
+    columns: tuple[str, ...] = ()
+    index: Any = None
+
+
+def learn(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    trusted: tuple[Any, Any] = (None, None),
+    earlier: Learned | None = None,
+    classes: Any = None,
+) -> Learned:
+    """Train on samples with their given labels.
+
+    Args:
+        trusted: Samples whose labels the user vouches for, and these labels.
+        classes: All classes, if y may lack some.
+        earlier: What was learned before, to go on from: its network, classes and form of the inputs. None starts anew.
+
+    Raises:
+        ValueError: Parameters, data or labels are not what they should be.
+    """
+    params = estimator.get_params(deep=False)
+    names = None if classes is None else np.unique(as_array(classes))
+    if earlier is None:
+        train_set, targets, columns, index = _first(estimator, X, y, names)
+    else:
+        if names is not None and names.tolist() != earlier.classes.tolist():
+            known = listed(map(repr, earlier.classes.tolist()))
+            raise DataError(f"classes: other ones than in the first call, which had {known}; pass None or the same")
+        train_set, targets, columns, index = _more(estimator, X, y, earlier)
+    weights = read_weights(sample_weight, params["class_weight"], targets)
+    train_set = replace(train_set, sample_weight=weights)
+    form = InputForm.of(train_set)
+    checked = read_trusted(estimator, *trusted, form, columns, targets.classes)
+    own = params["features"]
+    front = None if isinstance(own, str | Mapping | None) else own_front(own, train_set.shape)
+    build = None if params["model"] is None or isinstance(params["model"], str) else own_builder(params["model"])
+    facts = Facts.of(train_set) if front is None else Facts.of(train_set).as_features(front.network.width)
+    plan = plan_of(params, facts, checked is not None)
+    if earlier is not None:
+        plan = replace(plan, model=earlier.fit.plan.model)
+        if build is None:
+            assert plan.model is not None
+            build = builder(plan.model, trust_code=True)
+        build = continued(build, earlier.fit.model)
+    found = fit(
+        train_set,
+        plan,
+        trusted=checked,
+        build=build,
+        front=front,
+        observer=watched(params["callbacks"], plan.method.name if params["verbose"] else None),
+        trust_code=True,  # a network outside the package was named by the caller, in this very call
+    )
+    return Learned(found, targets.classes, columns, index)
+
+
+def _first(estimator: Any, X: Any, y: Any, classes: np.ndarray | None) -> tuple[Dataset, Targets, tuple[str, ...], Any]:
+    """Samples that nothing is known about yet, but perhaps their classes."""
+    unlabeled = takes_unlabeled(str(estimator.method))
+    read = read_inputs(estimator, X)
+    samples = len(read.inputs)
+    targets = read_candidates(y, samples) if estimator.candidates else read_targets(y, samples, unlabeled)
+    if classes is not None and classes.tolist() != targets.classes.tolist():
+        targets = read_more_targets(y, classes, samples, "y")
+    dataset = Dataset(
+        read.inputs,
+        targets.labels,
+        tuple(map(str, targets.classes)),
+        normalize=read.normalize,
+        soft_labels=targets.rows,
+        candidates=targets.candidates,
+        reading=Reading(encoding=read.encoding),
+    )
+    return dataset, targets, read.columns, read.index
+
+
+def _more(estimator: Any, X: Any, y: Any, earlier: Learned) -> tuple[Dataset, Targets, tuple[str, ...], Any]:
+    """More samples of the same form and the same classes."""
+    if estimator.candidates:
+        raise DataError("candidates=True: a classifier of candidate labels cannot go on training; fit it anew")
+    form = earlier.fit.inputs
+    if form.width is not None:
+        raise DataError(
+            "a classifier on pretrained features cannot go on training; fit it anew on all samples, which is quick: "
+            "the features of those that were seen are cached"
+        )
+    inputs = read_more_inputs(estimator, X, form, earlier.columns, "X")
+    targets = read_more_targets(y, earlier.classes, len(inputs), "y")
+    dataset = replace(
+        form.dataset(inputs, earlier.fit.class_names),
+        labels=targets.labels,
+        soft_labels=targets.rows,
+        reading=Reading(encoding=form.encoding),
+    )
+    return dataset, targets, earlier.columns, getattr(X, "index", None)

@@ -1,0 +1,74 @@
+"""Which curve of the weighting function each sample gets, by the family of its class."""
+
+from copy import deepcopy
+
+import torch
+from torch import Tensor, nn
+
+from reweigh.errors import DataError
+from reweigh.families import FAMILIES, Families, FamilyRule
+from reweigh.names import lookup
+from reweigh.weighting import WEIGHTINGS, num_curves
+
+
+class Curves:
+    """The weighting function and the families of classes that share its curves.
+
+    Attributes:
+        weight_net: the weighting function.
+
+    Args:
+        sizes: shape (num_classes,), samples of each class.
+        families, family_rule, spare_curves, weight_net, hidden, weighting: see ``Reweighter``.
+    """
+
+    def __init__(
+        self,
+        sizes: Tensor,
+        device: torch.device,
+        *,
+        families: int | Families,
+        family_rule: str | FamilyRule,
+        spare_curves: bool,
+        weight_net: str | nn.Module,
+        hidden: int,
+        weighting: nn.Module | None,
+    ):
+        self._num_classes, self._device = len(sizes), device
+        self._rule = lookup(FAMILIES, family_rule, "family rule") if isinstance(family_rule, str) else family_rule
+        wanted = families.num_families if isinstance(families, Families) else families
+        if isinstance(weight_net, nn.Module):
+            wanted = min(wanted, num_curves(weight_net, wanted))
+        found = families if isinstance(families, Families) else self._rule(sizes, wanted)
+        net = deepcopy(weighting).requires_grad_(False) if weighting is not None else weight_net
+        if isinstance(net, str):
+            many = wanted if spare_curves else found.num_families
+            net = lookup(WEIGHTINGS, net, "weight net")(many, hidden)
+            wanted = num_curves(net, wanted)
+        self.weight_net: nn.Module = net.to(device)
+        self._wanted = wanted
+        self.families = found
+
+    @property
+    def families(self) -> Families:
+        """Which classes share a curve; family 0 holds the rarest."""
+        return self._families
+
+    @families.setter
+    def families(self, families: Families) -> None:
+        if len(families.of_class) != self._num_classes:
+            raise DataError(
+                f"families: of_class has {len(families.of_class)} entries for {self._num_classes} classes; it should "
+                "have one per class (pass num_classes=... if some classes have no sample)"
+            )
+        self._families = families
+        curves = families.curves(num_curves(self.weight_net, families.num_families))
+        self._curve_of_class = curves[families.of_class].to(self._device)
+
+    def refresh(self, sizes: Tensor) -> None:
+        """Find the families anew for other sizes of the classes."""
+        self.families = self._rule(sizes, self._wanted)
+
+    def __call__(self, labels: Tensor) -> Tensor:
+        """The curve of each label's class, shape (n,); labels may be rows, shape (n, num_classes)."""
+        return self._curve_of_class[labels.argmax(1) if labels.dim() == 2 else labels]
