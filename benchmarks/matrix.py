@@ -1,9 +1,10 @@
 """Methods by cells of biased data: python benchmarks/matrix.py --data FOLDER --noise FOLDER
 
 ``cells.py`` says which cells there are and what the folders hold. A method is trained by the plan that is chosen for
-the data; "erm:prior" adds prior correction. If the plan has a judge, its method counts twice: by the last epoch, and by
-what the judge kept. ``logistic`` is a strongly regularized logistic regression, with label quality by cleanlab (extra
-``bench``) from its out-of-fold predictions; ``true`` is the default, trained on the true labels.
+the data; "erm:prior" adds prior correction, "two-looks:mixup=0" changes an option. If the plan has a judge, its method
+counts twice: by the last epoch, and by what the judge kept. ``logistic`` is a strongly regularized logistic regression,
+with label quality by cleanlab (extra ``bench``) from its out-of-fold predictions; ``true`` is the default, trained on
+the true labels.
 
 Prints, with methods as rows and cells as columns, accuracy on true labels (balanced for long tails), the average
 precision of the ranking of wrong labels; then F1 of the flagged labels against the best threshold of the same ranking,
@@ -30,11 +31,12 @@ from cells import CELLS, cell, is_tail
 from reweigh.data import Dataset
 from reweigh.fit import fit
 from reweigh.plan.check import examine
-from reweigh.plan.choose import Facts, chosen
+from reweigh.plan.choose import LOOKS, Facts, chosen
 
 METHODS = "two-looks,erm,erm:prior,elr,elr:prior,gce:prior,cmw-net,cmw-net:prior,cmw-net-sl,logistic,true"
 DEFAULT = "two-looks"
 POINTS, PRECISION, F1, SHARE = 0.5, 0.01, 0.9, 0.2  # how far the default may fall short
+IMAGE_EPOCHS = 20  # of networks that learn from pixels
 REGULARIZED = 10.0  # C of logistic regression times the samples: so little that wrong labels are hardly memorized
 
 Row = dict[str, Any]
@@ -57,8 +59,14 @@ def measure(name: str, method: str, seed: int, data: Path, noise: Path) -> Row:
 
 def trained(train: Dataset, test: Dataset, method: str, seed: int, wrong: NDArray, tail: bool) -> Row:
     """A method of ours; ``last`` is there if a judge had a choice."""
-    method, _, prior = method.partition(":")
-    given = {"method": {"name": method}, "train": {"seed": seed, **({"prior": True} if prior else {})}}
+    method, *changes = method.split(":")
+    given: Row = {"method": {"name": method}, "train": {"seed": seed}}
+    for change in changes:
+        key, _, value = change.partition("=")
+        (given["method"] if value else given["train"])[key] = json.loads(value) if value else True
+    if train.is_images:  # from scratch, for the length of 20 epochs
+        given["features"] = {"name": "none"}
+        given["train"]["epochs"] = round(IMAGE_EPOCHS * (LOOKS if method == DEFAULT else 1))
     plan, mistakes = examine(chosen(Facts.of(train), given), passed=["data"])
     assert plan is not None, mistakes
     found = fit(train, plan, test_set=test)
@@ -155,7 +163,9 @@ def shortfalls(rows: list[Row]) -> Iterator[str]:
     """Where the default is behind a rival, or its estimates are off."""
     for name in dict.fromkeys(row["cell"] for row in rows):
         means: dict[str, dict[str, float]] = {}
-        for method in dict.fromkeys(row["method"] for row in rows if row["cell"] == name and row["method"] != "true"):
+        for method in dict.fromkeys(row["method"] for row in rows if row["cell"] == name):
+            if method == "true" or method.startswith(f"{DEFAULT}:"):
+                continue
             its = [row for row in rows if (row["cell"], row["method"]) == (name, method)]
             means[method] = {
                 key: float(np.mean([row[key] for row in its])) for key in its[0].keys() - {"cell", "method"}

@@ -106,6 +106,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--noise", type=Path, required=True)
+    parser.add_argument("--bias", choices=BARS, action="append", help="wrong labels of this kind only")
     parser.add_argument("--scratch-epochs", type=int, default=20, help="of the network from scratch; 0 leaves it out")
     parser.add_argument("--out", type=Path, help="append the results to this file, one JSON object per line")
     arguments = parser.parse_args()
@@ -115,7 +116,8 @@ def main() -> int:
     missed = []
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["REWEIGH_CACHE"] = str(Path(scratch, "cache"))
-        for bias, bar in BARS.items():
+        for bias in arguments.bias or BARS:
+            bar = BARS[bias]
             photos, run = Path(scratch, bias), Path(scratch, f"run-{bias}")
             given = given_labels(bias, true, arguments.noise)
             write_photos(photos / "train", images, given)

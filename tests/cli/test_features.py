@@ -12,8 +12,12 @@ from PIL import Image
 from reweigh import RobustClassifier
 from reweigh.cli.data import cache
 from reweigh.cli.predict import predict
+from reweigh.cli.train import train
 from reweigh.data import read
+from reweigh.features import Network, build
+from reweigh.features.network import resized
 from reweigh.fit.run_folder import begin, load_model
+from reweigh.plan import choose
 from reweigh.plan.check import examine
 from reweigh.plan.choose import Facts, chosen
 
@@ -48,6 +52,23 @@ def run(photos, tmp_path_factory):
     return folder
 
 
+def test_each_photo_passes_the_network_once_and_never_again(photos, tmp_path, monkeypatch):
+    passed, call = [], Network.__call__
+
+    def counted(network, images):
+        passed.append(len(images))
+        return call(network, images)
+
+    monkeypatch.setenv("REWEIGH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Network, "__call__", counted)
+    changes = ["features.size=32", "train.epochs=4"]
+    train(data=str(photos), overrides=changes, out=tmp_path / "run")  # two looks, a test part, samples that judge
+    assert sum(passed) == 30
+    train(data=str(photos), overrides=changes, out=tmp_path / "again")
+    assert sum(passed) == 30
+    assert (tmp_path / "run" / "samples.csv").read_bytes() == (tmp_path / "again" / "samples.csv").read_bytes()
+
+
 def test_a_broken_photo_is_left_out_of_all_files(run):
     files = [(run / file).read_text().splitlines() for file in ("samples.csv", "held_out.csv")]
     rows = [row for lines in files for row in csv.DictReader(lines)]
@@ -79,7 +100,7 @@ def test_export_holds_the_way_from_pixels(run, photos):
     assert shape == (3, 32, 32)
     samples = read(photos, memory_gb=2).inputs[:4]
     network = trained.front.network
-    ready = torch.nn.functional.interpolate(samples.float() / 255, 32, mode="bicubic").clamp(0, 1)
+    ready = resized(samples, 32, "crop").float() / 255
     expected = trained.model((network(samples) - torch.tensor(trained.inputs.mean)) / torch.tensor(trained.inputs.std))
     with torch.no_grad():
         torch.testing.assert_close(module(ready), expected, rtol=1e-3, atol=1e-3)
@@ -93,6 +114,46 @@ def test_the_estimator_saves_and_loads_features(photos, tmp_path):
     classifier.save(tmp_path / "c.safetensors")
     again = RobustClassifier.load(tmp_path / "c.safetensors")
     assert np.array_equal(again.predict_proba(images.inputs), classifier.predict_proba(images.inputs))
+
+
+def test_fine_tuned_weights_are_stored(photos, tmp_path, caplog):
+    changes = ["features.size=32", "train.epochs=2", "features.unfreeze=last-block", "features.epochs=1"]
+    with caplog.at_level(logging.INFO):
+        train(data=str(photos), overrides=changes, out=tmp_path / "run")
+    assert "fine-tuning: test accuracy" in caplog.text
+    trained, frozen = load_model(tmp_path / "run"), build("efficientnet-lite0", (3, 24, 24), size=32)
+    ours, theirs = (dict(network.module.named_parameters()) for network in (trained.front.network, frozen))
+    changed = {name.split(".")[1] for name in ours if not torch.equal(ours[name], theirs[name])}
+    assert changed == {"17"}
+    predict(tmp_path / "run", photos, out=tmp_path / "out.csv")
+    predicted = {
+        row["name"]: row["predicted"] for row in csv.DictReader((tmp_path / "out.csv").read_text().splitlines())
+    }
+    held_out = [row["name"] for row in csv.DictReader((tmp_path / "run" / "held_out.csv").read_text().splitlines())]
+    tested = [row["predicted"] for row in csv.DictReader((tmp_path / "run" / "test.csv").read_text().splitlines())]
+    names = json.loads((tmp_path / "run" / "classes.json").read_text())["names"]
+    assert [predicted[name] for name in held_out] == [names[int(label)] for label in tested]
+
+
+def test_the_estimator_saves_what_was_fine_tuned(photos, tmp_path):
+    images = read(photos, memory_gb=2)
+    features = {"name": "efficientnet-lite0", "size": 32, "unfreeze": "last-block", "epochs": 1}
+    classifier = RobustClassifier(epochs=2, batch_size=8, random_state=0, features=features)
+    classifier.fit(images.inputs, images.labels.numpy()).save(tmp_path / "c.safetensors")
+    again = RobustClassifier.load(tmp_path / "c.safetensors")
+    assert again.features == features
+    assert np.array_equal(again.predict_proba(images.inputs), classifier.predict_proba(images.inputs))
+
+
+def test_the_estimator_says_what_is_missing(photos, caplog, monkeypatch):
+    monkeypatch.setattr(choose, "installed", lambda: False)
+    images = read(photos, memory_gb=2)
+    classifier = RobustClassifier(epochs=1, batch_size=8, random_state=0, method="erm")
+    classifier.fit(images.inputs, images.labels.numpy())
+    assert "pip install 'reweigh[pretrained]' for features: on 5,000 photos" in caplog.text
+    caplog.clear()
+    classifier.set_params(features="none").fit(images.inputs, images.labels.numpy())
+    assert "pretrained" not in caplog.text
 
 
 def test_an_own_module_must_be_passed_again(photos, tmp_path):

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from reweigh.features import neighbors
-from reweigh.features.neighbors import nearest, neighborhood
+from reweigh.features.neighbors import nearest, neighborhood, whitened
 
 
 def test_nearest_against_a_loop(monkeypatch):
@@ -17,6 +17,19 @@ def test_nearest_against_a_loop(monkeypatch):
         ]
         assert index[place].tolist() == [other for _, other in sorted(apart)[:6]]
         assert distance[place].tolist() == pytest.approx([d for d, _ in sorted(apart)[:6]], abs=1e-6)
+
+
+def test_whitened_by_the_eigenvectors_of_the_covariance():
+    rows = (
+        torch.randn(40, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64) @ torch.randn(6, 6).double()
+    )
+    unit = rows / rows.norm(dim=1, keepdim=True)
+    unit = unit - unit.mean(0)
+    values, vectors = torch.linalg.eigh(unit.T @ unit / 40)
+    expected = unit @ vectors / (values + values.mean()).sqrt()
+    found = whitened(rows).double()
+    torch.testing.assert_close(found @ found.T, expected @ expected.T, rtol=1e-4, atol=1e-4)  # up to a rotation
+    assert whitened(torch.ones(5, 3)).isfinite().all()
 
 
 def planted():

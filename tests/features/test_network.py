@@ -1,9 +1,11 @@
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch import nn
 
 from reweigh.errors import DataError, ModelError
-from reweigh.features.network import Network, probed, resized
+from reweigh.features.network import Mirrored, Network, probed, resized
 
 
 def test_crop_keeps_the_middle_and_pad_everything():
@@ -19,6 +21,21 @@ def test_crop_keeps_the_middle_and_pad_everything():
     assert resized(torch.rand(2, 3, 7, 9), 32, "crop").shape == (2, 3, 32, 32)
 
 
+@pytest.mark.parametrize("side", [12, 70])
+def test_bytes_are_resized_as_pillow_does(side):
+    image = np.random.default_rng(0).integers(0, 256, (32, 48, 3), dtype=np.uint8)
+    pixels = torch.from_numpy(image).permute(2, 0, 1)[None]
+    expected = np.asarray(
+        Image.fromarray(image).resize((side * 3 // 2, side), Image.Resampling.BICUBIC), dtype=np.int16
+    )
+    first = (expected.shape[1] - side) // 2
+    found = resized(pixels, side, "crop")[0].permute(1, 2, 0)
+    assert found.dtype == torch.uint8
+    assert np.abs(found.numpy() - expected[:, first : first + side]).max() <= 2  # rounding in two passes
+    network = Network("net", nn.Flatten(), 3 * side**2, size=side)
+    assert torch.equal(network.prepare(pixels / 255), network.prepare(pixels))
+
+
 def test_prepare_scales_bytes_repeats_gray_and_normalizes():
     network = Network("net", nn.Flatten(), 12, size=2, mean=(0.5, 0.25, 0.0), std=(0.5, 1.0, 2.0))
     gray = torch.full((1, 1, 2, 2), 255, dtype=torch.uint8)
@@ -26,6 +43,14 @@ def test_prepare_scales_bytes_repeats_gray_and_normalizes():
     assert torch.equal(network.prepare(torch.ones(1, 1, 2, 2)), network.prepare(gray))
     with pytest.raises(DataError, match=r"floats from 0 to 255.*pass bytes"):
         network.prepare(torch.tensor([0.0, 255.0]).view(1, 1, 1, 2))
+
+
+def test_two_views_are_averaged():
+    module = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten())
+    image = torch.rand(3, 1, 4, 5)
+    torch.testing.assert_close(Mirrored(module)(image), (module(image) + module(image.flip(-1))) / 2)
+    symmetric = torch.cat([image, image.flip(-1)], dim=3)
+    torch.testing.assert_close(Mirrored(module)(symmetric), module(symmetric))
 
 
 def test_the_key_changes_with_everything_that_counts():

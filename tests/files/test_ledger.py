@@ -1,29 +1,39 @@
-"""A line is whole or absent, whoever writes besides, whatever was left behind."""
+"""A record is whole or absent, whoever writes besides, whatever was left behind; what changes later is noticed."""
 
 import errno
+import json
 import multiprocessing
 import os
 
 import pytest
 
-from reweigh.errors import StorageError
+from reweigh.errors import DataError, StorageError
 from reweigh.files.ledger import append, read
 
 
+def words(path):
+    return [record["word"] for record in read(path)[0]]
+
+
+def say(path, *said):
+    for word in said:
+        append(path, {"word": word})
+
+
 def write_many(path, name):
-    for number in range(50):
-        append(path, f"{name} {number}")
+    say(path, *(f"{name} {number}" for number in range(50)))
 
 
 def test_what_is_appended_is_read_once(tmp_path):
     path = tmp_path / "ledger"
-    assert read(path) == ([], 0)
-    append(path, "one")
-    append(path, "two é")
-    lines, end = read(path)
-    assert lines == ["one", "two é"]
-    append(path, "three")
-    assert read(path, end) == (["three"], path.stat().st_size)
+    assert read(path)[0] == []
+    say(path, "one", 'two é, "sum": "0123456789abcdef"}')
+    found, place = read(path)
+    assert [record["word"] for record in found] == ["one", 'two é, "sum": "0123456789abcdef"}']
+    say(path, "three")
+    found, place = read(path, place)
+    assert (found, place.end, place.lines) == ([{"word": "three"}], path.stat().st_size, 3)
+    assert read(path, place) == ([], place)
 
 
 def test_two_processes_write_whole_lines(tmp_path):
@@ -34,23 +44,51 @@ def test_two_processes_write_whole_lines(tmp_path):
         process.start()
     for process in processes:
         process.join()
-    assert sorted(read(path)[0]) == sorted(f"{name} {number}" for name in "ab" for number in range(50))
+    assert sorted(words(path)) == sorted(f"{name} {number}" for name in "ab" for number in range(50))
 
 
 def test_a_line_that_a_killed_process_left_unfinished_does_not_count(tmp_path):
     path = tmp_path / "ledger"
-    append(path, "one")
+    say(path, "one")
     with open(path, "a") as file:
-        file.write("tw")
-    assert read(path)[0] == ["one"]
-    append(path, "three")
-    assert read(path)[0] == ["one", "three"]
+        file.write('{"word": "tw')
+    assert words(path) == ["one"]
+    say(path, "three")
+    assert words(path) == ["one", "three"]
+
+
+def test_every_line_vouches_for_those_above(tmp_path):
+    path = tmp_path / "ledger"
+    say(path, "one", "two", "three")
+    lines = path.read_text().splitlines(keepends=True)
+    for changed in (
+        lines[1:],
+        [lines[0], lines[2]],
+        [lines[1], lines[0]],
+        [lines[0].replace("one", "won"), *lines[1:]],
+    ):
+        path.write_text("".join(changed))
+        with pytest.raises(DataError, match=r"ledger, line \d: damaged or changed"):
+            read(path)
+    path.write_text("".join(lines[:2]))  # how to go on
+    assert words(path) == ["one", "two"]
+
+
+def test_lines_of_an_earlier_version_have_no_checksum(tmp_path):
+    path = tmp_path / "ledger"
+    path.write_text('{"word": "one"}\n{"word": "two"}\n')
+    say(path, "three")
+    assert words(path) == ["one", "two", "three"]
+    with open(path, "a") as file:
+        file.write('{"word": "four"}\n')
+    with pytest.raises(DataError, match="line 4: damaged"):
+        read(path)
 
 
 @pytest.mark.parametrize("broken", ["write", "fsync", "short"])
 def test_on_a_full_disk_the_file_stays_as_it_was(tmp_path, monkeypatch, broken):
     path = tmp_path / "ledger"
-    append(path, "one")
+    say(path, "one")
     real = os.write
 
     def full(*_):
@@ -61,8 +99,16 @@ def test_on_a_full_disk_the_file_stays_as_it_was(tmp_path, monkeypatch, broken):
     else:
         monkeypatch.setattr(os, broken, full)
     with pytest.raises(StorageError, match="make room"):
-        append(path, "two")
+        say(path, "two")
     monkeypatch.undo()
-    assert read(path)[0] == ["one"]
-    append(path, "two")
-    assert read(path)[0] == ["one", "two"]
+    assert words(path) == ["one"]
+    say(path, "two")
+    assert words(path) == ["one", "two"]
+
+
+def test_nothing_is_written_where_a_link_points(tmp_path):
+    (tmp_path / "mine").write_text(json.dumps({"word": "mine"}) + "\n")
+    (tmp_path / "ledger").symlink_to(tmp_path / "mine")
+    with pytest.raises(StorageError, match="link to another place"):
+        say(tmp_path / "ledger", "one")
+    assert (tmp_path / "mine").read_text() == '{"word": "mine"}\n'

@@ -82,14 +82,26 @@ def test_other_data_are_refused(tmp_path, parts, words):
 
 
 @pytest.mark.parametrize(
-    "line", ["{", "[]", '{"row": 1}', json.dumps({**Decision(1, "a", "b", "c")._asdict(), "row": "1"})]
+    ("line", "words"),
+    [
+        ("{", "damaged or changed"),
+        ("[]", "damaged or changed"),
+        ('{"row": 1}', "not a decision"),
+        (json.dumps({**Decision(1, "a", "b", "c")._asdict(), "row": "1"}), "not a decision"),
+    ],
 )
-def test_a_line_that_is_not_a_decision_is_named(tmp_path, line):
-    decided(tmp_path, Decision(0, "cat", "dog", "ann"))
-    with open(tmp_path / "decisions.jsonl", "a") as file:
-        file.write(line + "\n")
-    with pytest.raises(DataError, match="line 2: not a decision"):
+def test_a_line_that_is_not_a_decision_is_named(tmp_path, line, words):
+    (tmp_path / "decisions.jsonl").write_text(line + "\n")
+    with pytest.raises(DataError, match=f"line 1: {words}"):
         Decisions(tmp_path / "decisions.jsonl")
+
+
+def test_fewer_decisions_than_a_run_began_with_are_refused(tmp_path):
+    decided(tmp_path, Decision(0, "cat", "dog", "ann"), Decision(1, "cat", "dog", "ann"))
+    lines = (tmp_path / "decisions.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "decisions.jsonl").write_text(lines[0])
+    with pytest.raises(DataError, match="1 decisions, but there were 2 when the run began; restore the file"):
+        with_decisions([data([0, 0])], tmp_path / "decisions.jsonl", 2)
 
 
 def test_nothing_to_use(tmp_path):

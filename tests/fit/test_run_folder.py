@@ -13,6 +13,7 @@ from reweigh.fit.origin import describe
 from reweigh.fit.run_folder import begin, resume
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
+from reweigh.training import train
 from reweigh.weighting import load_weighting
 
 RECIPE = """
@@ -160,10 +161,13 @@ def test_the_families_that_are_stored_are_those_that_were_used(recipe, tmp_path,
     assert list(origin.centers) == pytest.approx(used.centers.tolist())
 
 
-def test_the_number_of_threads_is_set_if_the_recipe_does(recipe, tmp_path):
-    before = torch.get_num_threads()
-    try:
-        begin(recipe("train.num_threads=2", "train.epochs=1", "train.warmup_epochs=0"), tmp_path / "run")
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
+def test_training_uses_the_threads_of_the_recipe_and_then_those_before(recipe, tmp_path, monkeypatch):
+    before, seen = torch.get_num_threads(), []
+
+    def watched(*arguments, **options):
+        seen.append(torch.get_num_threads())
+        return train(*arguments, **options)
+
+    monkeypatch.setattr("reweigh.fit.trainer.train", watched)
+    begin(recipe(f"train.num_threads={before + 1}", "train.epochs=1", "train.warmup_epochs=0"), tmp_path / "run")
+    assert (seen, torch.get_num_threads()) == ([before + 1], before)

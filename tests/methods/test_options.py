@@ -34,10 +34,10 @@ def test_an_option_that_is_written_out_again_has_the_same_limits_and_default(nam
 
 @pytest.mark.parametrize("name", LEARNING)
 def test_all_that_learn_weights_have_the_options_of_the_reweighter_but_settled_ones(name):
-    withheld = SUPPLIED | METHODS[name].settled.keys()
+    withheld = SUPPLIED | METHODS[name].fixed.keys()
     assert {*keyword_only(Reweighter)} - withheld <= options_of_method(METHODS[name]).keys()
-    assert METHODS[name].settled.keys() <= keyword_only(Reweighter).keys()
-    assert not options_of_method(METHODS[name]).keys() & METHODS[name].settled.keys()
+    assert METHODS[name].fixed.keys() <= keyword_only(Reweighter).keys()
+    assert not options_of_method(METHODS[name]).keys() & METHODS[name].fixed.keys()
 
 
 def test_options_reach_the_reweighter_and_the_method(tiny):

@@ -31,3 +31,4 @@ def test_two_processes_train_what_one_does_and_any_number_resumes(tmp_path: Path
     ]
     mine, alone = outcome["fetched"]
     assert 0 < mine < 0.6 * alone  # each process reads about half of what is read on demand
+    assert outcome["features"] == [True, 4, 7]  # each image passes the frozen network in one process only

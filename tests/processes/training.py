@@ -4,7 +4,8 @@
 
 Prints JSON: ``methods``, the largest difference of each method's weights and verdicts; ``resumed``, that of a training
 that was stopped in the middle three times and continued by another number of processes; ``places``, where it was
-stopped; ``fetched``, how many samples one process of several and a single process read on demand.
+stopped; ``fetched``, how many samples one process of several and a single process read on demand; ``features``,
+whether features are the same, and of how many images one process of several and a single process computed them.
 """
 
 import json
@@ -26,11 +27,14 @@ from reweigh.bias import CANDIDATES
 from reweigh.compare.grid import plan
 from reweigh.data import Dataset, few_labels, with_candidates
 from reweigh.data.dataset import Inputs
+from reweigh.features import Network
 from reweigh.fit import fit
+from reweigh.fit.front import Front
 from reweigh.methods import METHODS
 from reweigh.training import Interrupted, Observer, Run, Silent, processes
 
 EPOCHS = 4
+IMAGES = torch.arange(7 * 3 * 4 * 4, dtype=torch.uint8).view(7, 3, 4, 4)
 OPTIONS = {
     "two-looks": ["train.epochs=10"],
     "erm": ["train.judge=0.2", "train.calibration=0.1"],
@@ -147,6 +151,23 @@ def stopped(folder: Path, after: int) -> None:
         torch.save(state, folder / "resumed.pt")
 
 
+def features_of(images: torch.Tensor) -> tuple[torch.Tensor, int]:
+    """Features by a frozen network, and how many images this process computed them of."""
+    seen = 0
+
+    class Mean(nn.Module):
+        def forward(self, some: torch.Tensor) -> torch.Tensor:
+            nonlocal seen
+            seen += len(some)
+            return some.mean((2, 3))
+
+    dataset = Dataset(images, torch.zeros(len(images), dtype=torch.int64), ("a",))
+    front = Front(Network("mean", Mean(), 3), cache=False)
+    found = front.through(dataset).inputs
+    assert isinstance(found, torch.Tensor)
+    return found, seen
+
+
 def main(folder: str, number: str, *names: str) -> None:
     torch.set_num_threads(1)
     logging.disable()
@@ -154,8 +175,9 @@ def main(folder: str, number: str, *names: str) -> None:
 
     def work() -> None:
         found = {name: trained(name) for name in chosen}
+        features = features_of(IMAGES)
         if processes.is_first():
-            torch.save({"found": found, "fetched": Stored.fetched}, here / "several.pt")
+            torch.save({"found": found, "fetched": Stored.fetched, "features": features}, here / "several.pt")
 
     several(work, int(number))
     for count, after in ((2, 7), (3, 13)):
@@ -166,6 +188,8 @@ def main(folder: str, number: str, *names: str) -> None:
     for name in chosen:
         differences[name] = apart(theirs["found"][name], trained(name))
     outcome = {"methods": differences, "fetched": [theirs["fetched"], Stored.fetched]}
+    (together, mine), (alone, all_) = theirs["features"], features_of(IMAGES)
+    outcome["features"] = [torch.equal(together, alone), mine, all_]
     outcome["resumed"] = apart(torch.load(here / "resumed.pt"), trained("cmw-net-sl"))
     print(json.dumps({**outcome, "places": (here / "places.txt").read_text().splitlines()}))
 

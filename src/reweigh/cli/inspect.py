@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from reweigh.cli.arguments import AnyData, Drop, Encoding, JoinLabels, Label, Labels, Root, Sep, written
 from reweigh.cli.columns import show_columns
@@ -31,11 +33,15 @@ def inspect(
     encoding: Encoding = None,
     join_labels: JoinLabels = False,
     root: Root = None,
+    neighbors: Annotated[
+        bool, typer.Option("--neighbors", help="Also look for near-duplicates and outliers; extra pretrained.")
+    ] = False,
 ) -> None:
     """Look at training data before training.
 
     Shows how columns are read, class sizes and families, contradicting and broken samples, columns that give the label
-    away, and what else is likely to go wrong.
+    away, and what else is likely to go wrong. With --neighbors also photos that are nearly the same, or belong to no
+    class, by the features of a pretrained network.
     """
     from reweigh.cli.source import find
     from reweigh.data import inspect as look
@@ -51,12 +57,34 @@ def inspect(
         return
     findings = look(dataset)
     show_findings(data, dataset, findings, traps_in(source, dataset))
+    show_neighbors(source, dataset, neighbors)
     echo("Next, train plainly and robustly, and compare (reweigh issues RUN lists doubtful labels):")
     echo(shlex.join(["reweigh", "compare", *source.as_words(), "--seeds", "1"]))
 
 
-def usual_size(source: "Source") -> int | None:
-    """The side that photos of several sizes would be resized to in training; None if they need not be."""
+def show_neighbors(source: "Source", dataset: "Dataset", wanted: bool) -> None:
+    """Print near-duplicates and outliers if they are wanted, otherwise how to get them."""
+    from reweigh.cli.neighbors import HINT, neighbors_of
+    from reweigh.plan.choose import Facts, wants_features
+
+    if wanted:
+        at_once = dataset if source.part is not None else source.read(usual_size(source, at_least=1), memory_gb=0.0)
+        lines = neighbors_of(at_once)
+    elif wants_features(Facts.of(dataset), {}):
+        lines = [HINT]
+    else:
+        return
+    for line in lines:
+        echo(fill(line, WIDTH, subsequent_indent="    "))
+    echo()
+
+
+def usual_size(source: "Source", at_least: int = 2) -> int | None:
+    """The side that photos would be resized to in training; None if they need not be.
+
+    Args:
+        at_least: So many different sizes of photos, otherwise they are taken as they are.
+    """
     from reweigh.cli.facts import look_at_images
     from reweigh.plan.check import check_slot
     from reweigh.plan.schema import SECTIONS
@@ -65,7 +93,7 @@ def usual_size(source: "Source") -> int | None:
         return None
     parts, mistakes = check_slot(source.section(False, None), "data", SECTIONS["data"])
     found = None if mistakes else look_at_images(parts[0], Path.cwd(), {})
-    return None if found is None or found.sizes == 1 else found.size
+    return None if found is None or found.sizes < at_least else found.size
 
 
 def show_broken(source: "Source", error: DataError) -> bool:

@@ -38,18 +38,19 @@ class Source(NamedTuple):
     root: Path | None
     written: Mapping[str, Any] = MappingProxyType({})
 
-    def read(self, size: int | None = None) -> "Dataset":
+    def read(self, size: int | None = None, **more: Any) -> "Dataset":
         """The training samples: all of a path that has no test part of its own.
 
         Args:
             size: Height and width to resize images to.
+            more: Other options of ``data.read``, for a path.
         """
         from reweigh.data import read
         from reweigh.fit.source import data_root
 
         if self.part is None:
             how = {"charset" if key == "encoding" else key: value for key, value in self.written.items()}
-            return read(self.data, label=self.label, labels=self.labels, size=size, drop_unlabeled=True, **how)
+            return read(self.data, label=self.label, labels=self.labels, size=size, drop_unlabeled=True, **how, **more)
         return self.part.bind()(data_root(self.root)).train
 
     @property

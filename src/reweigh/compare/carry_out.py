@@ -104,7 +104,7 @@ def carry_out(
 
 def attempt(job: Job, observer: Observer | None = None) -> str | None:
     """Do a job; returns what went wrong, with the traceback if it is not an error that is raised on purpose."""
-    torch.set_num_threads(job.threads)  # the recipe before may have set its own
+    torch.set_num_threads(job.threads)
     try:
         if job.begun:
             continue_run(job.path, observer, job.recipe, job.trust_code)

@@ -31,7 +31,7 @@ class Method(Protocol):
         own_judge: whether it holds out samples to judge by itself, and corrects for class shares by an option of its
             own, so that a recipe cannot ask for either.
         reads: what its weight net reads of a sample besides the family of the class; "loss" as in the paper.
-        settled: options of ``Reweighter`` that the method fixes, and that are therefore not options of it.
+        fixed: options of ``Reweighter`` that the method fixes, and that are therefore not options of it.
         one_process: whether it looks at layers inside its model, of which each of several processes has its rows only.
     """
 
@@ -42,7 +42,7 @@ class Method(Protocol):
     learns_weights: ClassVar[bool] = False
     own_judge: ClassVar[bool] = False
     reads: ClassVar[str] = "loss"
-    settled: ClassVar[Mapping[str, Any]] = {}
+    fixed: ClassVar[Mapping[str, Any]] = {}
     one_process: ClassVar[bool] = False
 
     @abstractmethod

@@ -11,7 +11,7 @@ from reweigh.data.dataset import Inputs
 from reweigh.errors import DataError
 
 DEFAULT_MEMORY_GB = 2.0  # larger sets are read on demand
-SAMPLED = 1000
+SAMPLED = 250  # inputs that say what the mean and the standard deviation are; 250 photos are millions of pixels
 
 
 class OnDemand:
@@ -49,15 +49,16 @@ class OnDemand:
         indices = torch.arange(self.length)[index].tolist()  # negative indices and masks as for a tensor
         batch = torch.empty((len(indices), *self.shape), dtype=self.dtype)
 
-        def fill(row: int) -> None:
-            batch[row] = self.read_one(indices[row])
+        def fill(rows: range) -> None:
+            for row in rows:
+                batch[row] = self.read_one(indices[row])
 
-        if len(indices) <= 1 or self.workers == 1:
-            for row in range(len(indices)):
-                fill(row)
+        shares = [range(first, len(indices), self.workers) for first in range(min(self.workers, len(indices)))]
+        if len(shares) <= 1:
+            fill(range(len(indices)))
             return batch
-        with ThreadPoolExecutor(self.workers) as pool:
-            for _ in pool.map(fill, range(len(indices))):
+        with ThreadPoolExecutor(len(shares)) as pool:
+            for _ in pool.map(fill, shares):
                 pass
         return batch
 
@@ -67,7 +68,7 @@ class OnDemand:
 
 
 def some_of(inputs: Inputs) -> Tensor:
-    """Inputs from which to compute mean and standard deviation: all if in memory, otherwise a thousand at random."""
+    """Inputs from which to compute mean and standard deviation: all if in memory, otherwise a few hundred at random."""
     if isinstance(inputs, Tensor):
         return inputs
     index = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(0))[:SAMPLED]

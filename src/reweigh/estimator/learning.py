@@ -1,5 +1,6 @@
 """From X and y to a fit: from scratch, or on from a classifier that was trained before."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -72,7 +73,7 @@ def learn(
     form = InputForm.of(train_set)
     checked = read_trusted(estimator, *trusted, form, columns, targets.classes)
     own = params["features"]
-    front = None if isinstance(own, str | None) else own_front(own, train_set.shape)
+    front = None if isinstance(own, str | Mapping | None) else own_front(own, train_set.shape)
     build = None if params["model"] is None or isinstance(params["model"], str) else own_builder(params["model"])
     facts = Facts.of(train_set) if front is None else Facts.of(train_set).as_features(front.network.width)
     plan = plan_of(params, facts, checked is not None)

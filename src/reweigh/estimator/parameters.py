@@ -1,5 +1,6 @@
 """The parameters of the estimator as a plan: checked like a recipe, all mistakes in one message, in their own words."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,8 +11,10 @@ from reweigh.methods import METHODS
 from reweigh.names import lookup
 from reweigh.plan import Plan
 from reweigh.plan.check import examine
-from reweigh.plan.choose import Facts, chosen
+from reweigh.plan.choose import Facts, better, chosen
 from reweigh.plan.mistakes import Mistake, raise_all, shown
+
+logger = logging.getLogger(__name__)
 
 # Parameter of the estimator -> key of the plan. What is None or "auto" is chosen from the data.
 KEYS = {
@@ -44,6 +47,9 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
     given: dict[str, Any] = {"train": {"seed": draw_seed(params["random_state"])}}
     for name, key in KEYS.items():
         value = plain(params[name])
+        if name == "features" and isinstance(value, Mapping):
+            given["features"] = dict(value)
+            continue
         own = name in ("model", "features") and not isinstance(params[name], str)
         if value is None or own or (isinstance(value, str) and value == "auto" and name != "device"):
             continue
@@ -60,9 +66,11 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
             mistakes.append(Mistake(name, f"got {shown(params[name])}; should be true or false"))
     if trusted:
         given["meta_set"] = {"name": "clean", "path": "X_trusted"}
-    networks = [name for name in ("model", "features") if not isinstance(params[name], str | None)]
+    networks = [name for name in ("model", "features") if not isinstance(params[name], str | Mapping | None)]
     if "model" in networks and params["features"] == "auto":  # it is made for the samples themselves
         given["features"] = {"name": "none"}
+    if hint := better(facts, given):
+        logger.warning("photos, and a small network from scratch%s", hint)
     plan, found = examine(chosen(facts, given), ["data", *networks])
     raise_all([*mistakes, *(Mistake(own_words(path), text) for path, text in found)], "RobustClassifier")
     assert plan is not None

@@ -1,6 +1,7 @@
 """A trained estimator as one file: its fit, its parameters, and the classes as the user writes them."""
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -71,12 +72,17 @@ def load(
         params["model"] = model
     if features is not None:
         params["features"] = features
-    elif ":" in str(params["features"]) and not trust_code:
-        raise untrusted(params["features"], "features")
+    elif ":" in (name := _named(params["features"])) and not trust_code:
+        raise untrusted(name, "features")
     if build is None and ":" in str(params["model"]) and not trust_code:  # the next fit() would build it
         raise untrusted(str(params["model"]))
     found.model.to(device)
     return found, params, seen, classes, tuple(columns)
+
+
+def _named(features: Any) -> str:
+    """The name in the parameter ``features``, which may be a dict of options."""
+    return str(features.get("name") if isinstance(features, Mapping) else features)
 
 
 def _classes(values: list[Any], dtype: np.dtype, path: str | Path) -> np.ndarray:
@@ -94,7 +100,7 @@ def _storable(params: dict[str, Any]) -> dict[str, Any]:
     return {
         **params,
         "model": model if isinstance(model, str) else None,
-        "features": params["features"] if isinstance(params["features"], str) else None,
+        "features": params["features"] if isinstance(params["features"], str | Mapping) else None,
         "optimizer": plain(params["optimizer"]),
         "callbacks": None,
         "random_state": state if isinstance(state, int | np.integer) else None,

@@ -12,6 +12,7 @@ from reweigh.names import lookup
 
 FEATURES: dict[str, Callable[..., Network | None]] = {
     "none": efficientnet.none,
+    "tfidf": efficientnet.tfidf,
     "efficientnet-lite0": efficientnet.efficientnet_lite0,
 }
 

@@ -7,7 +7,9 @@ import torch
 from annotated_types import Ge
 from torch import nn
 
-from reweigh.features.network import Network, Resize, check_images
+from reweigh.data.dataset import is_image
+from reweigh.errors import DataError
+from reweigh.features.network import Mirrored, Network, Resize, check_images
 from reweigh.models.efficientnet_lite import MEAN, SIZE, STD, WIDTH, fused, imagenet
 
 SMALLEST = 96  # pixels
@@ -19,14 +21,29 @@ def none(input_shape: tuple[int, ...]) -> None:
     """No frozen network: the model is trained on the samples themselves."""
 
 
+def tfidf(input_shape: tuple[int, ...]) -> None:
+    """TF-IDF of the words of a text column, as tables are read anyway; no frozen network.
+
+    Raises:
+        DataError: The samples are images.
+    """
+    if is_image(input_shape):
+        raise DataError("features 'tfidf': for tables with text, but the samples are images; leave features out")
+
+
 def efficientnet_lite0(
-    input_shape: tuple[int, ...], *, size: Annotated[int, Ge(32)] | None = None, resize: Resize = "crop"
+    input_shape: tuple[int, ...],
+    *,
+    size: Annotated[int, Ge(32)] | None = None,
+    resize: Resize = "crop",
+    flip: bool = False,
 ) -> Network:
     """EfficientNet-Lite0 trained on ImageNet, 1,280 features; works offline, needs the extra ``pretrained``.
 
     Args:
         size: Side in pixels that images are resized to; by default 224, and for small images three times their side.
         resize: Whether to crop what is not square, or to pad it.
+        flip: Whether to average over two views, the image and its mirror image; takes twice as long.
 
     Raises:
         DataError: The samples are not images.
@@ -36,9 +53,11 @@ def efficientnet_lite0(
     side = size or side_for(min(input_shape[1:]))
     network = imagenet()
     network.classifier = nn.Identity()
-    network = fused(network)
-    network.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (torch does not declare it)
-    return Network("efficientnet-lite0", network, WIDTH, side, (MEAN,) * 3, (STD,) * 3, resize)
+    module = fused(network)
+    module.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (torch does not declare it)
+    return Network(
+        "efficientnet-lite0", Mirrored(module) if flip else module, WIDTH, side, (MEAN,) * 3, (STD,) * 3, resize
+    )
 
 
 def side_for(side: int) -> int:

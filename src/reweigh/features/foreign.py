@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from reweigh.core.scope import last_layer
 from reweigh.errors import ModelError
-from reweigh.features.network import Network, Resize, check_images, probed
+from reweigh.features.network import Mirrored, Network, Resize, check_images, probed
 from reweigh.models.foreign import imported, own, untrusted
 
 SIZE = 224
@@ -32,12 +32,21 @@ def foreign(name: str, trust_code: bool = False) -> Callable[..., Network]:
 
 
 def _opened(
-    name: str, source: str, member: str, trust_code: bool, input_shape: tuple[int, ...], /, *, resize: Resize = "crop"
+    name: str,
+    source: str,
+    member: str,
+    trust_code: bool,
+    input_shape: tuple[int, ...],
+    /,
+    *,
+    resize: Resize = "crop",
+    flip: bool = False,
 ) -> Network:
     """A network from outside the package, with its own input size and normalization.
 
     Args:
         resize: Whether to crop what is not square, or to pad it.
+        flip: Whether to average over two views, the image and its mirror image.
     """
     if not trust_code:
         raise untrusted(name, "features")
@@ -57,7 +66,7 @@ def _opened(
         ) from error
     if not isinstance(module, nn.Module):
         raise ModelError(f"features {name!r}: got an object of type {type(module).__name__}, not a torch.nn.Module")
-    return own_network(name, module, input_shape, size, mean, std, resize)
+    return own_network(name, Mirrored(module) if flip else module, input_shape, size, mean, std, resize)
 
 
 def own_network(

@@ -38,7 +38,7 @@ def neighborhood(rows: Tensor) -> Neighborhood | None:
     A sample and its nearest one are near-duplicates if they are half as far apart as each is from its next ten
     neighbors: a fixed distance would find too many where samples are dense. An outlier is far from its k-th neighbor,
     where k is a fiftieth of the samples: foreign images come in groups that are alike, and with a small k they would
-    vouch for each other.
+    vouch for each other. Its features are whitened before, so that directions count in which samples seldom differ.
 
     Args:
         rows: Features, shape (N, width).
@@ -52,14 +52,33 @@ def neighborhood(rows: Tensor) -> Neighborhood | None:
         return None
     low, high = NEIGHBORS
     k = min(max(low, min(ceil(ISLAND * len(rows)), high)), len(rows) - 1)
-    distance, index = nearest(rows, k)
+    distance, index = nearest(rows, 1 + AROUND)
     around = distance[:, 1 : 1 + AROUND].mean(1)
     first, other = distance[:, 0], index[:, 0]
     close = (first < CLOSE * torch.minimum(around, around[other])) | (first <= IDENTICAL)
-    last = distance[:, -1]
+    last = nearest(whitened(rows), k)[0][:, -1]
     middle = last.median()
     spread = 1.4826 * (last - middle).abs().median()  # the standard deviation, if most are normally distributed
     return Neighborhood(torch.where(close, other, -1), last > middle + FAR * spread)
+
+
+def whitened(rows: Tensor) -> Tensor:
+    """Directions of samples whose covariance, plus its mean on the diagonal, is the identity; up to a rotation.
+
+        W (u - mean),    W (C + c I) W^T = I,    u = rows / |rows|,    c = trace(C) / width
+
+    Foreign samples differ where the others do not. The mean on the diagonal keeps noise in directions in which nothing
+    differs from counting as much.
+
+    Args:
+        rows: Shape (N, width).
+    """
+    unit = F.normalize(rows.double(), dim=1)
+    unit = unit - unit.mean(0)
+    covariance = unit.T @ unit / len(unit)
+    level = covariance.diagonal().mean().clamp_min(IDENTICAL**2)
+    root = torch.linalg.cholesky(covariance + level * torch.eye(len(covariance), dtype=covariance.dtype))
+    return torch.linalg.solve_triangular(root, unit.T, upper=False).T.float()
 
 
 def nearest(rows: Tensor, k: int) -> tuple[Tensor, Tensor]:

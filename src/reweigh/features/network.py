@@ -16,6 +16,7 @@ from reweigh.errors import DataError, ModelError
 from reweigh.files.row_cache import digest
 
 Resize = Literal["crop", "pad"]
+PREPARED = 2  # version of how images are resized; another one has another cache
 ROUNDING = 0.01  # what floats may lie outside [0, 1]
 
 
@@ -52,27 +53,33 @@ class Network:
         Raises:
             DataError: Floats lie outside [0, 1].
         """
-        pixels = as_float(images)
-        if images.is_floating_point() and not bool(((pixels >= -ROUNDING) & (pixels <= 1 + ROUNDING)).all()):
+        if images.is_floating_point() and not bool(((images >= -ROUNDING) & (images <= 1 + ROUNDING)).all()):
             raise DataError(
-                f"features: images are floats from {float(pixels.min()):.3g} to {float(pixels.max()):.3g}, but "
+                f"features: images are floats from {float(images.min()):.3g} to {float(images.max()):.3g}, but "
                 f"{self.name} was trained on pixels from 0 to 1; pass bytes (uint8), or divide by the largest value"
             )
-        if self.size is not None:
-            pixels = resized(pixels, self.size, self.resize)
+        if self.size is not None and images.shape[2:] != (self.size, self.size):
+            if images.is_floating_point():  # as bytes, which are resized quicker, and the same image the same way
+                images = images.mul(255).round_().clamp_(0, 255).byte()
+            images = resized(images, self.size, self.resize)
+        pixels = as_float(images)
         if pixels.shape[1] == 1 and self.mean:
             pixels = pixels.expand(-1, 3, -1, -1)
         if self.mean:
             mean, std = (
                 torch.tensor(values, device=pixels.device).view(1, -1, 1, 1) for values in (self.mean, self.std)
             )
-            pixels = (pixels - mean) / std
+            pixels = pixels.sub(mean).div_(std)
         return pixels.contiguous(memory_format=torch.channels_last) if pixels.ndim == 4 else pixels
 
     def key(self) -> str:
         """A name that changes with anything that the features depend on: architecture, weights, size, normalization."""
         found = hashlib.blake2b(digest_size=6)
-        for text in (repr(self.module), _source(self.module), repr((self.size, self.mean, self.std, self.resize))):
+        for text in (
+            repr(self.module),
+            _source(self.module),
+            repr((PREPARED, self.size, self.mean, self.std, self.resize)),
+        ):
             found.update(text.encode())
         for name, tensor in self.module.state_dict().items():
             if isinstance(tensor, Tensor):
@@ -82,27 +89,41 @@ class Network:
         return "-".join([*map(str, words), found.hexdigest()])
 
 
+class Mirrored(nn.Module):
+    """The mean of the features of an image and of its mirror image, by the same network."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, images: Tensor) -> Tensor:
+        return (self.module(images) + self.module(images.flip(3))) / 2
+
+
 def resized(images: Tensor, size: int, how: Resize) -> Tensor:
-    """Square images with their proportions kept.
+    """Square images with their proportions kept, by Pillow's bicubic filter, which such networks were trained with.
 
     Args:
-        images: Shape (n, channels, height, width), in [0, 1].
+        images: Shape (n, channels, height, width), bytes or floats in [0, 1].
         size: Side in pixels.
     """
+    if images.device.type != "cpu":  # bytes are resized on the CPU alone
+        images = as_float(images)
     height, width = images.shape[2:]
     side = min(height, width) if how == "crop" else max(height, width)
+    top, gray = (1, 0.5) if images.is_floating_point() else (255, 128)
     if side != size:
         shape = [max(1, round(length * size / side)) for length in (height, width)]
-        smaller = side > size
-        images = F.interpolate(images, size=shape, mode="bicubic", align_corners=False, antialias=smaller).clamp(0, 1)
+        images = images.contiguous(memory_format=torch.channels_last)  # many times quicker for bytes
+        images = F.interpolate(images, size=shape, mode="bicubic", align_corners=False, antialias=True).clamp(0, top)
         height, width = images.shape[2:]
     if height == width == size:
         return images
     if how == "crop":
-        top, left = (height - size) // 2, (width - size) // 2
-        return images[:, :, top : top + size, left : left + size]
+        above, before = (height - size) // 2, (width - size) // 2
+        return images[:, :, above : above + size, before : before + size]
     above, before = (size - height) // 2, (size - width) // 2
-    return F.pad(images, (before, size - width - before, above, size - height - above), value=0.5)
+    return F.pad(images, (before, size - width - before, above, size - height - above), value=gray)
 
 
 def probed(network: Network, shape: tuple[int, ...]) -> int:

@@ -1,6 +1,5 @@
 """What people decided about labels: a file that only grows, and what follows from it for a data set."""
 
-import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -58,19 +57,19 @@ class Decisions:
         self.refresh()
 
     def _start(self) -> None:
-        self._end, self.count = 0, 0
+        self._place, self.count = ledger.Place(), 0
         self._all: dict[int, dict[str, list[Decision]]] = {}
 
     def refresh(self) -> bool:
         """Read what was added since; whether there was anything."""
-        if self.path.is_file() and self.path.stat().st_size < self._end:  # put back from a copy
+        if self.path.is_file() and self.path.stat().st_size < self._place.end:  # put back from a copy
             self._start()
-        lines, self._end = ledger.read(self.path, self._end)
+        records, self._place = ledger.read(self.path, self._place)
         left = None if self._most is None else self._most - self.count
         before = self.count
-        for line in islice(lines, left):
+        for record in islice(records, left):
             self.count += 1
-            self._count_in(_parsed(line, self.path, self.count))
+            self._count_in(_parsed(record, self.path, self.count))
         return self.count > before
 
     def _count_in(self, decision: Decision) -> None:
@@ -87,7 +86,7 @@ class Decisions:
             StorageError: It cannot be written.
         """
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        ledger.append(self.path, json.dumps({**decision._asdict(), "at": now}))
+        ledger.append(self.path, {**decision._asdict(), "at": now})
         self.refresh()
 
     def of(self, row: int) -> dict[str, Decision]:
@@ -116,15 +115,18 @@ def disagree(decisions: Mapping[str, Decision]) -> bool:
     return len({decision.label for decision in decisions.values() if decision.label is not None}) > 1
 
 
-def _parsed(line: str, path: Path, number: int) -> Decision:
+def _parsed(record: Mapping[str, Any], path: Path, number: int) -> Decision:
     try:
-        found = Decision(**json.loads(line))
-        fine = isinstance(found.row, int) and all(isinstance(value, str) for value in (found.given, found.by))
+        found = Decision(**record)
+        fine = isinstance(found.row, int) and all(
+            isinstance(value, str) for value in (found.given, found.by, found.name)
+        )
         if not fine or not isinstance(found.label, str | None):
             raise ValueError("a value has another type")
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError) as error:
         raise DataError(
-            f"{path}, line {number}: not a decision ({error}); restore the file from a copy, or remove this line"
+            f"{path}, line {number}: not a decision ({error}); restore the file from a copy, or remove this line and "
+            "all lines below it"
         ) from None
     return found
 
@@ -162,6 +164,11 @@ def with_decisions(parts: Sequence[Dataset], path: str | Path, count: int | None
     """
     file = decisions_file(path)
     decisions = Decisions(file, count)
+    if count is not None and decisions.count < count:
+        raise DataError(
+            f"{file}: {decisions.count:,} decisions, but there were {count:,} when the run began; restore the file "
+            "from a copy"
+        )
     agreed = decisions.agreed()
     if not agreed:
         raise DataError(f"{file}: holds no decision to use; review some samples first")

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,13 +13,15 @@ from torch import Tensor, nn
 from reweigh.core.judgment import Finding, Judgment
 from reweigh.core.shards import whole
 from reweigh.data import Dataset, with_label
+from reweigh.data.subsets import at_origin
 from reweigh.fit.front import Front, beside_neighbors, open_front
 from reweigh.fit.held_out import judges, set_apart
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import judge_unseen, likeliest_candidates
 from reweigh.fit.out_of_fold import out_of_fold, probabilities
 from reweigh.fit.scored import Scored, judged_by, scored
-from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device
+from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device, threads
+from reweigh.fit.tuning import fine_tuned
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import CHUNK, Samples, judge
 from reweigh.plan import Plan
@@ -99,10 +101,9 @@ def fit(
         ModelError: The network does not fit the samples.
         DivergedError: The loss is no longer finite.
     """
-    if plan.train["num_threads"]:
-        torch.set_num_threads(plan.train["num_threads"])
     device = find_device(plan.train["device"])
-    train_set = raw = usable(train_set, plan.method.name)
+    train_set, raw_test = usable(train_set, plan.method.name), test_set
+    raw = train_set
     front = front or open_front(plan.features, raw.shape, trust_code)
     if front is not None:
         train_set = front.through(raw, None, device, observer)
@@ -111,16 +112,78 @@ def fit(
         trusted = trusted and behind(trusted)
     train_set = processes.divided(train_set)
     test_set, trusted = (None if some is None else processes.divided(some) for some in (test_set, trusted))
+    if build is None:
+        assert plan.model is not None
+        build = builder(plan.model, trust_code)
+    trainer = Trainer(plan, build, device, trusted)
+    with threads(plan.train["num_threads"]):  # the frozen network above had all of them
+        found = trained_by(trainer, train_set, raw, test_set, front, run, observer)
+    if front is None or plan.features is None or plan.features.added["unfreeze"] is None:
+        return found
+    return tuned(found, front, raw, raw_test, train_set.normalize, device, observer)
+
+
+def tuned(
+    found: Fit,
+    front: Front,
+    raw: Dataset,
+    test_set: Dataset | None,
+    normalize: Callable[[Tensor], Tensor],
+    device: torch.device,
+    observer: Observer | None,
+) -> Fit:
+    """The fit with its network fine-tuned, and what the tuned one says of the test samples.
+
+    Args:
+        raw: The training samples before the network; those that cannot be read are left out here.
+        test_set: The test samples, likewise.
+        normalize: Normalization of the features.
+    """
+    assert found.plan.features is not None
+    plan, how = found.plan, found.plan.features.added
+    better, model = fine_tuned(
+        front,
+        found.model,
+        at_origin(raw, found.origin),
+        found.samples,
+        normalize,
+        unfreeze=how["unfreeze"],
+        lr=how["lr"],
+        epochs=how["epochs"],
+        prior=plan.method.options.get("prior", plan.train["prior"]),
+        seed=plan.train["seed"],
+        device=device,
+        observer=observer,
+    )
+    tested = None
+    if test_set is not None and found.tested is not None:
+        tested = judged(model, better.through(test_set, normalize, device, observer), device)
+        now, before = (float((each.logits.argmax(1) == each.labels).double().mean()) for each in (tested, found.tested))
+        logger.info("fine-tuning: test accuracy %.1f %%, before %.1f %%", 100 * now, 100 * before)
+    return replace(found, model=model, front=better, tested=tested)
+
+
+def trained_by(
+    trainer: Trainer,
+    train_set: Dataset,
+    raw: Dataset,
+    test_set: Dataset | None,
+    front: Front | None,
+    run: Callable[[], Run] | None,
+    observer: Observer | None,
+) -> Fit:
+    """Train on samples as the model takes them, and judge the label of each.
+
+    Args:
+        raw: The training samples before the frozen network, if there is one.
+    """
+    plan, device = trainer.plan, trainer.device
     share, seed = plan.train["judge"], plan.train["seed"]
     kept, calibrating = set_apart(train_set, plan.train["calibration"], seed)
     judging = kept[judges(train_set.subset(kept), share, seed)] if share else kept[:0]
     kept = kept[~torch.isin(kept, judging)]
     apart = torch.cat([judging, calibrating])
     used = train_set.subset(kept) if len(apart) else train_set
-    if build is None:
-        assert plan.model is not None
-        build = builder(plan.model, trust_code)
-    trainer = Trainer(plan, build, device, trusted)
     sizes = used.class_sizes
     evaluate = None if test_set is None else judged_by(test_set, sizes, device, method_named(plan.method.name).abstains)
     trained = trainer.train(used, evaluate, run, observer, train_set.subset(judging) if len(judging) else None)

@@ -1,7 +1,7 @@
 """The frozen network of a plan in front of its model: raw samples to features, in training and later on."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from reweigh import features
 from reweigh.data import Dataset
 from reweigh.data.checks import listed, plural
+from reweigh.data.dataset import Rows
 from reweigh.data.normalize import standardize_like
 from reweigh.errors import DataError, ModelError
 from reweigh.features.extract import extract
@@ -19,17 +20,31 @@ from reweigh.features.neighbors import neighborhood
 from reweigh.features.network import Network
 from reweigh.issues import Samples
 from reweigh.plan import Part
-from reweigh.training import Observer
+from reweigh.training import Observer, processes
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Front:
-    """A frozen network, and whether its features are stored on disk."""
+    """A frozen network, whether its features are stored on disk, and whether its weights were fine-tuned."""
 
     network: Network
     cache: bool = True
+    tuned: bool = False
+
+    def with_weights(self, state: Mapping[str, Tensor], file: Any) -> "Front":
+        """The network with weights that were fine-tuned.
+
+        Raises:
+            ModelError: They do not fit.
+        """
+        try:
+            self.network.module.load_state_dict(dict(state))
+        except RuntimeError as error:
+            first = " ".join(str(error).split())[:200]
+            raise ModelError(f"{file}: no fine-tuned weights of {self.network.name} ({first})") from error
+        return replace(self, cache=False, tuned=True)
 
     def through(
         self,
@@ -51,11 +66,15 @@ class Front:
             if observer is not None:
                 observer.count("samples to features", done, total)
 
-        found = extract(dataset.inputs, self.network, device, self.cache, count)
-        if found.unreadable:
-            dataset, rows = left_out(dataset, found.unreadable), readable(found.rows, found.unreadable)
-        else:
-            rows = found.rows
+        def share(index: Tensor) -> tuple[Tensor, dict[int, str]]:
+            inputs = dataset.inputs if len(index) == len(dataset) else Rows(dataset.inputs, index)
+            found = extract(inputs, self.network, device, self.cache, count)
+            return found.rows, {int(index[place]): why for place, why in found.unreadable.items()}
+
+        parts = processes.shared(len(dataset), share)
+        rows = torch.cat([rows for rows, _ in parts]) if len(parts) > 1 else parts[0][0]
+        if unreadable := {place: why for _, broken in parts for place, why in broken.items()}:
+            dataset, rows = left_out(dataset, unreadable), readable(rows, unreadable)
         return replace(dataset, inputs=rows, normalize=normalize or standardize_like(rows))
 
 

@@ -26,6 +26,7 @@ from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
 from reweigh.plan.toml import from_toml, to_toml
 from reweigh.training import Observer, Result, Run, processes
+from reweigh.training.run import TUNED
 from reweigh.weighting import save_weighting
 
 
@@ -128,7 +129,7 @@ def write(found: Fit, run: Run, train_set: Dataset, test_set: Dataset | None = N
     """Store everything that is known at the end of a training, and the checksums of it."""
     run.unseal()
     write_whole(run.inputs, found.inputs.to_json())
-    run.write_model(found.model)
+    run.write_model(found.model, found.front.network.module if found.front and found.front.tuned else None)
     for scored, store in ((found.tested, run.write_test), (found.held_out, run.write_calibration)):
         if scored is not None and scored.labels is not None:
             store(scored.labels, scored.logits, scored.scores)
@@ -249,8 +250,13 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     class_names = names_of(run)
     assert plan.model is not None
     bare = builder(plan.model, trust_code)(inputs.model_shape, len(class_names))
-    model = filled(method_named(plan.method.name).wraps(bare), run.model)
+    state, _ = read(run.model)
+    tuned = {name.removeprefix(TUNED): value for name, value in state.items() if name.startswith(TUNED)}
+    state = {name: value for name, value in state.items() if not name.startswith(TUNED)}
+    model = filled(method_named(plan.method.name).wraps(bare), state, run.model)
     front = open_front(plan.features, inputs.shape, trust_code)
+    if front is not None and tuned:
+        front = front.with_weights(tuned, run.model)
     return TrainedModel(run, plan, model, class_names, inputs, front)
 
 
@@ -266,14 +272,12 @@ def names_of(run: Run) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
-def filled(model: nn.Module, file: Path) -> nn.Module:
-    """A model with the weights in a file, in evaluation mode.
+def filled(model: nn.Module, state: dict[str, Tensor], file: Path) -> nn.Module:
+    """A model with the weights of a file, in evaluation mode.
 
     Raises:
-        DataError: The file is damaged.
         ModelError: They are not weights of this model.
     """
-    state, _ = read(file)
     try:
         model.load_state_dict(state)
     except RuntimeError as error:

@@ -49,7 +49,7 @@ class CMWNet(Method):
 
     def _fixed(self) -> Mapping[str, Any]:
         """Options of the reweighter that the method fixes."""
-        return self.settled
+        return self.fixed
 
     @property
     def model(self) -> nn.Module:

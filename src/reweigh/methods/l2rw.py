@@ -24,7 +24,7 @@ class L2RW(CMWNet):
         every: learn in every n-th step; in the others every sample counts fully. The paper learns in all.
     """
 
-    settled: ClassVar[Mapping[str, Any]] = {
+    fixed: ClassVar[Mapping[str, Any]] = {
         "weight_net": "free",
         "families": 1,
         "family_rule": "by-size",

@@ -9,4 +9,4 @@ from reweigh.methods.cmw_net import CMWNet
 class MWNet(CMWNet):
     """Meta-Weight-Net (Shu et al., NeurIPS 2019): CMW-Net with a single family."""
 
-    settled: ClassVar[Mapping[str, Any]] = {"families": 1}
+    fixed: ClassVar[Mapping[str, Any]] = {"families": 1}

@@ -17,7 +17,7 @@ WRITTEN = (bool, int, float, str, type(None))  # what a recipe can write, beside
 def options_of_method(method: type[Method]) -> Mapping[str, inspect.Parameter]:
     """All options of a method by name; those that it declares itself win."""
     borrowed = keyword_only(Reweighter) if method.learns_weights else {}
-    withheld = SUPPLIED | method.settled.keys()
+    withheld = SUPPLIED | method.fixed.keys()
     shared = {name: written(parameter) for name, parameter in borrowed.items() if name not in withheld}
     return {**shared, **keyword_only(method)}
 

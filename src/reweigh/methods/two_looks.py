@@ -182,11 +182,11 @@ class TwoLooks(Method):
 
     def _take_first_stock(self) -> None:
         """Judge the labels by the first look, and begin the second."""
-        found = self._first.predictions()
-        self._stock = self._vouched(take_stock(found.best, self._given))
+        found = self._first.predictions().best
+        self._stock = self._vouched(take_stock(found, self._given))
         self._ensemble.share([1 / self._first.members] * self._first.members)
         if self._second_length == 0:
-            self._count = count_wrong(self._stock, self._given, found.best, torch.arange(len(found.best)), found.best)
+            self._count = count_wrong(self._stock, self._given, found, torch.arange(len(found)), found, weak=False)
             return
         self._second = self._new_second(self._stock)
         if not self._first.early:
@@ -222,14 +222,14 @@ class TwoLooks(Method):
     def _take_last_stock(self, second: SecondLook) -> None:
         """Judge the labels by both looks, and count those that are wrong."""
         assert self._stock is not None
-        found, latest = self._first.predictions(), second.predictions()
+        found, latest, alone = self._first.predictions(), second.predictions(), self._first.members == 1
         logs = found.best.clamp_min(TINY).log() / self._stock.temperature
-        if self._first.members > 1:  # (a single network, trained for long, has learned its labels by heart)
+        if not alone:  # (a single network, trained for long, has learned its labels by heart)
             logs = (logs + self._first.consensus()) / 2
         if not second.dropped:
             logs = (logs + latest) / 2
         self._stock = self._vouched(take_stock(logs.softmax(1), self._given))
-        self._count = count_wrong(self._stock, self._given, found.unseen, found.known, latest)
+        self._count = count_wrong(self._stock, self._given, found.unseen, found.known, latest, weak=alone)
 
     def sample_weights(self) -> Tensor:
         if self._stock is None:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import torch
 
 from reweigh.data import Dataset
+from reweigh.data.dataset import Rows
+from reweigh.data.sparse import SparseRows
 from reweigh.families import sizes_differ
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS, options_of_method
@@ -21,6 +23,7 @@ BATCH = (16, 256)
 WIDTHS = ((2_000, 64), (20_000, 128))  # samples below this number: width of the hidden layers; otherwise 256
 DROPOUT = 0.2
 FIRST_LAYER = 4_000_000  # parameters of it, at most
+ONE_THREAD = 1_000_000  # parameters of it at most: the steps of a smaller model are too short to be shared by threads
 ROWS_PER_FEATURE = 2
 JUDGE = 0.1  # share of the samples that judges,
 JUDGED = 2_000  # if there are so many with a label; fewer judge by chance
@@ -47,6 +50,7 @@ class Facts(NamedTuple):
         photos: Whether they are photos: images of bytes in color, which may be mirrored and shifted, unlike digits.
         pixels: Whether they are images of bytes, in gray or color, as a pretrained network takes them.
         candidates: Whether samples have sets of candidate labels.
+        text: Whether most of their features are words, or nearly all values are zero, as of words.
     """
 
     samples: int
@@ -56,6 +60,7 @@ class Facts(NamedTuple):
     photos: bool = False
     candidates: bool = False
     pixels: bool = False
+    text: bool = False
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Facts":
@@ -64,7 +69,10 @@ class Facts(NamedTuple):
         images = dataset.is_images
         pixels = images and dataset.dtype == torch.uint8 and dataset.shape[0] in (1, 3)
         photos = pixels and dataset.shape[0] == 3
-        return cls(len(dataset), dataset.shape, sizes, images, photos, dataset.candidates is not None, pixels)
+        source = dataset.inputs.inputs if isinstance(dataset.inputs, Rows) else dataset.inputs
+        several, encoding = dataset.candidates is not None, dataset.reading.encoding
+        text = isinstance(source, SparseRows) or (encoding is not None and 2 * encoding.words > prod(dataset.shape))
+        return cls(len(dataset), dataset.shape, sizes, images, photos, several, pixels, text)
 
     def as_features(self, width: int) -> "Facts":
         """The facts of the same samples behind a frozen network."""
@@ -99,11 +107,6 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
         given: Sections as far as the user has written them; other choices follow from the method and from [train].
     """
     found = features(facts, given)
-    hint = (
-        ""
-        if found or not wants_features(facts, given)
-        else f"; pip install 'reweigh[pretrained]' for features: {WORTH}"
-    )
     if (width := feature_width(found, given)) is not None:
         facts = facts.as_features(width)
     train = _section(given, "train")
@@ -117,12 +120,12 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     batch_size = _whole(train.get("batch_size")) or default_batch_size(facts.samples)
     epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size, LOOKS if two_looks else 1.0)
     model, options = default_model(facts)
-    small = "on the features" if width else f"for images{hint}" if model == "cnn" else "for tables"
+    small = "on the features" if width else f"for images{better(facts, given)}" if model == "cnn" else "for tables"
     return [
         *found,
         Choice(
             {"model.name": model, **{f"model.{key}": value for key, value in options.items()}},
-            f"a small network {small}",
+            f"a small network {small}" if options.get("hidden") != [] else "a linear model: the words of a text add up",
         ),
         how,
         *([] if two_looks else [meta_set(facts)]),
@@ -140,6 +143,7 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
         optimizer(given),
         *([] if two_looks else judge(facts)),
         *([] if two_looks else scoring(facts)),
+        *([] if "model" in given else threads(facts, model, options)),
         *augment(facts),
     ]
 
@@ -161,9 +165,18 @@ def features(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     ]
 
 
+def better(facts: Facts, given: Mapping[str, Any]) -> str:
+    """How to get pretrained features if they are the better way and not installed; otherwise nothing."""
+    if installed() or not wants_features(facts, given):
+        return ""
+    return f"; pip install 'reweigh[pretrained]' for features: {WORTH}"
+
+
 def wants_features(facts: Facts, given: Mapping[str, Any]) -> bool:
     """Whether pretrained features are the better way: for images, unless these are tiny and gray, or distorted."""
-    if not facts.pixels or {"features", "model", "augment"} & given.keys():
+    asked = given.get("features", {})
+    named = not isinstance(asked, Mapping) or "name" in asked  # an option such as features.size leaves the choice open
+    if not facts.pixels or named or {"model", "augment"} & given.keys():
         return False
     if min(facts.shape[1:]) < (TINY if facts.photos else TINY_GRAY):
         return False
@@ -175,7 +188,7 @@ def feature_width(found: list[Choice], given: Mapping[str, Any]) -> int | None:
     """The number of features that the model gets; None if it gets the samples themselves. A guess if unknown yet."""
     asked = given.get("features")
     name = asked.get("name") if isinstance(asked, Mapping) else asked
-    return None if not found and name in (None, "none") else WIDTH
+    return None if not found and name in (None, "none", "tfidf") else WIDTH
 
 
 def method(facts: Facts, weigh: bool = False, asked: bool = False) -> Choice:
@@ -228,6 +241,16 @@ def scoring(facts: Facts) -> list[Choice]:
     return [Choice({"train.scoring": "out-of-fold"}, f"{why}; models that did not see a row judge its label")]
 
 
+def threads(facts: Facts, model: str, options: Mapping[str, Any]) -> list[Choice]:
+    """One thread for a small perceptron: several would wait for each other in each of its many short operations.
+
+    On a busy machine that wait is most of the time: three times the processor time was measured with two threads.
+    """
+    if model != "mlp" or prod(facts.shape) * [*options["hidden"], 1][0] > ONE_THREAD:
+        return []
+    return [Choice({"train.num_threads": 1}, "the steps of a small model are too short to be shared by threads")]
+
+
 def augment(facts: Facts) -> list[Choice]:
     """Random changes of photos that keep their class."""
     if not facts.photos:
@@ -268,10 +291,13 @@ def trusted_per_class(class_sizes: tuple[int, ...]) -> int:
 def default_model(facts: Facts) -> tuple[str, dict[str, Any]]:
     """The name of a model and its options: a convolutional network for images, else a perceptron of two layers.
 
-    The fewer the samples and the more the features, the narrower is the perceptron.
+    The fewer the samples and the more the features, the narrower is the perceptron. With more words than samples it has
+    no hidden layer: words add up, and hidden units only memorize wrong labels.
     """
     if facts.images and min(facts.shape[1:]) >= 4:
         return "cnn", {}
+    if facts.text and prod(facts.shape) > facts.samples:
+        return "mlp", {"hidden": []}
     wide = next((width for below, width in WIDTHS if facts.samples < below), 256)
     width = max(16, min(wide, FIRST_LAYER // prod(facts.shape)))
     return "mlp", {"hidden": [width, width], "dropout": DROPOUT}

@@ -48,9 +48,15 @@ class FeatureOptions(Options):
 
     Attributes:
         cache: whether features are stored on disk, so that another run on the same samples takes seconds.
+        unfreeze: fine-tune the network after the model is trained: its "last-block", or "all" of it; None does not.
+        lr: learning rate of fine-tuning, for network and model.
+        epochs: epochs of fine-tuning; each takes about as long as the features did, with "all" three times as long.
     """
 
     cache: bool = True
+    unfreeze: Literal["last-block", "all"] | None = None
+    lr: Annotated[float, Gt(0)] = 1e-4
+    epochs: Annotated[int, Ge(1)] = 3
 
 
 class ModelOptions(Options):

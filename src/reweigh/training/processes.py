@@ -110,6 +110,30 @@ def first(do: Callable[[], T]) -> T:
     return result
 
 
+def shared(count: int, do: Callable[[Tensor], T]) -> list[T]:
+    """Let each process do its share of some work; all get the results in order, or the error of the first that failed.
+
+    Args:
+        count: Number of things to do.
+        do: Does those at some indices.
+    """
+    if not _joined:
+        return [do(torch.arange(count))]
+    mine: tuple[T | None, BaseException | None]
+    try:
+        mine = do(torch.arange(count)[own(count)]), None
+    except (Exception, KeyboardInterrupt) as error:
+        mine = None, error
+    answers: list[Any] = [None] * distributed.get_world_size()
+    kind = mine[1] if isinstance(mine[1], ReweighError | KeyboardInterrupt | None) else ReweighError(str(mine[1]))
+    with collective():
+        distributed.all_gather_object(answers, (mine[0], kind))
+    for error in (mine[1], *(theirs for _, theirs in answers)):
+        if error is not None:
+            raise error
+    return [result for result, _ in answers]
+
+
 def any_of(flag: bool) -> bool:
     """Whether it is true in any process."""
     if not _joined:

@@ -22,6 +22,8 @@ from reweigh.training.checkpoint import plain_tensor
 from reweigh.training.notebook import result_html
 from reweigh.training.result import Result
 
+TUNED = "front."  # what the names of fine-tuned weights begin with
+
 
 @dataclass(frozen=True)
 class Run:
@@ -193,10 +195,17 @@ class Run:
         """Store what the run came to, as JSON."""
         self._write(self.summary, _json(summary, indent=2) + "\n")
 
-    def write_model(self, model: nn.Module, metadata: Mapping[str, str] | None = None) -> None:
-        """Store the weights under the names of ``model.state_dict()``, readable by any safetensors reader."""
-        tensors = {name: plain_tensor(value) for name, value in model.state_dict().items() if isinstance(value, Tensor)}
-        self._write(self.model, pack(tensors, {"format": "pt", **(metadata or {})}))
+    def write_model(self, model: nn.Module, tuned: nn.Module | None = None) -> None:
+        """Store the weights under the names of ``model.state_dict()``, readable by any safetensors reader.
+
+        Args:
+            tuned: The network in front of the model if it was fine-tuned; its names begin with ``TUNED``.
+        """
+        state = model.state_dict()
+        if tuned is not None:
+            state |= {f"{TUNED}{name}": value for name, value in tuned.state_dict().items()}
+        tensors = {name: plain_tensor(value) for name, value in state.items() if isinstance(value, Tensor)}
+        self._write(self.model, pack(tensors, {"format": "pt"}))
 
     def write_samples(self, columns: Mapping[str, Sequence[Any]], held_out: bool = False) -> None:
         """Store what is known of each training sample, one row each: row, given_label, label_quality, weight, ...

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from reweigh.errors import DataError
-from reweigh.files import read_bytes, read_json
+from reweigh.files import ledger, read_bytes, read_json
 from reweigh.files.lock import owner
 from reweigh.files.seals import sums
 from reweigh.files.tensors import read
@@ -47,7 +47,7 @@ def missing(run: Run) -> list[Path]:
 
 
 def damage(run: Run) -> list[str]:
-    """What is wrong with each file that is not as it was written, including the checkpoints."""
+    """What is wrong with each file that is not as it was written, including checkpoints and decisions."""
     found = []
     try:
         sealed = [run.path / name for name in sums(run.path)]
@@ -58,10 +58,11 @@ def damage(run: Run) -> list[str]:
             read_bytes(file)
         except (DataError, OSError) as error:
             found.append(f"{file}: sealed, but missing" if isinstance(error, FileNotFoundError) else str(error))
-    for file in (run.checkpoint, run.previous):
+    proving_themselves = {run.checkpoint: read, run.previous: read, run.decisions: ledger.read}
+    for file, opened in proving_themselves.items():
         if file.exists():
             try:
-                read(file)
+                opened(file)
             except DataError as error:
                 found.append(str(error))
     return found

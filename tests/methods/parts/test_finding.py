@@ -22,7 +22,7 @@ def noisy(rate: float = 0.2):
 def counted(rate: float):
     given, predictions, wrong = noisy(rate)
     stock = take_stock(predictions, given)
-    return count_wrong(stock, given, predictions, torch.arange(600), predictions), given, stock, wrong
+    return count_wrong(stock, given, predictions, torch.arange(600), predictions, weak=False), given, stock, wrong
 
 
 def test_estimate_and_limits() -> None:
@@ -41,8 +41,19 @@ def test_estimate_and_limits() -> None:
 def test_a_class_without_samples_has_no_wrong_labels() -> None:
     given, predictions, _ = noisy()
     given, predictions = F.pad(given, (0, 1)), F.pad(predictions, (0, 1))
-    count = count_wrong(take_stock(predictions, given), given, predictions, torch.arange(600), predictions)
+    stock, known = take_stock(predictions, given), torch.arange(600)
+    count = count_wrong(stock, given, predictions, known, predictions, weak=False)
     assert [float(each[3]) for each in count] == [0, 0, 0]
+
+
+def test_errors_of_a_weak_network_are_not_wrong_labels() -> None:
+    rng = torch.Generator().manual_seed(0)
+    rows = (2.0 * torch.randn(3000, 3, generator=rng)).softmax(1)  # calibrated, and often unsure
+    given = F.one_hot(rows.multinomial(1, generator=rng).squeeze(1), 3).float()  # so these are right, by definition
+    stock, known = take_stock(rows, given), torch.arange(3000)
+    few, many = (count_wrong(stock, given, rows, known, rows, weak).in_all(given)[0] for weak in (True, False))
+    assert few < 0.02
+    assert many > 0.05
 
 
 def test_the_sentence() -> None:
@@ -67,6 +78,8 @@ def test_directions() -> None:
     assert direction(both, NAMES) == "in no particular direction"
     one = torch.tensor([[80.0, 40, 0], [2, 60, 1], [0, 1, 90]])
     assert direction(one, NAMES) == "mostly one way: dog given as cat"
+    few = torch.tensor([[20.0, 5, 0], [1, 20, 0], [0, 0, 20]])  # six wrong labels are too few to say
+    assert direction(few, NAMES) == "in no particular direction"
 
 
 def test_totals_count_samples() -> None:

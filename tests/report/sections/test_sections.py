@@ -30,10 +30,24 @@ def with_finding(account):
     return replace(account, classes=replace(account.classes, finding=finding))
 
 
+def with_neighbors(account):
+    """The first two samples of the first class, and one of each of two classes, are pairs; the last is an outlier."""
+    samples = account.samples
+    same = np.flatnonzero(samples.given == 0)[:2]
+    differ = [np.flatnonzero(samples.given == label)[2] for label in (1, 2)]
+    near = np.full(len(samples), "", dtype=object)
+    for a, b in (same, differ):
+        near[a], near[b] = str(samples.row[b]), str(samples.row[a])
+    alone = np.arange(len(samples)) == len(samples) - 1
+    return replace(account, samples=replace(samples, name=None, near_duplicate_of=near, outlier=alone))
+
+
 @pytest.mark.parametrize("name", [name for name in SECTIONS if name != "columns"])
 def test_a_section_of_a_full_and_of_a_bare_run(name, account, plain, partial):
     if name == "wrong-labels":
         account = with_finding(account)
+    if name == "neighbors":
+        account = with_neighbors(account)
     section = SECTIONS[name]([partial if name == "candidates" else account, plain, replace(account, **BARE)])
     assert section.title
     assert section.lead
@@ -62,6 +76,25 @@ def test_wrong_labels_by_class_the_worst_first(account, plain):
         assert flagged == f"{sum(account.samples.issue[own]):,}"
         assert shares == [percent(label / 20), percent(label / 40), percent(label / 10)]
     assert SECTIONS["wrong-labels"]([plain]) is None
+
+
+def test_pairs_with_different_labels_come_first(account, plain):
+    found = with_neighbors(account)
+    (panel,) = SECTIONS["neighbors"]([found]).panels
+    assert "2 pairs of near-duplicates, 1 of them with different labels; 1 sample far from all others" in panel.words[0]
+    names = account.classes.names
+    assert [(row[0], row[2], row[4]) for row in panel.table.rows] == [
+        (
+            "other label",
+            *(
+                names[found.samples.given[place]]
+                for place in sorted(np.flatnonzero(found.samples.given == label)[2] for label in (1, 2))
+            ),
+        ),
+        ("near-duplicate", names[0], names[0]),
+        ("outlier", names[found.samples.given[-1]], ""),
+    ]
+    assert SECTIONS["neighbors"]([plain]) is None
 
 
 def test_candidates_are_counted_against_a_loop(partial, plain):

@@ -25,7 +25,8 @@ Resize = Literal["crop", "pad", "stretch"]
 GRAY = ("1", "L", "LA", "I", "I;16", "I;16B", "I;16L", "F")  # Pillow's names for images without color
 ORIENTATION = 0x0112  # the EXIF tag
 # Of what Pillow can open: EPS would start another program, and others unpack without a limit or are not pixels.
-FORMATS = ("AVIF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "PCX", "PNG", "PPM", "QOI", "SGI", "TGA", "TIFF", "WEBP")
+# They are tried in this order.
+FORMATS = ("JPEG", "PNG", "WEBP", "AVIF", "BMP", "DIB", "GIF", "JPEG2000", "PCX", "PPM", "QOI", "SGI", "TGA", "TIFF")
 
 
 class Header(NamedTuple):
@@ -53,7 +54,10 @@ def header(path: Path) -> Header:
             raise ValueError("not an image file by its extension")
         check_file(path)
         with open_image(path) as image:
-            turned = image.getexif().get(ORIENTATION, 1) >= 5  # stored on its side
+            known = (
+                image.format != "PNG" or "exif" in image.info
+            )  # of others Pillow would decode all pixels to find out
+            turned = known and image.getexif().get(ORIENTATION, 1) >= 5  # stored on its side
             size = (image.width, image.height) if turned else (image.height, image.width)
             return Header(*size, image.mode in GRAY)
 
@@ -75,7 +79,7 @@ def decode(path: Path, size: tuple[int, int], channels: int, resize: Resize = "c
     with image_errors(path), open_image(path) as image:
         image.draft(None, (4 * max(size), 4 * max(size)))  # a JPEG that is much larger is not decoded in full
         image.load()
-        image = ImageOps.exif_transpose(image)
+        ImageOps.exif_transpose(image, in_place=True)
         if image.mode.startswith("I") or image.mode == "F":  # more than 8 bits per pixel: Pillow would clip at 255
             image = Image.fromarray(as_bytes(np.asarray(image, dtype=np.float64)))
         if image.has_transparency_data:  # transparent parts become white

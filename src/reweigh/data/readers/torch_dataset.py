@@ -12,11 +12,12 @@ from reweigh.data.checks import check, check_samples, listed
 from reweigh.data.dataset import Dataset
 from reweigh.data.labels.class_numbers import encode
 from reweigh.data.normalize import standardize_like
-from reweigh.data.on_demand import DEFAULT_MEMORY_GB, SAMPLED, OnDemand, fits, some_of
+from reweigh.data.on_demand import DEFAULT_MEMORY_GB, OnDemand, fits, some_of
 from reweigh.errors import DataError
 
 INPUT_COLUMNS = ("image", "img", "inputs", "x", "pixel_values", "features")
 LABEL_COLUMNS = ("label", "labels", "fine_label", "target", "y")
+AT_ONCE = 1000  # samples that are read together
 
 
 def from_torch(
@@ -76,7 +77,7 @@ def from_torch(
         raw = source.in_memory()
     else:
         raw = source
-        for index in torch.arange(length).split(SAMPLED):  # only for the labels
+        for index in torch.arange(length).split(AT_ONCE):  # only for the labels
             source[index]
     class_names = class_names or known_names(dataset, label)
     numbers, names = encode(labels, class_names, f"{what}: labels")

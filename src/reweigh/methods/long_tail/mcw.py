@@ -34,7 +34,7 @@ class MCW(CMWNet):
         every: correct in every n-th step; in the others the weights are those of the classes. The paper in all.
     """
 
-    settled: ClassVar[Mapping[str, Any]] = {
+    fixed: ClassVar[Mapping[str, Any]] = {
         "weight_net": "free",
         "families": 1,
         "family_rule": "by-size",
@@ -63,7 +63,7 @@ class MCW(CMWNet):
         super().__init__(setup.reweighting(every=every))
 
     def _fixed(self) -> Mapping[str, Any]:
-        return {**self.settled, "weight_net": self._base, "families": self._families}
+        return {**self.fixed, "weight_net": self._base, "families": self._families}
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up or epoch < self._start * self._setup.epochs)

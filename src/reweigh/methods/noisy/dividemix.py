@@ -40,8 +40,9 @@ class DivideMix(ERM):
 
     The authors choose the factor by type and rate of the noise (0, 25, 50 or 150; learning rate 0.02) and penalize
     confident predictions in the warm-up if it is asymmetric. The default here is one setting without that penalty: at
-    larger learning rates 25 soon makes all predictions the same, and on held-out images of Fashion-MNIST 0, 1 and 5 did
-    the same. With a model that starts from ``simclr`` (``model.start``) this is C2D (Zheltonozhskii et al., WACV 2022).
+    larger learning rates 25 soon makes all predictions the same, and on held-out images of Fashion-MNIST 0, 1 and 5
+    were within two points of each other. With a model that starts from ``simclr`` (``model.start``) this is C2D
+    (Zheltonozhskii et al., WACV 2022).
 
     Li, Socher, Hoi: DivideMix: Learning with Noisy Labels as Semi-supervised Learning.
 

@@ -7,12 +7,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from reweigh.methods.parts.stock import TINY, Stock, take_stock, wrong_by_class, wrong_in_joint
+from reweigh.methods.parts.stock import TINY, Stock, anchored_joint, take_stock, wrong_by_class, wrong_in_joint
 
 OWN = 1.5  # wrong labels in all, for each that predictions find which have seen the labels
 HARDLY = 0.01  # if the share may be as low as this, labels may all be right
 ONE_WAY = 0.5  # share of the wrong labels that go one way between two classes, in excess of the way back
 PAIRS = 3  # that the sentence names
+BEYOND_CHANCE = 3.0  # standard deviations of a difference between two counts
 
 
 class Count(NamedTuple):
@@ -32,13 +33,15 @@ class Count(NamedTuple):
         return share, low, high
 
 
-def count_wrong(stock: Stock, given: Tensor, unseen: Tensor, known: Tensor, latest: Tensor) -> Count:
+def count_wrong(stock: Stock, given: Tensor, unseen: Tensor, known: Tensor, latest: Tensor, weak: bool) -> Count:
     """Count wrong labels in several ways.
 
     Predictions that were made without the label (``unseen``), and the classes that the last network contradicts
-    (``latest``), take errors of a weak network for wrong labels, as with rare classes. Predictions that were made with
-    the label (``stock``) miss what was learned by heart: OWN times what they find. The least of the three is the
-    estimate. The limits are the extremes of these and of the mean doubt.
+    (``latest``), take errors of a network for wrong labels. Predictions that were made with the label (``stock``) miss
+    what was learned by heart: OWN times what they find. The least of the three is likely too many. The surest
+    predictions alone (``anchored_joint``) find too few if samples that are hard for a network are also hard for those
+    who label. The estimate is the mean of the two; of a weak network, whose errors are many, only the latter. The
+    limits are the extremes of all these and of the mean doubt.
 
     Args:
         stock: from predictions that have seen the labels.
@@ -46,15 +49,18 @@ def count_wrong(stock: Stock, given: Tensor, unseen: Tensor, known: Tensor, late
         unseen: shape (N, C), predictions without the label; known for some samples.
         known: indices of these samples.
         latest: shape (N, C), logits of the last network.
+        weak: whether the network was still learning when others begin to memorize.
     """
     without = take_stock(unseen, given, known)
     predicted = F.one_hot(latest.argmax(1), given.shape[1])
     contradicted = 1 - (given * predicted).sum(0) / given.sum(0).clamp_min(TINY)
     doubted = 1 - (given * stock.posterior).sum(0) / given.sum(0).clamp_min(TINY)
     held_out = wrong_by_class(without, given, known)
+    sure = wrong_in_joint(anchored_joint(unseen[known], given[known]))
     estimates = [held_out, contradicted, OWN * wrong_in_joint(stock.joint)]
-    share = min(estimates, key=lambda shares: float(given.mean(0) @ shares))
-    low = torch.stack([doubted, held_out, share]).amin(0)
+    many = min(estimates, key=lambda shares: float(given.mean(0) @ shares))
+    share = sure if weak else (sure + many) / 2
+    low = torch.stack([doubted, held_out, sure, share]).amin(0)
     high = torch.stack([wrong_in_joint(without.joint), contradicted, share]).amax(0)
     empty = given.sum(0) == 0
     return Count(*(shares.masked_fill(empty, 0.0).clamp(0, 1) for shares in (share, low, high)))
@@ -89,9 +95,10 @@ def sentence(
 
 
 def direction(joint: Tensor, names: Sequence[str]) -> str:
-    """Whether wrong labels go one way, and between which classes."""
+    """Whether wrong labels go one way, and between which classes, by more than chance explains."""
     wrong = joint - joint.diag().diag()
     excess = (wrong - wrong.T).clamp_min(0)
+    excess = excess.where(excess > BEYOND_CHANCE * (wrong + wrong.T).sqrt(), 0.0)
     if float(excess.sum()) < ONE_WAY * float(wrong.sum()) or len(names) < 2:
         return "in no particular direction"
     most = excess.flatten().topk(min(PAIRS, excess.numel()))

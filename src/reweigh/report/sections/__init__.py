@@ -11,6 +11,7 @@ from reweigh.report.sections.columns import columns
 from reweigh.report.sections.confusion import confusion
 from reweigh.report.sections.history import history
 from reweigh.report.sections.losses import losses
+from reweigh.report.sections.neighbors import neighbors
 from reweigh.report.sections.setup import setup
 from reweigh.report.sections.suspects import suspects
 from reweigh.report.sections.weighting import weighting
@@ -23,6 +24,7 @@ SECTIONS: dict[str, Callable[[Sequence[Account]], Section | None]] = {
     "suspects": suspects,
     "wrong-labels": wrong_labels,
     "candidates": candidates,
+    "neighbors": neighbors,
     "classes": classes,
     "confusion": confusion,
     "history": history,
