@@ -4,10 +4,10 @@
 
 Each target starts from good files. A round takes one from the corpus, changes it at random (bits, spans, numbers, words
 that parsers dislike, a piece of another file), and reads it. A file that ends in a new way joins the corpus, where the
-next run starts. Findings (another error, a hang, too much memory) are written to CORPUS/findings and end the
-program with exit code 1; each belongs into FOUND of tests/end_to_end/test_fuzz.py, which also does a few rounds. Files
-that reweigh itself seals are changed twice: as they are, where any change must be noticed, and below a correct
-checksum, as somebody hostile would.
+next run starts; give each run another --seed. Findings (another error, a hang, too much memory) are written to
+CORPUS/findings and end the program with exit code 1; each belongs into FOUND of tests/end_to_end/test_fuzz.py, which
+also does a few rounds, always the same ones. Files that reweigh itself seals are changed twice: as they are, where any
+change must be noticed, and below a correct checksum, as somebody hostile would.
 """
 
 import argparse
@@ -26,9 +26,10 @@ import tempfile
 import time
 import traceback
 import warnings
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,19 +39,24 @@ import torch
 from PIL import Image
 
 from reweigh import RobustClassifier
+from reweigh.cli.changes import read_reviewed
 from reweigh.data import read
 from reweigh.data.labels.label_file import label_values
 from reweigh.data.readers import read_unlabeled
 from reweigh.errors import ReweighError
+from reweigh.files import ledger
+from reweigh.files.row_cache import SUFFIX, RowCache
 from reweigh.files.seals import NAME as SUMS
 from reweigh.files.seals import sums
 from reweigh.files.tensors import pack, unpack
 from reweigh.fit import store
+from reweigh.fit.decisions import Decision, Decisions
 from reweigh.fit.run_folder import begin, load_model, open_run
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read as read_recipe
 from reweigh.report.page import write_report
 from reweigh.report.read import read_account
+from reweigh.report.tables import read_samples
 from reweigh.training import Run, checkpoint
 from reweigh.training.status import damage, status
 from reweigh.weighting import load_weighting, read_released
@@ -172,6 +178,23 @@ def below_seal(name: str, read_file: Callable[[Path], object], path: Path) -> Ta
     return Target([json.dumps(about).encode()], name, read_sealed)
 
 
+def below_sums(run: Path) -> Target:
+    """Decisions, to be changed below correct checksums."""
+    records, _ = ledger.read(Run(run).decisions)
+
+    def read_sealed(changed: Path) -> object:
+        lines = changed.read_bytes().decode("utf-8", "replace").splitlines()
+        changed.unlink()
+        for line in lines:
+            try:
+                ledger.append(changed, json.loads(line))
+            except (ValueError, TypeError, RecursionError):  # not what a file can hold
+                return None
+        return Decisions(changed)
+
+    return Target(["".join(json.dumps(record) + "\n" for record in records).encode()], "d.jsonl", read_sealed)
+
+
 def with_file(run: Path, name: str, use: Callable[[Path], object]) -> Target:
     """A file of a run, unsealed, in a copy of the run."""
     content = (run / name).read_bytes()
@@ -184,6 +207,14 @@ def with_file(run: Path, name: str, use: Callable[[Path], object]) -> Target:
             (run / name).write_bytes(content)
 
     return Target([content], name, read_run)
+
+
+def cached(path: Path) -> object:
+    """Rows of a cache, whose only part is that file."""
+    rows = RowCache("", 3)
+    rows.folder = path.parent
+    path.rename(path.with_name(f"{path.stem}{SUFFIX}"))
+    return rows.fill(CACHED, torch.zeros(2, 3))
 
 
 def everything(run: Path) -> None:
@@ -204,23 +235,23 @@ def json_of(table: pd.DataFrame, lines: bool = False) -> bytes:
     return str(table.to_json(orient="records", lines=lines)).encode()
 
 
-def targets(folder: Path) -> dict[str, Target]:
-    """All readers, with good files made on the spot."""
+def make_seeds(folder: Path) -> None:
+    """Write good files of every kind: SEEDS/TARGET/NUMBER, and what reweigh itself writes."""
     draw = np.random.default_rng(0)
     features, kinds = draw.normal(size=(40, 3)), np.array(["cat", "dog"])[np.arange(40) % 2]
     table = pd.DataFrame(features, columns=["a", "b", "c"]).assign(
         town=np.where(features[:, 0] > 0, "Ulm", "Bonn"), kind=kinds
     )
-    table.to_csv(folder / "table.csv", index=False)
-    changes = ["data.name=files", f"data.path={folder / 'table.csv'}", "data.label=kind", "train.epochs=2"]
+    (folder / "data").mkdir()
+    table.to_csv(folder / "data" / "table.csv", index=False)
+    changes = ["data.name=files", "data.path=table.csv", "data.label=kind", "train.epochs=2"]
     settings = ["model.name=mlp", "model.hidden=[8]", "data.bias=[]", "method.name=cmw-net", "train.calibration=0.2"]
-    plan = check(read_recipe("demo", [*changes, *settings]))
-    done = begin(plan, folder / "run")
-    run = done.run.path
+    with chdir(folder):  # no path of this machine in any file
+        done = begin(check(read_recipe("demo", [*changes, *settings])), Path("run"))
+    for row in range(4):
+        Decisions(folder / "run" / "decisions.jsonl").add(Decision(row, kinds[row], "dog", "ann"))
     store.save(folder / "fit", done.fit, {})
-    estimator = RobustClassifier(epochs=1, method="erm", model="mlp").fit(features, kinds)
-    estimator.save(folder / "estimator")
-    sealed = {name: (run / name).read_bytes() for name in ("model.safetensors", "weighting.safetensors")}
+    RobustClassifier(epochs=1, method="erm", model="mlp").fit(features, kinds).save(folder / "estimator")
 
     def as_bytes(write: Callable[[Any], object]) -> bytes:
         buffer = io.BytesIO()
@@ -228,13 +259,7 @@ def targets(folder: Path) -> dict[str, Target]:
         return buffer.getvalue()
 
     pixels = draw.integers(0, 256, (5, 5, 3), dtype=np.uint8)
-    images = [as_bytes(lambda file, kind=kind: Image.fromarray(pixels).save(file, kind)) for kind in IMAGES]
     idx = b"\0\0\x08\x03" + b"".join(n.to_bytes(4, "big") for n in (4, 3, 3)) + bytes(range(36))
-
-    def read_idx(path: Path) -> object:
-        path.with_name("train-labels-idx1-ubyte").write_bytes(b"\0\0\x08\x01\0\0\0\x04\0\1\0\1")
-        return read(path)
-
     arrays = as_bytes(lambda file: np.savez(file, X=features.astype(np.float32), y=kinds))
     packed = as_bytes(lambda file: np.savez_compressed(file, X=np.zeros((40, 3)), y=np.arange(40) % 2))
     release = {
@@ -243,63 +268,106 @@ def targets(folder: Path) -> dict[str, Target]:
     }
     release |= {f"classfier.layers.{n}.0.weight": torch.zeros(1, 4) for n in range(3)}
     release |= {f"classfier.layers.{n}.0.bias": torch.zeros(1) for n in range(3)}
+    csv = table.to_csv(index=False).encode()
+    first, second, third = (line.split(",")[0] for line in (folder / "run" / "samples.csv").read_text().split()[1:4])
+    rows = pack({"digests": torch.tensor([list(name) for name in CACHED], dtype=torch.uint8), "rows": torch.ones(2, 3)},
+                {"kind": "reweigh features", "version": "1"})  # fmt: skip
+    seeds = {
+        "csv": [csv],
+        "tsv": [table.to_csv(index=False, sep="\t").encode()],
+        "csv.gz": [gzipped(csv)],
+        "messy csv": MESSY,
+        "json": [json_of(table)],
+        "jsonl": [json_of(table, lines=True)],
+        "feather": [as_bytes(table.to_feather)],
+        "xlsx": [as_bytes(lambda file: table.to_excel(file, index=False))],
+        "image list": [b"i.png cat\nj.png dog\n" * 3],
+        "parquet": [as_bytes(table.to_parquet)],
+        "table to predict": [csv],
+        "npz": [arrays, packed],
+        "npy": [as_bytes(lambda file: np.save(file, kinds))],
+        "label file": [b"index,label\n" + b"".join(b"%d,cat\n" % n for n in range(9))],
+        "reviewed list": [f"row,decision\n{first},accept\n{second},reject\n{third},dog\n".encode()],
+        "idx": [idx, gzipped(idx)],
+        "image": [as_bytes(lambda file, kind=kind: Image.fromarray(pixels).save(file, kind)) for kind in IMAGES],
+        "cached features": [rows],
+        "released weighting": [as_bytes(lambda file: torch.save(release, file))],
+    }
+    for name, contents in seeds.items():
+        for number, content in enumerate(contents):
+            keep(folder / SEEDS / name, content, f"{number}")
+
+
+def targets(folder: Path) -> dict[str, Target]:
+    """All readers, with the good files of a folder."""
+    run, fitted, stored = folder / "run", folder / "fit", folder / "estimator"
+    trained = load_model(run)
+    samples, names = read_samples(run / "samples.csv", trained.class_names), trained.class_names
+    assert samples is not None
+
+    def of(name: str, called: str, read_file: Callable[[Path], object], sealed: bool = False) -> Target:
+        return Target(
+            [file.read_bytes() for file in sorted((folder / SEEDS / name).iterdir())], called, read_file, sealed
+        )
+
+    def read_table(path: Path) -> object:
+        return read(path, label="kind")
+
+    def read_idx(path: Path) -> object:
+        path.with_name("train-labels-idx1-ubyte").write_bytes(b"\0\0\x08\x01\0\0\0\x04\0\1\0\1")
+        return read(path)
+
+    def read_list(path: Path) -> object:
+        for name in ("i.png", "j.png"):
+            path.with_name(name).write_bytes((folder / SEEDS / "image" / "0").read_bytes())
+        return read(path)
+
+    def to_predict(path: Path) -> object:
+        return read_unlabeled(path, trained.inputs.shape, encoding=trained.inputs.encoding, raw_bytes=False)
+
+    def one(path: Path, called: str, read_file: Callable[[Path], object]) -> Target:
+        return Target([path.read_bytes()], called, read_file, sealed=True)
+
+    last, learned = run / "checkpoint" / "last.safetensors", run / "weighting.safetensors"
     return {
         "recipe": Target([(run / "recipe.toml").read_bytes()], "r.toml", lambda path: check(read_recipe(path))),
-        "csv": Target([table.to_csv(index=False).encode()], "t.csv", lambda path: read(path, label="kind")),
-        "tsv": Target([table.to_csv(index=False, sep="\t").encode()], "t.tsv", lambda path: read(path, label="kind")),
-        "csv.gz": Target(
-            [gzipped(table.to_csv(index=False).encode())], "t.csv.gz", lambda path: read(path, label="kind")
+        **{
+            name: of(name, f"t.{name}", read_table)
+            for name in ("csv", "tsv", "csv.gz", "json", "jsonl", "feather", "xlsx", "parquet")
+        },
+        "messy csv": of(
+            "messy csv", "t.csv", lambda path: read(path, label="kind", drop_unlabeled=True, join_labels=True)
         ),
-        "messy csv": Target(
-            MESSY, "t.csv", lambda path: read(path, label="kind", drop_unlabeled=True, join_labels=True)
+        "image list": of("image list", "l.txt", read_list),
+        "table to predict": of("table to predict", "p.csv", to_predict),
+        "npz": of("npz", "a.npz", read),
+        "npy": of("npy", "l.npy", label_values),
+        "label file": of("label file", "l.csv", label_values),
+        "reviewed list": of("reviewed list", "l.csv", lambda path: read_reviewed(path, samples, names)),
+        "idx": of("idx", "train-images-idx3-ubyte", read_idx),
+        "image": of("image", "i.png", lambda path: read_unlabeled(path, (3, 5, 5), encoding=None, raw_bytes=True)),
+        "cached features": of("cached features", "rows", cached),
+        "released weighting": of(
+            "released weighting", "r.pth", lambda file: read_released(file, ("large", "small", "medium"))
         ),
-        "json": Target(
-            [json_of(table)],
-            "t.json",
-            lambda path: read(path, label="kind"),
-        ),
-        "jsonl": Target(
-            [json_of(table, lines=True)],
-            "t.jsonl",
-            lambda path: read(path, label="kind"),
-        ),
-        "feather": Target([as_bytes(table.to_feather)], "t.feather", lambda path: read(path, label="kind")),
-        "xlsx": Target(
-            [as_bytes(lambda file: table.to_excel(file, index=False))], "t.xlsx", lambda path: read(path, label="kind")
-        ),
-        "image list": Target([b"i.png cat\nj.png dog\n" * 3], "l.txt", read),
-        "parquet": Target([as_bytes(table.to_parquet)], "t.parquet", lambda path: read(path, label="kind")),
-        "table to predict": Target(
-            [table.to_csv(index=False).encode()],
-            "p.csv",
-            lambda path: read_unlabeled(
-                path, done.fit.inputs.shape, encoding=done.fit.inputs.encoding, raw_bytes=False
-            ),
-        ),
-        "npz": Target([arrays, packed], "a.npz", read),
-        "npy": Target([as_bytes(lambda file: np.save(file, kinds))], "l.npy", label_values),
-        "label file": Target([b"index,label\n" + b"".join(b"%d,cat\n" % n for n in range(9))], "l.csv", label_values),
-        "idx": Target([idx, gzipped(idx)], "train-images-idx3-ubyte", read_idx),
-        "image": Target(images, "i.png", lambda path: read_unlabeled(path, (3, 5, 5), encoding=None, raw_bytes=True)),
-        "checkpoint": Target([(run / "checkpoint" / "last.safetensors").read_bytes()], "c", checkpoint.load, True),
-        "weighting": Target([sealed["weighting.safetensors"]], "w.safetensors", load_weighting, True),
-        "classifier": Target([(folder / "fit").read_bytes()], "f", store.load, True),
-        "checksums": Target([(run / SUMS).read_bytes()], SUMS, lambda path: sums(path.parent), True),
-        "hostile checkpoint": below_seal("c", checkpoint.load, run / "checkpoint" / "last.safetensors"),
-        "hostile weighting": below_seal("w", load_weighting, run / "weighting.safetensors"),
-        "hostile classifier": below_seal("f", store.load, folder / "fit"),
-        "hostile estimator": below_seal("e", RobustClassifier.load, folder / "estimator"),
-        "released weighting": Target(
-            [as_bytes(lambda file: torch.save(release, file))],
-            "r.pth",
-            lambda file: read_released(file, ("large", "small", "medium")),
-        ),
+        "checkpoint": one(last, "c", checkpoint.load),
+        "weighting": one(learned, "w.safetensors", load_weighting),
+        "classifier": one(fitted, "f", store.load),
+        "checksums": one(run / SUMS, SUMS, lambda path: sums(path.parent)),
+        "decisions": Target([(run / "decisions.jsonl").read_bytes()], "d.jsonl", Decisions),
+        "hostile decisions": below_sums(run),
+        "hostile checkpoint": below_seal("c", checkpoint.load, last),
+        "hostile weighting": below_seal("w", load_weighting, learned),
+        "hostile classifier": below_seal("f", store.load, fitted),
+        "hostile estimator": below_seal("e", RobustClassifier.load, stored),
         **{f"run: {name}": with_file(unsealed(run), name, everything) for name in IN_A_RUN},
         **{f"page: {name}": with_file(unsealed(run), name, as_page) for name in IN_A_RUN},
         "run: recipe": with_file(unsealed(run), "recipe.toml", open_run),
     }
 
 
+SEEDS = "seeds"
+CACHED = [bytes([number] * 16) for number in range(2)]
 IMAGES = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
 MESSY_LINES = "sep=;\nkind;price;since;share;ok\n" + "".join(
     f"{('cat', 'Dog ')[row % 2]};€ {row * 997 % 5000},{row:02};{1 + row % 28:02}.05.2024;{row} %;{'?yn'[row % 3]}\n"
@@ -314,6 +382,7 @@ IN_A_RUN = (
     "samples.csv",
     "test.csv",
     "calibration.csv",
+    "decisions.jsonl",
 )
 
 
@@ -334,26 +403,26 @@ def unsealed(run: Path) -> Path:
 def fuzz(
     found: dict[str, Target], folder: Path, seed: int, until: Callable[[int], bool], corpus: Path | None = None
 ) -> tuple[Counter[str], dict[str, str]]:
-    """Rounds over all targets until told to stop; the number of files read by target, and the findings."""
-    draw, rounds = random.Random(seed), Counter[str]()
+    """Rounds over all targets until told to stop; the number of files read by target, and the findings.
+
+    What a round reads depends on the seed, the target, the number of the round and the corpus alone.
+    """
+    rounds, findings, number = Counter[str](), dict[str, str](), 0
     pools = {name: list(target.seeds) for name, target in found.items()}
     ends: dict[str, set[str]] = {name: set() for name in found}
-    if corpus is not None:
-        for file in sorted(corpus.glob("*/*")):
-            if file.parent.name in pools:
-                pools[file.parent.name].append(file.read_bytes())
-    findings: dict[str, str] = {}
-    number = 0
+    for file in sorted(corpus.glob("*/*")) if corpus is not None else ():
+        if file.parent.name in pools:
+            pools[file.parent.name].append(file.read_bytes())
     while not until(number):
         for name, target in found.items():
+            draw = random.Random(f"{seed} {name} {number}")
             data = mutate(draw.choice(pools[name]), draw.choice(pools[name]), draw)
             end, trouble = outcome(target, data, folder)
             rounds[name] += 1
-            if end not in ends[name]:
+            if end not in ends[name] and corpus is not None:
                 ends[name].add(end)
                 pools[name].append(data)
-                if corpus is not None:
-                    keep(corpus / name, data)
+                keep(corpus / name, data)
             if trouble is not None and f"{name}: {end}" not in findings:
                 findings[f"{name}: {end}"] = f"{trouble}\n{data[:2000]!r}"
                 if corpus is not None:
@@ -362,10 +431,18 @@ def fuzz(
     return rounds, findings
 
 
-def keep(folder: Path, data: bytes) -> None:
-    """Store a file under its checksum."""
+def keep(folder: Path, data: bytes, name: str = "") -> None:
+    """Store a file under a name, or its checksum."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
+    (folder / (name or hashlib.sha256(data).hexdigest()[:16])).write_bytes(data)
+
+
+def write_archive(path: Path, folder: Path) -> None:
+    """Store the good files for the test, which must read the same bytes every time."""
+    make_seeds(folder)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+            archive.writestr(zipfile.ZipInfo(str(file.relative_to(folder))), file.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 def main() -> None:
@@ -374,12 +451,17 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, default=Path("fuzz-corpus"))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="names of targets, separated by commas; all by default")
+    parser.add_argument("--write-seeds", type=Path, metavar="ZIP", help="only write the good files, for the test")
     given = parser.parse_args()
     torch.set_num_threads(1)
     resource.setrlimit(resource.RLIMIT_AS, (int(MEMORY), int(MEMORY)))
     logging.disable()
     end = time.monotonic() + 60 * given.minutes
     with tempfile.TemporaryDirectory() as scratch:
+        if given.write_seeds:
+            write_archive(given.write_seeds, Path(scratch))
+            return
+        make_seeds(Path(scratch))
         chosen = targets(Path(scratch))
         if given.only:
             chosen = {name: chosen[name] for name in given.only.split(",")}

@@ -65,7 +65,8 @@ def inspect(
 def show_neighbors(source: "Source", dataset: "Dataset", wanted: bool) -> None:
     """Print near-duplicates and outliers if they are wanted, otherwise how to get them."""
     from reweigh.cli.neighbors import HINT, neighbors_of
-    from reweigh.plan.choose import Facts, wants_features
+    from reweigh.plan.choose import wants_features
+    from reweigh.plan.facts import Facts
 
     if wanted:
         at_once = dataset if source.part is not None else source.read(usual_size(source, at_least=1), memory_gb=0.0)
@@ -119,13 +120,14 @@ def show_broken(source: "Source", error: DataError) -> bool:
 
 
 def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
-    """Columns that give the label away, an order of rows, and samples that are in both parts."""
+    """Columns that give the label away, an order of rows, rows and classes that look alike, samples in both parts."""
+    from reweigh.cli.look_alikes import double_classes, near_rows
     from reweigh.data import read
     from reweigh.data.labels.spellings import in_words, spellings
     from reweigh.data.readers import has_test_part
     from reweigh.data.traps import in_both, leaks, order
 
-    found = [*leaks(dataset), *order(dataset)]
+    found = [*leaks(dataset), *order(dataset), *near_rows(dataset), *double_classes(dataset)]
     if groups := spellings(dataset):
         found.append(f"Classes that are {in_words(groups)}.")
     if source.part is None and has_test_part(Path(source.data)):

@@ -218,7 +218,8 @@ class Reweighter(Recording):
             loss = (weights * losses).sum() / weights.sum()
 
         Args:
-            losses, labels: shape (n,); labels may be rows, shape (n, num_classes).
+            losses: shape (n,).
+            labels: shape (n,), or rows, shape (n, num_classes).
 
         Returns:
             Shape (n,), in (0, 1), without a graph; 0 for a label that the loss ignores.
@@ -231,7 +232,8 @@ class Reweighter(Recording):
         """The other half: learn from one look-ahead, without touching model, gradients or optimizer.
 
         Args:
-            batch, meta_batch: inputs and labels of a training batch and of a trusted one.
+            batch: inputs and labels of a training batch.
+            meta_batch: those of a trusted one.
 
         Returns:
             The loss on the trusted batch one step ahead.

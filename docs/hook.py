@@ -1,0 +1,136 @@
+"""What MkDocs cannot read from docs/ as it is: pages of the gallery, made by running its scripts, and lists of parts.
+
+A script of the gallery is a docstring (title and introduction), then cells: ``# %%``, comments (Markdown), code. Each
+cell is run; what it prints and the figures it draws follow it on the page. ``GALLERY=show`` builds without running.
+"""
+
+import ast
+import contextlib
+import io
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+SCRIPTS = sorted((Path(__file__).parent / "gallery").glob("*.py"))
+
+
+class Cell(NamedTuple):
+    """Words of the page, and the code below them."""
+
+    words: str
+    code: str
+
+
+def cells(script: str) -> list[Cell]:
+    """The docstring, then the cells of a script."""
+    opening, *rest = re.split(r"^# %%.*\n", script, flags=re.MULTILINE)
+    found = [Cell(ast.get_docstring(ast.parse(opening)) or "", "")]
+    for text in rest:
+        words = re.match(r"(#.*\n)*", text)
+        assert words is not None
+        found.append(Cell(re.sub(r"^# ?", "", words[0], flags=re.MULTILINE), text[words.end() :].strip()))
+    return found
+
+
+def ran(code: str, names: dict[str, Any]) -> tuple[str, list[bytes]]:
+    """Run a cell: what it printed, and its figures as SVG."""
+    from matplotlib import pyplot as plt
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, names)
+    figures = []
+    for number in plt.get_fignums():
+        with io.BytesIO() as file:
+            plt.figure(number).savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
+            figures.append(file.getvalue())
+    plt.close("all")
+    return printed.getvalue().rstrip(), figures
+
+
+def page(path: Path, run: bool) -> tuple[str, dict[str, bytes]]:
+    """The page of a script in Markdown, and its figures by file name."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    parts, pictures = [], {}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for words, code in cells(path.read_text()):
+            parts.append(words)
+            if not code:
+                continue
+            parts.append(f"```python\n{code}\n```")
+            printed, figures = ran(code, names) if run else ("", [])
+            if printed:
+                parts.append(f"```text\n{printed}\n```")
+            for figure in figures:
+                name = f"{path.stem}-{len(pictures) + 1}.svg"
+                pictures[name] = figure
+                parts.append(f"![Figure {len(pictures)} of this page]({name})")
+    parts.append(f"[This page as a notebook]({path.stem}.ipynb)")
+    return "\n\n".join(part for part in parts if part), pictures
+
+
+def notebook(path: Path) -> str:
+    """The script as a Jupyter notebook."""
+    made = []
+    for words, code in cells(path.read_text()):
+        if words:
+            made.append({"cell_type": "markdown", "metadata": {}, "source": words})
+        if code:
+            made.append({"cell_type": "code", "metadata": {}, "source": code, "outputs": [], "execution_count": None})
+    for number, cell in enumerate(made):
+        cell["id"] = f"cell-{number}"
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    return json.dumps({"cells": made, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+
+
+def gallery(run: bool) -> Iterator[tuple[str, str | bytes]]:
+    """Every file of the gallery: its path below docs/, and its content."""
+    entries = []
+    for script in SCRIPTS:
+        content, pictures = page(script, run)
+        yield f"gallery/{script.stem}.md", content
+        yield f"gallery/{script.stem}.ipynb", notebook(script)
+        yield from ((f"gallery/{name}", figure) for name, figure in pictures.items())
+        title, _, introduction = cells(script.read_text())[0].words.partition("\n\n")
+        first = introduction.partition("\n\n")[0].replace("\n", " ")
+        entries.append(f"## [{title.removeprefix('# ')}]({script.stem}.md)\n\n{first}")
+        if pictures:
+            entries.append(f"[![What it draws]({next(iter(pictures))}){{ width=420 }}]({script.stem}.md)")
+    lead = "Each page is a short script, run when this site was built; every page can be downloaded as a notebook."
+    yield "gallery/index.md", "\n\n".join(["# Gallery", lead, *entries])
+
+
+def tables() -> str:
+    """Everything that recipes and arguments can name, as ``reweigh list`` shows it."""
+    from reweigh.cli.list import _member
+    from reweigh.plan.tables import TABLES, members
+
+    parts = ["# Everything with a name", "What `reweigh list` shows: the names that recipes and arguments take."]
+    for table in TABLES:
+        rows = [[cell.replace("|", "\\|") for cell in _member(name, part)] for name, part in members(table).items()]
+        lines = [f"| `{name}` | {words} | {f'`{options}`' if options else ''} |" for name, words, options in rows]
+        parts.append("\n".join([f"## {table}", "", "| name | what it is | options |", "|---|---|---|", *lines]))
+    return "\n\n".join(parts).replace("``", "`")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add what is generated."""
+    made = {"reference/tables.md": tables(), **dict(gallery(os.environ.get("GALLERY") != "show"))}
+    for name, content in made.items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """The gallery in the navigation, as far as there are scripts."""
+    pages = ["gallery/index.md", *(f"gallery/{script.stem}.md" for script in SCRIPTS)]
+    assert config.nav is not None
+    config.nav = [{"Gallery": pages} if entry == {"Gallery": "gallery/"} else entry for entry in config.nav]
+    return config
