@@ -20,13 +20,14 @@ from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import judge_unseen, likeliest_candidates
 from reweigh.fit.out_of_fold import out_of_fold, probabilities
 from reweigh.fit.scored import Scored, judged_by, scored
-from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device, threads
+from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device
 from reweigh.fit.tuning import fine_tuned
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import CHUNK, Samples, judge
 from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
 from reweigh.pseudo_labels import Predictions, predictions
+from reweigh.threads import threads
 from reweigh.training import Observer, Run, labels_of, processes
 
 logger = logging.getLogger(__name__)
@@ -116,7 +117,7 @@ def fit(
         assert plan.model is not None
         build = builder(plan.model, trust_code)
     trainer = Trainer(plan, build, device, trusted)
-    with threads(plan.train["num_threads"]):  # the frozen network above had all of them
+    with threads(plan.train["num_threads"]):
         found = trained_by(trainer, train_set, raw, test_set, front, run, observer)
     if front is None or plan.features is None or plan.features.added["unfreeze"] is None:
         return found
