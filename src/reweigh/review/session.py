@@ -1,5 +1,6 @@
 """One reviewer at work: which samples come next, what each shows, and what has been decided."""
 
+import math
 from collections.abc import Mapping
 from threading import Lock
 from typing import Any
@@ -268,9 +269,12 @@ def _one_of(key: str, value: str, allowed: Any) -> str:
 
 def _number(key: str, text: str) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise DataError(f"{key}: got {text!r}; give a number") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise DataError(f"{key}: got {text!r}; give a number")
+    return number
 
 
 def _finite(value: float) -> float | None:
