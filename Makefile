@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --constr
 
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help demo test docs test-lowest dist audit clean
+.PHONY: help demo test docs test-lowest dist audit licenses clean
 
 help:
 	@echo "make demo   train a plain model, MW-Net and CMW-Net on mislabeled digits and compare them (two minutes)"
@@ -18,6 +18,7 @@ help:
 	@echo "make test-lowest  run the tests with the lowest supported version of every dependency"
 	@echo "make dist   build wheel and sdist twice, compare them, and try the wheel in an empty environment"
 	@echo "make audit  look for known vulnerabilities in the versions that are installed"
+	@echo "make licenses  list the licenses of what an installation brings, after make dist"
 	@echo "make clean  remove the environments and the caches"
 
 demo: $(VENV)/installed
@@ -51,6 +52,9 @@ dist: $(RELEASE)/installed
 
 audit: $(RELEASE)/installed
 	$(RELEASE)/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
+
+licenses:
+	$(RELEASE)/empty/bin/python benchmarks/licenses.py
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(RELEASE) dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -4,10 +4,13 @@ from math import ceil
 
 import pytest
 import torch
+from pandas import DataFrame
 from scipy.sparse import csr_matrix
 
 from reweigh.data import Dataset
+from reweigh.data.dataset import Reading
 from reweigh.data.sparse import SparseRows
+from reweigh.data.tables.encoding import fit_encoding
 from reweigh.plan.check import examine
 from reweigh.plan.choose import (
     Facts,
@@ -59,13 +62,21 @@ def test_a_model_for_each_shape():
 
 
 def test_text_gets_a_linear_model():
-    assert default_model(facts((5000,), 1000, sparse=True))[1]["hidden"] == []
-    assert default_model(facts((5000,), 6000, sparse=True))[1]["hidden"] != []
+    assert default_model(facts((5000,), 1000, text=True))[1]["hidden"] == []
+    assert default_model(facts((5000,), 6000, text=True))[1]["hidden"] != []
     assert default_model(facts((5000,), 1000))[1]["hidden"] != []
     rows = SparseRows(csr_matrix(torch.eye(4).numpy()))
     dataset = Dataset(rows, torch.tensor([0, 1, 0, 1]), ("a", "b"))
-    assert Facts.of(dataset).sparse
-    assert Facts.of(dataset.subset(torch.tensor([1, 2]))).sparse
+    assert Facts.of(dataset).text
+    assert Facts.of(dataset.subset(torch.tensor([1, 2]))).text
+    frame = DataFrame(
+        {"text": ["a long word", "another long one", "and some more", "many words"], "number": [3.5, 1, 2, 9]}
+    )
+    encoding = fit_encoding(frame, kinds={"text": "text", "number": "number"})
+    table = Dataset(encoding.apply(frame), torch.tensor([0, 1, 0, 1]), ("a", "b"), reading=Reading(encoding=encoding))
+    assert isinstance(table.inputs, torch.Tensor)
+    assert Facts.of(table).text
+    assert encoding.words == len(encoding.feature_names) - 1
 
 
 def test_small_models_train_in_one_thread():

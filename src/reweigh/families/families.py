@@ -6,16 +6,23 @@ import torch
 from torch import Tensor
 
 DIFFERENT = 1.5
+BEYOND_CHANCE = 3.0  # standard deviations
 
 
 def sizes_differ(class_sizes: Tensor) -> bool:
-    """Whether the largest class has 1.5 times the samples of the smallest; closer sizes may well differ by chance.
+    """Whether the largest class has 1.5 times the samples of the smallest, and chance cannot explain it.
+
+    Chance explains the sizes of samples drawn from equally frequent classes: their chi-square has the mean k = number
+    of classes - 1 and the variance 2 k, and differs from the mean by at most three standard deviations.
 
     Args:
         class_sizes: shape (num_classes,); classes without samples do not count.
     """
-    sizes = class_sizes[class_sizes > 0]
-    return len(sizes) > 0 and float(sizes.max()) >= DIFFERENT * float(sizes.min())
+    sizes = class_sizes[class_sizes > 0].double()
+    if len(sizes) < 2 or float(sizes.max()) < DIFFERENT * float(sizes.min()):
+        return False
+    mean, degrees = sizes.mean(), len(sizes) - 1
+    return float((sizes - mean).square().sum() / mean) > degrees + BEYOND_CHANCE * (2 * degrees) ** 0.5
 
 
 class Families(NamedTuple):

@@ -49,7 +49,7 @@ class Facts(NamedTuple):
         photos: Whether they are photos: images of bytes in color, which may be mirrored and shifted, unlike digits.
         pixels: Whether they are images of bytes, in gray or color, as a pretrained network takes them.
         candidates: Whether samples have sets of candidate labels.
-        sparse: Whether most of their features are zero, as of text.
+        text: Whether most of their features are words, or nearly all values are zero, as of words.
     """
 
     samples: int
@@ -59,7 +59,7 @@ class Facts(NamedTuple):
     photos: bool = False
     candidates: bool = False
     pixels: bool = False
-    sparse: bool = False
+    text: bool = False
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Facts":
@@ -69,8 +69,9 @@ class Facts(NamedTuple):
         pixels = images and dataset.dtype == torch.uint8 and dataset.shape[0] in (1, 3)
         photos = pixels and dataset.shape[0] == 3
         source = dataset.inputs.inputs if isinstance(dataset.inputs, Rows) else dataset.inputs
-        several, sparse = dataset.candidates is not None, isinstance(source, SparseRows)
-        return cls(len(dataset), dataset.shape, sizes, images, photos, several, pixels, sparse)
+        several, encoding = dataset.candidates is not None, dataset.reading.encoding
+        text = isinstance(source, SparseRows) or (encoding is not None and 2 * encoding.words > prod(dataset.shape))
+        return cls(len(dataset), dataset.shape, sizes, images, photos, several, pixels, text)
 
     def as_features(self, width: int) -> "Facts":
         """The facts of the same samples behind a frozen network."""
@@ -285,12 +286,12 @@ def trusted_per_class(class_sizes: tuple[int, ...]) -> int:
 def default_model(facts: Facts) -> tuple[str, dict[str, Any]]:
     """The name of a model and its options: a convolutional network for images, else a perceptron of two layers.
 
-    The fewer the samples and the more the features, the narrower is the perceptron. With more sparse features than
-    samples, as of text, it has no hidden layer: words add up, and hidden units only memorize wrong labels.
+    The fewer the samples and the more the features, the narrower is the perceptron. With more words than samples it has
+    no hidden layer: words add up, and hidden units only memorize wrong labels.
     """
     if facts.images and min(facts.shape[1:]) >= 4:
         return "cnn", {}
-    if facts.sparse and prod(facts.shape) > facts.samples:
+    if facts.text and prod(facts.shape) > facts.samples:
         return "mlp", {"hidden": []}
     wide = next((width for below, width in WIDTHS if facts.samples < below), 256)
     width = max(16, min(wide, FIRST_LAYER // prod(facts.shape)))

@@ -78,6 +78,8 @@ def test_directions() -> None:
     assert direction(both, NAMES) == "in no particular direction"
     one = torch.tensor([[80.0, 40, 0], [2, 60, 1], [0, 1, 90]])
     assert direction(one, NAMES) == "mostly one way: dog given as cat"
+    few = torch.tensor([[20.0, 5, 0], [1, 20, 0], [0, 0, 20]])  # six wrong labels are too few to say
+    assert direction(few, NAMES) == "in no particular direction"
 
 
 def test_totals_count_samples() -> None:

@@ -13,6 +13,7 @@ OWN = 1.5  # wrong labels in all, for each that predictions find which have seen
 HARDLY = 0.01  # if the share may be as low as this, labels may all be right
 ONE_WAY = 0.5  # share of the wrong labels that go one way between two classes, in excess of the way back
 PAIRS = 3  # that the sentence names
+BEYOND_CHANCE = 3.0  # standard deviations of a difference between two counts
 
 
 class Count(NamedTuple):
@@ -94,9 +95,10 @@ def sentence(
 
 
 def direction(joint: Tensor, names: Sequence[str]) -> str:
-    """Whether wrong labels go one way, and between which classes."""
+    """Whether wrong labels go one way, and between which classes, by more than chance explains."""
     wrong = joint - joint.diag().diag()
     excess = (wrong - wrong.T).clamp_min(0)
+    excess = excess.where(excess > BEYOND_CHANCE * (wrong + wrong.T).sqrt(), 0.0)
     if float(excess.sum()) < ONE_WAY * float(wrong.sum()) or len(names) < 2:
         return "in no particular direction"
     most = excess.flatten().topk(min(PAIRS, excess.numel()))
