@@ -130,6 +130,7 @@ class Session:
             "suggested": self._other(index),
             "quality": _finite(subject.quality[index]),
             "weight": None if weight is None else _finite(weight[index]),
+            "held_out": index >= len(self._rows) - subject.held_out,
             "values": [(_plain(name), _plain(text)) for name, text in values[:200]],
             "more": max(0, len(values) - 200),
             "mine": None if mine is None else {"label": self._decided(mine)},
