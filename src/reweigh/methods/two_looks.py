@@ -1,6 +1,7 @@
 """Two looks: learn early, take stock of the labels, learn again."""
 
 import logging
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import torch
@@ -149,7 +150,7 @@ class TwoLooks(Method):
     def _students(self) -> list[Student]:
         return [self._second.student] if self._second else list(self._first.students.values())
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         look = self._second or self._first
         numbers = {} if self.finished else look.step(batch)
         if not numbers:  # nothing to train on here
