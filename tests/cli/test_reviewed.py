@@ -112,3 +112,28 @@ def test_a_run_that_nobody_reviewed_changes_nothing(folder, tmp_path):
     assert result.exit_code == 2
     assert "reweigh review" in " ".join(result.stderr.split())
     assert not (tmp_path / "new.csv").exists()
+
+
+def test_held_out_rows_are_reviewed_and_tested_by_what_was_decided(folder, tmp_path):
+    reviewed = tmp_path / "run"
+    shutil.copytree(folder / "run", reviewed, ignore=shutil.ignore_patterns("decisions.jsonl*"))
+    with open(reviewed / "held_out.csv", newline="") as file:
+        held_out = {int(line["row"]): line["given_label"] for line in csv.DictReader(file)}
+    review = review_run(reviewed, "ann")
+    session = review.session
+    cards = [session.card(index) for index in session.queue({"show": "all"})]
+    assert sorted(card["row"] for card in cards) == list(range(240))
+    table = (folder / "table.csv").read_text().splitlines()[1:]
+    for card in cards:
+        customer, size, weight, _ = table[card["row"]].split(",")
+        assert card["name"] == f"customer {customer}"
+        assert dict(card["values"]) == {"size": f"{float(size):.6g}", "weight": f"{float(weight):.6g}"}
+        assert card["held_out"] == (card["row"] in held_out)
+    wrong = next(card for card in cards if card["held_out"] and card["row"] % 8 == 3)
+    session.similar(wrong["index"])
+    session.decide(wrong["index"], 1 - wrong["given"])
+    review.stop()
+    run(folder, "--reviewed", reviewed, "--out", tmp_path / "again")
+    with open(tmp_path / "again" / "held_out.csv", newline="") as file:
+        after = {int(line["row"]): line["given_label"] for line in csv.DictReader(file)}
+    assert {row for row in held_out if held_out[row] != after[row]} == {wrong["row"]}
