@@ -8,8 +8,9 @@ corrected copy. Small pictures of digits stand for the photos, so that this page
 # Three in twenty labels become another digit. Labels are strings, as names of folders are.
 import matplotlib.pyplot as plt
 import numpy as np
-from reweigh import RobustClassifier
 from sklearn.datasets import load_digits
+
+from reweigh import RobustClassifier
 
 rng = np.random.default_rng(0)
 digits = load_digits(n_class=5)

@@ -9,11 +9,12 @@ every sample on the way.
 # five per class, were checked by hand and are trusted.
 import matplotlib.pyplot as plt
 import torch
+from sklearn.datasets import load_digits
+from torch import nn
+
 from reweigh import Reweighter
 from reweigh.bias import BIASES
 from reweigh.report.figures import plot_weighting
-from sklearn.datasets import load_digits
-from torch import nn
 
 torch.manual_seed(0)
 pixels, digit = load_digits(return_X_y=True)

@@ -9,9 +9,10 @@ One class has far fewer rows than the others, and some labels are wrong. Plain t
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from reweigh import RobustClassifier
 from sklearn.datasets import make_classification
 from sklearn.metrics import recall_score
+
+from reweigh import RobustClassifier
 
 names = np.array(["leaves", "stays", "unsure"])
 X, kind = make_classification(

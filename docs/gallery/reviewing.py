@@ -9,8 +9,9 @@ here the true labels decide, so that we can see what decisions are worth.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from reweigh import RobustClassifier
 from sklearn.datasets import make_classification
+
+from reweigh import RobustClassifier
 
 X, truth = make_classification(1600, 10, n_informative=6, n_classes=4, class_sep=1.0, flip_y=0, random_state=0)
 rng = np.random.default_rng(0)

@@ -8,9 +8,10 @@ A scikit-learn pipeline: TF-IDF, then `RobustClassifier`. Sparse rows stay spars
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from reweigh import RobustClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
+
+from reweigh import RobustClassifier
 
 WORDS = {
     "sea": "wave salt ship sail harbor tide anchor gull deck storm",
@@ -20,7 +21,7 @@ WORDS = {
 }
 rng = np.random.default_rng(0)
 truth = rng.choice(list(WORDS), 500)
-common = "the and of a to in it was".split()
+common = ["the", "and", "of", "a", "to", "in", "it", "was"]
 notes = [" ".join([*rng.choice(WORDS[topic].split(), 4), *rng.choice(common, 5)]) for topic in truth]
 given = np.where(rng.random(500) < 0.2, rng.permutation(truth), truth)
 print(notes[0], "|", given[0])

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+
 from reweigh import load_weighting
 from reweigh.report.figures import plot_weighting
 

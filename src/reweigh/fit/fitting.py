@@ -17,7 +17,7 @@ from reweigh.data.subsets import at_origin
 from reweigh.fit.front import Front, beside_neighbors, open_front
 from reweigh.fit.held_out import judges, set_apart
 from reweigh.fit.inputs import InputForm
-from reweigh.fit.issues import judge_unseen, likeliest_candidates
+from reweigh.fit.issues import given_labels, unseen
 from reweigh.fit.out_of_fold import out_of_fold, probabilities
 from reweigh.fit.scored import Scored, judged_by, scored
 from reweigh.fit.trainer import Build, Trained, Trainer, at_once, builder, find_device, threads
@@ -26,7 +26,7 @@ from reweigh.fit.weighting import Weighting
 from reweigh.issues import CHUNK, Samples, judge
 from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
-from reweigh.pseudo_labels import Predictions, predictions
+from reweigh.pseudo_labels import predictions
 from reweigh.training import Observer, Run, labels_of, processes
 
 logger = logging.getLogger(__name__)
@@ -217,21 +217,6 @@ def trained_by(
     )
 
 
-def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> Samples | None:
-    """What the model makes of labels that it was not trained on; None if these are sets of candidates, or not judged.
-
-    Args:
-        tested: Its predictions.
-        trained: What training made of its own samples.
-    """
-    if test_set.candidates is not None or bool(trained.quality.isnan().all()):
-        return None
-    prior = plan.method.options.get("prior", plan.train["prior"])
-    judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
-    losses = F.cross_entropy(tested.logits.float(), test_set.labels.clamp_min(0), reduction="none")
-    return Samples(test_set.labels, *judgment, losses=losses)
-
-
 def usable(train_set: Dataset, method: str) -> Dataset:
     """The training set without the samples that have no label, unless the method learns from these too."""
     kind = method_named(method)
@@ -299,13 +284,6 @@ def judge_samples(
     if weighting is not None:
         family = weighting.families.of_class[torch.where(given >= 0, given, judgment.suggested)]
     return Samples(given, *judgment, losses=losses, weights=weights, family=family)
-
-
-def given_labels(train_set: Dataset, store: Predictions) -> Tensor:
-    """The given labels, shape (N,); of several candidates the likeliest, so that it is wrong if another class is."""
-    if train_set.candidates is None:
-        return train_set.labels
-    return likeliest_candidates(train_set.candidates, store)
 
 
 def spread(values: Tensor, index: Tensor, size: int) -> Tensor:

@@ -1,10 +1,29 @@
 """Labels judged in ways of their own: those that were not trained on, and several candidates."""
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.core.judgment import Judgment
+from reweigh.data import Dataset
+from reweigh.fit.scored import Scored
 from reweigh.issues import CHUNK, Rows, Samples
+from reweigh.plan import Plan
+
+
+def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> Samples | None:
+    """What the model makes of labels that it was not trained on; None if these are sets of candidates, or not judged.
+
+    Args:
+        tested: Its predictions.
+        trained: What training made of its own samples.
+    """
+    if test_set.candidates is not None or bool(trained.quality.isnan().all()):
+        return None
+    prior = plan.method.options.get("prior", plan.train["prior"])
+    judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
+    losses = F.cross_entropy(tested.logits.float(), test_set.labels.clamp_min(0), reduction="none")
+    return Samples(test_set.labels, *judgment, losses=losses)
 
 
 def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bool) -> Judgment:
@@ -46,3 +65,10 @@ def likeliest_candidates(candidates: Tensor, predictions: Rows) -> Tensor:
     """
     chunks = torch.arange(len(candidates)).split(CHUNK)
     return torch.cat([predictions[index].float().where(candidates[index], -1.0).argmax(1) for index in chunks])
+
+
+def given_labels(train_set: Dataset, store: Rows) -> Tensor:
+    """The given labels, shape (N,); of several candidates the likeliest, so that it is wrong if another class is."""
+    if train_set.candidates is None:
+        return train_set.labels
+    return likeliest_candidates(train_set.candidates, store)
