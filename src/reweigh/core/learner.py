@@ -5,11 +5,11 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 from torch.utils._pytree import tree_map_only
 
 from reweigh.core.jvp import Engine
+from reweigh.core.norm import norm
 from reweigh.core.normalize import Normalizer, mean
 from reweigh.core.objective import Forward, MetaObjective, Objective, Terms
 from reweigh.core.processes import Averaged, Reduce, alone
@@ -113,14 +113,17 @@ class MetaLearner:
         """
         self._follow()
         real, trains = lookahead == "real", lookahead != "only"
-        again = Rerun(self._plain, Randomness.now(self._device) if trains else Randomness.drawn(self._device))
-        state = {name: p.detach().clone() if real else p.detach() for name, p in self._plain.named_parameters()}
+        compiled = is_compiled(self._plain)
+        randomness = Randomness.now(self._device) if trains else Randomness.drawn(self._device)
+        again = Rerun(self._plain, randomness, compiled)
+        own: Params = dict(self._plain.named_parameters())
+        state = {name: p.detach().clone() if real else p.detach() for name, p in own.items()}
         params = {name: state[name] for name in self._scope}
 
         # One forward of the batch serves the look-ahead and the training step, except that a compiled or wrapped model
         # gives up its graph after one backward.
-        plain = self._plain is self.model and not is_compiled(self.model)
-        terms = self._tricks.first(objective, plain and not real)(self.model) if trains else None
+        plain = self._plain is self.model and not compiled
+        terms = self._tricks.first(objective, plain, state if real else None)(self.model) if trains else None
         if terms is not None and (plain or real):
             here, leaves = terms, self._scope
         else:
@@ -144,8 +147,10 @@ class MetaLearner:
             self._descend()
 
         # The meta gradient there, back to the weights of the batch and to whatever gave them.
-        meta_loss, slopes = self._meta_gradient(meta, self._scope if real else ahead.params)
-        gradient = self.engine(coefficients, params, ahead.pull_back(slopes))
+        there = Rerun(self._plain, Randomness.drawn(self._device), compiled)
+        meta_loss, slopes = self._meta_gradient(meta, there, {**own, **ahead.params()} if not real else own)
+        direction, factor = ahead.pull_back(slopes)
+        gradient = self.engine(coefficients, params, direction) * factor
         self._tricks.forget()
         outer = self.weigher.learn(weights, gradient.to(weights.dtype), self.reduce)
 
@@ -155,7 +160,7 @@ class MetaLearner:
         if not real:
             step = self._train(terms, self.weigher(terms.losses.detach(), family))
         self._warn_of_collapse(step.weights)
-        inner = get_total_norm([dense(p.grad) for p in self._scope.values() if p.grad is not None])
+        inner = norm([dense(p.grad) for p in self._scope.values() if p.grad is not None])
         return step._replace(meta_loss=meta_loss, gradient_norms=(inner, outer))
 
     def _train(self, terms: Terms, weights: Tensor) -> Step:
@@ -174,7 +179,9 @@ class MetaLearner:
         if self.reduce is not alone:
             size = self.average(torch.tensor(float(size), dtype=torch.float64, device=self._device))
         scaled = self.normalize(weights, size, self.average)
-        coefficients, rest = terms.coefficients, terms.rest * (terms.size / size)
+        coefficients, rest = terms.coefficients, terms.rest
+        if self.reduce is not alone:
+            rest = rest * (terms.size / size)
         return scaled, torch.dot(scaled.detach().to(coefficients.dtype), coefficients) + rest.to(coefficients.dtype)
 
     def average(self, value: Tensor) -> Tensor:
@@ -204,10 +211,10 @@ class MetaLearner:
         self.optimizer.step()
         torch.clear_autocast_cache()  # it would hand the parameters of before the step to the forwards after it
 
-    def _meta_gradient(self, meta: MetaObjective, at: Params) -> tuple[Tensor, Params]:
-        """The loss on trusted data at parameters ``at``, and its gradient there."""
-        leaves = {name: param.detach().requires_grad_() for name, param in at.items()}
-        others = {name: p.detach() for name, p in self._plain.named_parameters() if name not in at}
+    def _meta_gradient(self, meta: MetaObjective, there: Rerun, at: Params) -> tuple[Tensor, Params]:
+        """The loss on trusted data at parameters ``at``, and its gradient by those that the look-ahead moves."""
+        state = {name: param.detach() for name, param in at.items()}
+        leaves = {name: state[name].requires_grad_() for name in self._scope}
 
         def differentiated(forward: Forward) -> tuple[Tensor, tuple[Tensor, ...]]:
             loss = self._tricks.elsewhere(meta)(forward)
@@ -215,8 +222,7 @@ class MetaLearner:
             return loss.detach(), grads
 
         with torch.enable_grad():
-            there = Rerun(self._plain, Randomness.drawn(self._device))
-            loss, grads = there(differentiated, {**others, **leaves})
+            loss, grads = there(differentiated, state)
         grads = [dense(grad) for grad in grads]
         self.reduce(grads)
         return loss, dict(zip(leaves, grads, strict=True))
@@ -247,4 +253,4 @@ class MetaLearner:
 
 def detached(outputs: Any) -> Any:
     """What a model returned, without its graph: a tensor, or tensors in tuples, lists and dicts; else as it is."""
-    return tree_map_only(Tensor, torch.detach, outputs)
+    return outputs.detach() if isinstance(outputs, Tensor) else tree_map_only(Tensor, torch.detach, outputs)

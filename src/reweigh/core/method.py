@@ -71,8 +71,11 @@ class Method(Protocol):
         self.model.train()
 
     @abstractmethod
-    def step(self, batch: Batch) -> dict[str, float]:
-        """Train on a batch and return numbers to log; always ``loss``, and ``weight`` (the mean) if it weighs."""
+    def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
+        """Train on a batch and return numbers to log; always ``loss``, and ``weight`` (the mean) if it weighs.
+
+        Scalars may stay on the device: the loop reads them when somebody looks, not in every step.
+        """
         ...
 
     def end_epoch(self) -> None:

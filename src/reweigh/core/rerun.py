@@ -7,7 +7,6 @@ from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from reweigh.core.objective import Forward
 
@@ -54,7 +53,7 @@ class Randomness:
     @classmethod
     def drawn(cls, device: torch.device) -> "Randomness":
         """Generators of their own, seeded by one draw from the global one."""
-        seed = int(torch.randint(2**62, ()))
+        seed = int(torch.randint(2**62, ()).numpy())  # drawn on the host: no device is waited for
         accelerator = None if _is_cpu(device) else torch.Generator(device).manual_seed(seed).get_state()
         return cls(device, torch.Generator().manual_seed(seed).get_state(), accelerator)
 
@@ -91,11 +90,14 @@ class Rerun:
     BatchNorm statistics move once a step, in the real forward, and dropout drops the same units in every pass that
     stands for the same forward. Compiled parts run as they are written: their compiled form knows no forward mode, and
     computes something else without a word.
+
+    Args:
+        compiled: whether ``model`` has compiled parts.
     """
 
-    def __init__(self, model: nn.Module, randomness: Randomness):
-        self._model = _Within(model)
-        self._compiled = is_compiled(model)
+    def __init__(self, model: nn.Module, randomness: Randomness, compiled: bool = False):
+        self._model = model
+        self._compiled = compiled
         self._buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
         self._randomness = randomness
 
@@ -106,18 +108,31 @@ class Rerun:
         a part of the forward again.
         """
         state = {**params, **{name: buffer.clone() for name, buffer in self._buffers.items()}}
-        named = {f"model.{name}": value for name, value in state.items()}
         as_written = torch.compiler.set_stance("force_eager") if self._compiled else nullcontext()
-        with self._randomness.replayed(), as_written:
-            return functional_call(self._model, named, (function,))
+        with self._randomness.replayed(), as_written, _at(self._model, state):
+            return function(self._model)
 
 
-class _Within(nn.Module):
-    """Calls a function with a model, which may be at other parameters meanwhile."""
+@contextmanager
+def _at(model: nn.Module, state: Params) -> Iterator[None]:
+    """Inside, the model has these parameters and buffers, wherever it holds the same tensor under another name.
 
-    def __init__(self, model: nn.Module):
-        super().__init__()
-        self.model = model
-
-    def forward(self, function: Callable[[Forward], T]) -> T:
-        return function(self.model)
+    ``torch.func.functional_call`` does the same; looking up each name through the modules again takes it longer than
+    the forward of a small layer.
+    """
+    others: dict[int, Tensor] = {}
+    before: list[tuple[dict[str, Tensor | None], str, Tensor]] = []
+    for path, module in model.named_modules():
+        for tensors in (module._parameters, module._buffers):
+            for name, tensor in tensors.items():
+                other = state.get(f"{path}.{name}" if path else name)
+                if tensor is not None and (other is not None or id(tensor) in others):
+                    others.setdefault(id(tensor), tensor if other is None else other)
+                    before.append((tensors, name, tensor))  # pyright: ignore[reportArgumentType]
+    try:
+        for tensors, name, tensor in before:
+            tensors[name] = others[id(tensor)]
+        yield
+    finally:
+        for tensors, name, tensor in before:
+            tensors[name] = tensor

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from reweigh.core.sparse import SparseBatch
+
 TINY = torch.finfo(torch.float32).tiny
 HUGE = 1e37  # near the end of float32, where sums are no longer finite
 AT_ONCE = 50_000  # values; all of them in double precision would be two more copies of the data
@@ -26,9 +28,12 @@ class Standardize:
     def __init__(self, mean: Sequence[float] | Tensor, std: Sequence[float] | Tensor) -> None:
         self.mean = torch.as_tensor(mean, dtype=torch.float32)
         self.std = torch.as_tensor(std, dtype=torch.float32)
+        self._shifts = bool(self.mean.any())
 
     def __call__(self, batch: Tensor) -> Tensor:
         batch = as_float(batch)
+        if isinstance(batch, SparseBatch) and not self._shifts:
+            return batch.scaled(1 / self.std)
         shape = (1, -1) + (1,) * (batch.ndim - 2)
         return (batch - self.mean.to(batch.device).view(shape)).div_(self.std.to(batch.device).view(shape))
 

@@ -61,22 +61,22 @@ class CMWNet(Method):
         if not warm_up and not self._frozen:
             self._trusted.refresh()
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         numbers = self._plain_step(batch) if self._warm_up else self._reweighted_step(batch)
         self._trusted.follow()
         return numbers
 
-    def _plain_step(self, batch: Batch) -> dict[str, float]:
+    def _plain_step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         numbers = self._plain.step(batch)
         if self._plain.losses is not None:
             self._trusted.observe(batch.index, self._plain.losses)
         return numbers
 
-    def _reweighted_step(self, batch: Batch) -> dict[str, float]:
+    def _reweighted_step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         step = self._train_on(batch, self._trusted.next(len(batch)) if self._reweighter.due else (None, None))
         self._weights[batch.index.cpu()] = step.weights.to(self._weights)
         self._observe(batch, step)
-        return step.numbers()
+        return step.scalars()
 
     def _observe(self, batch: Batch, step: Step) -> None:
         self._trusted.observe(batch.index, step.losses)

@@ -1,5 +1,6 @@
 """CMW-Net-SL: doubtful labels are corrected instead of dropped."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import torch
@@ -95,7 +96,7 @@ class CMWNetSL(CMWNet):
         self._predicted_before = None
         self._reweighter.normalize("mean")
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         if self._epoch_long and self._average.decay == 0:  # the first batch shows how many an epoch has
             self._average.decay = 1 - len(batch) / max(len(self._setup.train_set), len(batch))
         numbers = super().step(batch)

@@ -1,5 +1,6 @@
 """Plain training: every sample counts the same."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,13 +31,13 @@ class ERM(Method):
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         self._model.train()
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         optimizer = self._setup.optimizer
         optimizer.zero_grad()
         loss = self._loss(batch)
         loss.backward()
         optimizer.step()
-        return {"loss": loss.item()}
+        return {"loss": loss.detach()}
 
     def _loss(self, batch: Batch) -> Tensor:
         """What a step minimizes, a scalar; overridden by methods whose loss depends on more than the batch."""

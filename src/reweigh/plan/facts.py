@@ -1,4 +1,4 @@
-"""What the choice of a plan depends on: the kind and the size of the data."""
+"""What the choice of a plan depends on, as far as the data say it."""
 
 from math import prod
 from typing import NamedTuple
@@ -21,7 +21,8 @@ class Facts(NamedTuple):
         photos: Whether they are photos: images of bytes in color, which may be mirrored and shifted, unlike digits.
         pixels: Whether they are images of bytes, in gray or color, as a pretrained network takes them.
         candidates: Whether samples have sets of candidate labels.
-        text: Whether most of their features are words, or nearly all values are zero, as of words.
+        sparse: Whether they are stored without their zeros.
+        text: Whether most of their features are words; taken for granted if they are sparse.
     """
 
     samples: int
@@ -31,6 +32,7 @@ class Facts(NamedTuple):
     photos: bool = False
     candidates: bool = False
     pixels: bool = False
+    sparse: bool = False
     text: bool = False
 
     @classmethod
@@ -42,9 +44,10 @@ class Facts(NamedTuple):
         photos = pixels and dataset.shape[0] == 3
         source = dataset.inputs.inputs if isinstance(dataset.inputs, Rows) else dataset.inputs
         several, encoding = dataset.candidates is not None, dataset.reading.encoding
-        text = isinstance(source, SparseRows) or (encoding is not None and 2 * encoding.words > prod(dataset.shape))
-        return cls(len(dataset), dataset.shape, sizes, images, photos, several, pixels, text)
+        sparse = isinstance(source, SparseRows)
+        text = sparse or (encoding is not None and 2 * encoding.words > prod(dataset.shape))
+        return cls(len(dataset), dataset.shape, sizes, images, photos, several, pixels, sparse, text)
 
     def as_features(self, width: int) -> "Facts":
         """The facts of the same samples behind a frozen network."""
-        return self._replace(shape=(width,), images=False, photos=False, pixels=False)
+        return self._replace(shape=(width,), images=False, photos=False, pixels=False, sparse=False, text=False)

@@ -1,5 +1,7 @@
 """The exponential moving average (EMA) of a model along its training, which predicts more steadily than the model."""
 
+# pyright: reportPrivateImportUsage=false
+
 import copy
 from typing import Any
 
@@ -34,10 +36,10 @@ class AveragedModel:
         share = (1 - self.decay) / self._mass
         ours = [*self.model.parameters(), *self.model.buffers()]
         theirs = [*model.parameters(), *model.buffers()]
+        floats = [(mine, its) for mine, its in zip(ours, theirs, strict=True) if mine.dtype.is_floating_point]
+        torch._foreach_lerp_([mine for mine, _ in floats], [its for _, its in floats], share)
         for mine, its in zip(ours, theirs, strict=True):
-            if mine.dtype.is_floating_point:
-                mine.lerp_(its, share)
-            else:
+            if not mine.dtype.is_floating_point:
                 mine.copy_(its)
 
     def state_dict(self) -> dict[str, Any]:

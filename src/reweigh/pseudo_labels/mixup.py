@@ -53,7 +53,7 @@ def draw_each(n: int, strength: float, generator: torch.Generator, device: torch
 
 
 def _shares(strength: float, generator: torch.Generator, n: int) -> np.ndarray:
-    seed = int(torch.randint(2**62, (), generator=generator))  # torch's Beta takes no generator, NumPy's does
+    seed = int(torch.randint(2**62, (), generator=generator).numpy())  # torch's Beta takes no generator, NumPy's does
     drawn = np.random.default_rng(seed).beta(strength, strength, n)
     return np.maximum(drawn, 1 - drawn)
 

@@ -74,12 +74,13 @@ def check_batch(labels: Tensor, device: torch.device, num_classes: int, what: st
         return
     if device.type != "cpu":
         return
-    low, high = int(labels.min()), int(labels.max())
-    if low < 0 or high >= num_classes:
+    try:
+        torch.empty(num_classes, dtype=torch.bool).index_select(0, labels)  # one look, and nothing is read
+    except IndexError:
         raise DataError(
-            f"{what}: from {low} to {high}, but the labels of the training set have {num_classes} classes "
-            f"(0 to {num_classes - 1}); pass num_classes=... if there are more"
-        )
+            f"{what}: from {int(labels.min())} to {int(labels.max())}, but the labels of the training set have "
+            f"{num_classes} classes (0 to {num_classes - 1}); pass num_classes=... if there are more"
+        ) from None
 
 
 def _from_array(labels: Any, what: str) -> Tensor:

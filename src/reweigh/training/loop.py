@@ -24,6 +24,8 @@ from reweigh.training.run import Run
 from reweigh.training.schedules import Schedule
 from reweigh.training.state import Keeper, Place, check_finite
 
+CHECKED = 20  # steps after which the loss is read: to read it is to wait for the device
+
 Evaluate = Callable[[nn.Module], Mapping[str, float]]
 Augment = Callable[[Tensor, Generator], Tensor]
 
@@ -99,8 +101,8 @@ def train(
                     judge.step(method.model)
                 place.end_step(numbers, end - first)
                 observer.step(place.epoch + 1, place.step, place.means)
-                if not math.isfinite(numbers["loss"]):
-                    raise DivergedError(f"the loss is {numbers['loss']}")
+                if place.step % CHECKED == 0 or place.step == steps or not isinstance(numbers["loss"], Tensor):
+                    _check_loss(numbers["loss"])
                 stopping = processes.any_of(stop.requested)
                 if stopping or (checkpoint_steps and (place.epoch * steps + place.step) % checkpoint_steps == 0):
                     place.seconds = time.perf_counter() - begun
@@ -125,6 +127,11 @@ def train(
     if judge is not None:
         judge.restore(method.model, recall)
     return Result(place.history)
+
+
+def _check_loss(loss: float | Tensor) -> None:
+    if not math.isfinite(loss):
+        raise DivergedError(f"the loss is {float(loss)}")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
+from reweigh.core.speed.fused import can_fuse
 from reweigh.errors import RecipeError
 
 Rate = Annotated[float, Gt(0)]
@@ -29,7 +30,9 @@ def sgd(
     """
     if nesterov and momentum == 0:
         raise RecipeError("optimizer.nesterov: true needs a momentum above 0, got momentum = 0; set momentum = 0.9")
-    return SGD(params, lr=lr, momentum=momentum, weight_decay=weight_decay, nesterov=nesterov)
+    params = list(params)
+    options = {"momentum": momentum, "weight_decay": weight_decay, "nesterov": nesterov, "fused": can_fuse(params)}
+    return SGD(params, lr=lr, **options)
 
 
 def adam(
@@ -41,7 +44,8 @@ def adam(
     weight_decay: Decay = 0.0,
 ) -> Optimizer:
     """Adam; the weight decay is added to the gradient (``adamw`` takes it off the parameters)."""
-    return Adam(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+    params = list(params)
+    return Adam(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, fused=can_fuse(params))
 
 
 def adamw(
@@ -53,4 +57,5 @@ def adamw(
     weight_decay: Decay = 0.01,
 ) -> Optimizer:
     """Adam with decoupled weight decay."""
-    return AdamW(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+    params = list(params)
+    return AdamW(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, fused=can_fuse(params))

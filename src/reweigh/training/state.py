@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Generator, nn
+from torch import Generator, Tensor, nn
 
 from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError
@@ -42,7 +42,7 @@ class Place:
     seconds: float = 0.0
     history: list[dict[str, Any]] = field(default_factory=list)
 
-    def end_step(self, numbers: Mapping[str, float], samples: int) -> None:
+    def end_step(self, numbers: Mapping[str, float | Tensor], samples: int) -> None:
         """Count a step that saw so many samples."""
         self.step += 1
         self.means.add(numbers, samples)

@@ -56,5 +56,8 @@ class ClassAwareNet(WeightNet):
             losses: shape (n,), raw. Paper: L.
             family: shape (n,), integers below ``num_families``.
         """
-        each = self.heads(torch.relu(self.hidden(losses.to(self.hidden.weight.dtype).unsqueeze(1))))
+        # a product with a single input: no matrix product is needed for it
+        scale, shift = self.hidden.weight.view(1, -1), self.hidden.bias
+        hidden = torch.relu(torch.addcmul(shift, losses.to(scale.dtype).unsqueeze(1), scale))
+        each = torch.addmm(self.heads.bias, hidden, self.heads.weight.t())
         return torch.sigmoid(each.gather(1, family.unsqueeze(1)).squeeze(1))

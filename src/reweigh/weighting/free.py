@@ -33,5 +33,5 @@ class FreeWeights(WeightNet):
         clipped = (-gradient).clamp_min(0)
         count, total = torch.tensor(float(len(clipped))).to(clipped), clipped.sum()
         reduce([count, total])
-        self._found = clipped * (count / total) if total > 0 else clipped
+        self._found = clipped * (count / total.clamp_min(1e-30))
         return gradient.norm()

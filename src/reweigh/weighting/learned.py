@@ -1,13 +1,15 @@
 """Weights from a net that learns by its own optimizer, or that was learned elsewhere."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils import get_total_norm
 from torch.optim import Adam, Optimizer
 
+from reweigh.core.norm import norm
 from reweigh.core.processes import Reduce
+from reweigh.core.speed.fused import can_fuse
 from reweigh.core.step import Weigher
 from reweigh.errors import ModelError
 
@@ -26,11 +28,12 @@ class LearnedWeights:
         self.net = net
         self.optimizer = optimizer
         self.learns = optimizer is not None
+        self._first = next(net.parameters(), None)
 
     def propose(self, losses: Tensor, family: Tensor) -> Tensor:
-        kind = next((p.dtype for p in self.net.parameters()), losses.dtype)
-        with torch.autocast(losses.device.type, enabled=False):  # so small a net gains nothing from half precision
-            weights = self.net(losses.to(kind), family)
+        device = losses.device.type  # so small a net gains nothing from half precision
+        with torch.autocast(device, enabled=False) if torch.is_autocast_enabled(device) else nullcontext():
+            weights = self.net(losses if self._first is None else losses.to(self._first.dtype), family)
         if weights.shape != losses.shape:
             raise ModelError(
                 f"the weight net returned shape {tuple(weights.shape)} for {len(losses)} losses; it should return one "
@@ -45,12 +48,14 @@ class LearnedWeights:
     def learn(self, weights: Tensor, gradient: Tensor, reduce: Reduce) -> Tensor:
         if self.optimizer is None:
             raise RuntimeError("a frozen weighting function does not learn")
-        self.optimizer.zero_grad()
-        weights.backward(gradient)
-        gradients = [p.grad for p in self.net.parameters() if p.grad is not None]
+        params = [p for p in self.net.parameters() if p.requires_grad]
+        found = torch.autograd.grad(weights, params, gradient, allow_unused=True)
+        for param, grad in zip(params, found, strict=True):
+            param.grad = grad
+        gradients = [grad for grad in found if grad is not None]
         reduce(gradients)
         self.optimizer.step()
-        return get_total_norm(gradients)
+        return norm(gradients)
 
     def state_dict(self) -> dict[str, Any]:
         net = {"net": self.net.state_dict()}
@@ -67,4 +72,5 @@ def weigher(net: nn.Module, lr: float, weight_decay: float, amsgrad: bool = Fals
     if isinstance(net, Weigher):
         return net
     params = [p for p in net.parameters() if p.requires_grad]
-    return LearnedWeights(net, Adam(params, lr, weight_decay=weight_decay, amsgrad=amsgrad) if params else None)
+    options = {"weight_decay": weight_decay, "amsgrad": amsgrad, "fused": can_fuse(params)}
+    return LearnedWeights(net, Adam(params, lr, **options) if params else None)

@@ -67,7 +67,7 @@ def test_the_same_derivative(name: str, recalled: bool, frozen: str) -> None:
     model, inputs = made(), torch.randn(shape)
     values = {key: p.detach() for key, p in model.named_parameters()}
     slopes = {key: torch.randn_like(p) for key, p in values.items() if not (frozen and key.endswith(frozen))}
-    with Recording() as recording:
+    with Recording(model) as recording:
         model(inputs)
 
     def derivative(mode: FastDuals | None) -> tuple[Tensor, Tensor | None]:
@@ -78,7 +78,7 @@ def test_the_same_derivative(name: str, recalled: bool, frozen: str) -> None:
             return value.clone(), None if slope is None else slope.clone()
 
     expected = derivative(None)
-    found = derivative(FastDuals(recording.kept if recalled else []))
+    found = derivative(FastDuals(recording.products() if recalled else []))
     torch.testing.assert_close(found[0], expected[0])
     assert (found[1] is None) == (expected[1] is None)
     if expected[1] is not None:
@@ -87,10 +87,10 @@ def test_the_same_derivative(name: str, recalled: bool, frozen: str) -> None:
 
 def test_recalled_products_are_not_computed_again() -> None:
     model, inputs = nn.Conv2d(2, 3, 3), torch.randn(4, 2, 8, 8)
-    with Recording() as recording:
+    with Recording(model) as recording:
         expected = model(inputs).detach()
-    assert len(recording.kept) == 1
-    with torch.no_grad(), dual_level(), FastDuals(recording.kept):
+    assert len(recording.products()) == 1
+    with torch.no_grad(), dual_level(), FastDuals(recording.products()):
         dual = make_dual(model.weight.detach(), torch.zeros_like(model.weight))
         value, _ = unpack_dual(F.conv2d(inputs, dual, None))  # no bias: only a recalled output can contain it
     torch.testing.assert_close(value, expected)
@@ -99,9 +99,9 @@ def test_recalled_products_are_not_computed_again() -> None:
 def test_a_forward_that_goes_another_way_recalls_nothing() -> None:
     first, second = nn.Conv2d(2, 2, 1), nn.Conv2d(2, 2, 1)
     inputs = torch.randn(4, 2, 8, 8)
-    with Recording() as recording:
+    with Recording(nn.ModuleList([first, second])) as recording:
         second(first(inputs))
-    with torch.no_grad(), dual_level(), FastDuals(recording.kept):
+    with torch.no_grad(), dual_level(), FastDuals(recording.products()):
         dual = make_dual(second.weight.detach(), torch.zeros_like(second.weight))
         value, _ = unpack_dual(F.conv2d(inputs, dual, second.bias.detach()))
     torch.testing.assert_close(value, second(inputs).detach())

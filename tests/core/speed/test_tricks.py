@@ -20,7 +20,7 @@ class NoTricks:
     def __init__(self, model: nn.Module, part: Any):
         pass
 
-    def first(self, objective: Any, products: bool) -> Any:
+    def first(self, objective: Any, products: bool, before: Any = None) -> Any:
         return objective
 
     def again(self, objective: Any, params: Any) -> Any:

@@ -115,12 +115,12 @@ def test_a_confusion_that_was_not_seen_is_possible() -> None:
 
 def test_anchors_stand_for_their_class() -> None:
     rng = torch.Generator().manual_seed(3)
-    predictions = torch.randn(400, 3, generator=rng).softmax(1)
-    given = F.one_hot(torch.randint(3, (400,), generator=rng), 3).float()
+    predictions = torch.randn(1600, 3, generator=rng).softmax(1)
+    given = F.one_hot(torch.randint(3, (1600,), generator=rng), 3).float()
     joint = anchored_joint(predictions, given)
     for true in range(3):
         predicted = int((predictions.argmax(1) == true).sum())
-        surest = sorted(range(400), key=lambda row: -float(predictions[row, true]))[: int(0.1 * predicted)]
+        surest = sorted(range(1600), key=lambda row: -float(predictions[row, true]))[: int(0.1 * predicted)]
         for label in range(3):
             seen = sum(float(given[row, label]) for row in surest) / len(surest)
             assert float(joint[label, true]) == pytest.approx(seen * predicted)

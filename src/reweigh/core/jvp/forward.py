@@ -20,7 +20,7 @@ def forward(f: Callable[[Params], Tensor], at: Params, along: Params) -> Tensor:
     """
     # of the attention kernels only the one in plain arithmetic has a forward mode
     with torch.no_grad(), forward_ad.dual_level(), sdpa_kernel(SDPBackend.MATH):
-        duals = {name: forward_ad.make_dual(at[name].detach(), slope) for name, slope in along.items()}
+        duals = {name: forward_ad.make_dual(at[name], slope) for name, slope in along.items()}
         try:
             value, slope = forward_ad.unpack_dual(f({**at, **duals}))
         except NotImplementedError as error:

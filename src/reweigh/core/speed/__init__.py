@@ -24,17 +24,22 @@ class Tricks:
 
     def __init__(self, model: nn.Module, part: Params | None):
         self._features = Features(model, part) if part else None
+        self._images = any(param.dim() == 4 for param in model.parameters())  # weights of convolutions
+        self._model = model
         self._products: list[Product] = []
+        self._duals = True  # the engine asks for them, as far as is known
         self._rearranged = True
         self._mixed = False
 
-    def first(self, objective: Objective, products: bool) -> Objective:
+    def first(self, objective: Objective, products: bool, before: Params | None = None) -> Objective:
         """The first forward of a batch; keeps what its repetitions can use.
 
         Args:
-            products: the model keeps its parameters until the repetition, so that products of layers stay valid.
+            products: keep products of layers; a compiled model does not show them.
+            before: copies of the parameters at which the repetition will be, if the model's own change until then.
+                Autograd has freed the products of layers by that time; so these are kept only if they are small.
         """
-        recording = Recording() if products and self._features is None else None
+        recording = Recording(self._model, before) if products and self._duals and not self._features else None
 
         def watched(forward: Forward) -> Terms:
             before, self._mixed = torch.get_rng_state(), _is_mixed()
@@ -42,7 +47,7 @@ class Tricks:
                 terms = objective(forward)
             # random numbers fill a tensor in the order of memory: in another layout, dropout would drop other units
             self._rearranged = torch.equal(before, torch.get_rng_state())
-            self._products = recording.kept if recording else []
+            self._products = recording.products() if recording else []
             return terms
 
         return watched
@@ -54,9 +59,10 @@ class Tricks:
             with ExitStack() as stack:
                 if self._features and self._mixed == _is_mixed():
                     stack.enter_context(self._features.replay())
-                if any(unpack_dual(param).tangent is not None for param in params.values()):
+                self._duals = any(unpack_dual(param).tangent is not None for param in params.values())
+                if self._duals:
                     stack.enter_context(FastDuals(self._products, self._rearranged))
-                if self._rearranged and not torch.is_grad_enabled():
+                if self._images and self._rearranged and not torch.is_grad_enabled():
                     stack.enter_context(ChannelsLast())
                 return objective(forward)
 
@@ -66,7 +72,7 @@ class Tricks:
         """The forward of another batch, which is not repeated; after the first forward."""
 
         def laid_out(forward: Forward) -> Tensor:
-            with ChannelsLast() if self._rearranged else nullcontext():
+            with ChannelsLast() if self._images and self._rearranged else nullcontext():
                 return objective(forward)
 
         return laid_out

@@ -1,5 +1,6 @@
 """PRODEN, then CMW-Net: the labels that were identified among the candidates are taken as noisy ones."""
 
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -78,7 +79,7 @@ class PRODENCMWNet(Method):
         train_set = self._setup.train_set.with_labels(labels)
         return CMWNet(replace(self._setup, train_set=train_set, generator=generator), weighting=self._weighting)
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         if self._second is None:
             return self._first.step(batch)
         return self._second.step(replace(batch, labels=self._labels[batch.index.cpu()].to(batch.index.device)))

@@ -1,5 +1,6 @@
 """FixMatch with CMW-Net: how far to trust a pseudo-label is learned, in place of a threshold."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -77,7 +78,7 @@ class FixMatchCMWNet(LabeledOnly):
         if bool((pseudo >= 0).any()):
             self._reweighter.refresh(pseudo[pseudo >= 0])
 
-    def _descend(self, labeled: Batch, batch: Batch) -> dict[str, float]:
+    def _descend(self, labeled: Batch, batch: Batch) -> Mapping[str, float | Tensor]:
         if self._warm_up:
             return super()._descend(labeled, batch)
         pseudo = self._predicted(batch.inputs).argmax(1)
@@ -85,7 +86,7 @@ class FixMatchCMWNet(LabeledOnly):
         objective = weighted_guesses(self._setup.loss, labeled, views, pseudo, self._factor, batch.scale)
         trusted = self._trusted.next(len(labeled)) if self._reweighter.due else (None, None)
         step = self._reweighter.step_on(objective, pseudo, *trusted)
-        return {**step.numbers(), **self._guesses.note(batch.index, pseudo, step.weights)}
+        return {**step.scalars(), **self._guesses.note(batch.index, pseudo, step.weights)}
 
     def families(self) -> Families | None:
         return self._reweighter.families

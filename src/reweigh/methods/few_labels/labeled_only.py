@@ -1,5 +1,6 @@
 """Plain training on the labeled samples alone, which every method for few labels builds on."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import torch
@@ -53,7 +54,7 @@ class LabeledOnly(ERM):
         self._warm_up = warm_up
         self._epoch += not warm_up
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         labeled = self._labeled.next()
         numbers = self._descend(labeled, batch)
         self._average.decay = min(self._decay, (1 + self._steps) / (10 + self._steps))
@@ -61,7 +62,7 @@ class LabeledOnly(ERM):
         self._steps += 1
         return numbers
 
-    def _descend(self, labeled: Batch, batch: Batch) -> dict[str, float]:
+    def _descend(self, labeled: Batch, batch: Batch) -> Mapping[str, float | Tensor]:
         """One step of the optimizer."""
         optimizer = self._setup.optimizer
         optimizer.zero_grad()

@@ -1,5 +1,6 @@
 """Self-paced learning: easy samples first, harder ones as training goes on."""
 
+from collections.abc import Mapping
 from math import ceil
 from typing import Annotated, Any
 
@@ -50,7 +51,7 @@ class SelfPaced(ERM):
             self._threshold *= self._growth
         self._weights = (losses <= self._threshold).to(self._weights.dtype)
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         return {**super().step(batch), "weight": float(self._weights_of(batch).mean())}
 
     def _loss(self, batch: Batch) -> Tensor:

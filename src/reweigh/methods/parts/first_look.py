@@ -1,6 +1,7 @@
 """The first of two looks: learn until wrong labels would be memorized, and predict samples that were not seen."""
 
 import copy
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -83,7 +84,7 @@ class FirstLook:
             self.students |= self._fresh()
         self._log_shares = [prior.log_shares(given[fold != number]) for number in range(len(averages))]
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         """Train each network on the samples that it may see; numbers to log, or none if there are no such samples."""
         losses, fold = [], self._fold.to(batch.index.device)[batch.index]
         for number, student in self.students.items():
@@ -95,7 +96,7 @@ class FirstLook:
             self._memory[seen.index.cpu()] += bare.softmax(1).to(self._memory)
             loss = seen.weighted(self._setup.loss(self._prior.trained(logits, log_shares), seen.labels)).mean()
             student.step(loss, self._epoch / self._length, len(batch) / len(self._given))
-            losses.append(loss.item())
+            losses.append(loss.detach())
         return {"loss": sum(losses) / len(losses), "weight": 1.0} if losses else {}
 
     def end_epoch(self) -> bool:

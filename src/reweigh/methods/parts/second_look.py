@@ -1,5 +1,6 @@
 """The second of two looks: learn what is likely right, and how far to trust given labels."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -131,7 +132,7 @@ class SecondLook:
         """Whether there is nothing left to train."""
         return self.dropped or self._epoch == self._length
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         """Train on the samples that do not judge; numbers to log, or none if there are no such samples.
 
             minimize  sum_i  v_i L(f_i, given_i) + (1 - v_i) L(f_i, other_i),        v_i = V(doubt_i, family_i)
@@ -153,7 +154,7 @@ class SecondLook:
         self.student.slow_down(self._epoch / self._length)
         step = self.reweighter.step_on(reading(objective, doubt), classes, meta=self._lesson())
         self.student.follow(len(batch) / len(self._targets))
-        return step.numbers()
+        return step.scalars()
 
     def _loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
         labels = labels.to(outputs) if labels.is_floating_point() else labels

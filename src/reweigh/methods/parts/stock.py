@@ -11,7 +11,8 @@ from reweigh.data import Dataset
 TEMPERATURES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5)
 SURE = 0.8  # no bar is higher: if networks are sure nearly always, none of the few labels that they doubt would count
 SUPPOSED = 4.0  # samples of each class that are added to the joint
-ANCHORS, FEWEST = 0.1, 10  # share of the samples predicted as a class that stand for it; samples at least
+ANCHORS = 0.1  # share of the samples predicted as a class that stand for it,
+FEW, FEWEST = 30, 10  # but not fewer samples than FEW, or half of them; and never fewer than FEWEST
 TINY = 1e-6
 
 
@@ -101,7 +102,8 @@ def anchored_joint(predictions: Tensor, given: Tensor) -> Tensor:
         given: shape (n, C), rows that sum to one.
     """
     counts = torch.bincount(predictions.argmax(1), minlength=predictions.shape[1])
-    numbers = (counts * ANCHORS).long().clamp(min(FEWEST, len(predictions)), len(predictions))
+    numbers = torch.maximum(counts * ANCHORS, (counts / 2).clamp_max(FEW)).long()
+    numbers = numbers.clamp(min(FEWEST, len(predictions)), len(predictions))
     surest = [own.topk(number).indices for own, number in zip(predictions.T, numbers.tolist(), strict=True)]
     return torch.stack([given[some].mean(0) * count for some, count in zip(surest, counts, strict=True)], 1)
 
