@@ -1,6 +1,6 @@
 """Time and memory of every engine and of its rivals, as ratios to a plain training step of the same run.
 
-    python benchmarks/engines.py [--quick] [--models resnet32,mlp] [--rounds 9] [--json PATH]
+    python benchmarks/engines.py [--quick] [--models resnet32,mlp,transformer] [--rounds 9] [--json PATH]
 
 Process time on one thread, with an allocator that keeps freed memory, for all alike: otherwise the time to get it back
 from the system depends on what ran before. A round measures every configuration once, in an order of its own; a first
@@ -27,6 +27,7 @@ from rich.box import MARKDOWN
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from torch import Tensor, nn
 from torch.optim import SGD
 
 from peers import CLASSES, PEERS, Step, Task, disagreement, ours, plain
@@ -36,8 +37,8 @@ from reweigh.errors import ModelError
 from reweigh.memory import keep_freed_memory
 from reweigh.models import MODELS
 
-SHAPES = {"resnet32": (3, 32, 32), "mlp": (784,)}
-STEPS = {"resnet32": 1, "mlp": 20}  # at least, in one measurement: a step of the small model is short
+SHAPES = {"resnet32": (3, 32, 32), "mlp": (784,), "transformer": (64, 128)}
+STEPS = {"resnet32": 1, "mlp": 20, "transformer": 1}  # at least, in one measurement: a step of the small one is short
 GOALS = [
     ("forward", "virtual", "all"),
     ("forward", "real", "all"),
@@ -47,6 +48,24 @@ GOALS = [
 ]
 SCOPES = ["all", "last-block", "last-layer"]
 ALL = list(product([engine for engine in ENGINES if engine != "auto"], ["virtual", "real"], SCOPES))
+
+
+class Transformer(nn.Module):
+    """Four encoder layers on 64 tokens of width 128, and a linear layer on the mean token; no dropout."""
+
+    def __init__(self, shape: tuple[int, ...], num_classes: int):
+        super().__init__()
+        tokens, width = shape
+        self.place = nn.Parameter(0.02 * torch.randn(tokens, width))
+        layer = nn.TransformerEncoderLayer(width, 4, 2 * width, dropout=0.0, batch_first=True, norm_first=True)
+        self.blocks = nn.TransformerEncoder(layer, 4, enable_nested_tensor=False)
+        self.head = nn.Linear(width, num_classes)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return self.head(self.blocks(inputs + self.place).mean(1))
+
+
+BUILDERS = {**MODELS, "transformer": Transformer}
 
 console = Console(markup=False, highlight=False, width=120)
 
@@ -79,7 +98,7 @@ def cases(model: str, peers: list[str], quick: bool) -> Iterator[Case]:
 
 def _scopes(name: str) -> Iterator[str]:
     """The scopes that a model has; says which it lacks."""
-    model = MODELS[name](SHAPES[name], CLASSES)
+    model = BUILDERS[name](SHAPES[name], CLASSES)
     for scope in SCOPES:
         try:
             scoped(model, SGD(model.parameters()), scope)
@@ -94,7 +113,7 @@ def prepare(case: Case) -> Step:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     shape = SHAPES[case.model]
-    model = MODELS[case.model](shape, CLASSES)
+    model = BUILDERS[case.model](shape, CLASSES)
     optimizer = SGD(model.parameters(), 0.1, momentum=0.9, weight_decay=5e-4)
     if case.engine in ENGINES:
         options = {"engine": case.engine, "lookahead": case.lookahead, "scope": case.scope, "every": case.every}

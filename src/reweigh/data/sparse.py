@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reweigh.core.sparse import SparseBatch
+from reweigh.core.sparse import Entries, SparseBatch
 from reweigh.data.normalize import Standardize
 
 AT_ONCE = 1_000_000  # entries
@@ -21,12 +21,14 @@ class SparseRows:
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
+        self._entries = Entries(matrix.indptr, matrix.indices, matrix.data, matrix.shape[1])
 
     def __len__(self) -> int:
         return self.matrix.shape[0]
 
     def __getitem__(self, index: Tensor, /) -> Tensor:
-        return SparseBatch(self.matrix[index.cpu().numpy()].astype(np.float32))
+        found = self._entries.rows(index.cpu().numpy())
+        return SparseBatch(found._replace(values=found.values.astype(np.float32)))
 
 
 def scale_like(matrix: Any) -> Standardize:

@@ -15,8 +15,8 @@ from reweigh.data.checks import plural
 from reweigh.errors import RecipeError
 from reweigh.features.blocks import Unfreeze, unfrozen
 from reweigh.fit.front import Front
-from reweigh.fit.issues import Samples
 from reweigh.fit.trainer import own_randomness
+from reweigh.issues import Samples
 from reweigh.losses.prior import prior_corrected
 from reweigh.training import Observer, processes
 

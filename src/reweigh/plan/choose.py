@@ -25,6 +25,7 @@ ONE_THREAD = 1_000_000  # parameters of it at most: the steps of a smaller model
 ROWS_PER_FEATURE = 2
 JUDGE = 0.1  # share of the samples that judges,
 JUDGED = 2_000  # if there are so many with a label; fewer judge by chance
+POSTERIORS = 50_000_000  # samples times classes at most for two looks, which keep several numbers for each
 MOST_ROWS = 20_000  # beyond, out-of-fold models take too long to be trained unasked
 
 TINY = 16  # pixels; smaller images have too little in them,
@@ -72,7 +73,7 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     trusted = META_SETS.get(_section(given, "meta_set").get("name", ""))
     weigh = name not in (None, "two-looks") or not WEIGHING.isdisjoint(wanted)
     weigh = weigh or ("meta_set" in given and (trusted is None or not trusted.vouched))
-    how = method(facts, weigh)
+    how = method(facts, weigh, asked=name == "two-looks")
     two_looks = (name or how.values["method.name"]) == "two-looks"
     batch_size = _whole(train.get("batch_size")) or default_batch_size(facts.samples)
     epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size, LOOKS if two_looks else 1.0)
@@ -148,12 +149,13 @@ def feature_width(found: list[Choice], given: Mapping[str, Any]) -> int | None:
     return None if not found and name in (None, "none", "tfidf") else WIDTH
 
 
-def method(facts: Facts, weigh: bool = False) -> Choice:
+def method(facts: Facts, weigh: bool = False, asked: bool = False) -> Choice:
     """How to train.
 
     Args:
         weigh: Whether to learn weights in a single training, because the user names an option of methods that do,
             another way to choose trusted samples, or another method.
+        asked: Whether the user names two looks.
     """
     if facts.candidates:
         return Choice({"method.name": "proden"}, "finds the right one of the candidates")
@@ -162,9 +164,12 @@ def method(facts: Facts, weigh: bool = False) -> Choice:
         cheap["method.families"] = 1
     if facts.images:  # from scratch a network needs all of them at once: two looks cost accuracy, see docs/results.md
         return Choice({"method.name": "cmw-net-sl", **cheap}, "learns which labels to trust, corrects doubtful ones")
-    if not weigh:
-        return Choice({"method.name": "two-looks"}, "finds wrong labels in a first look, learns again without them")
-    return Choice({"method.name": "cmw-net", **cheap}, "learns how much to trust each row")
+    if weigh:
+        return Choice({"method.name": "cmw-net", **cheap}, "learns how much to trust each row")
+    if facts.samples * len(facts.class_sizes) > POSTERIORS and not asked:
+        why = f"learns how much to trust each row; two-looks needs much memory for {len(facts.class_sizes):,} classes"
+        return Choice({"method.name": "cmw-net", **cheap}, why)
+    return Choice({"method.name": "two-looks"}, "finds wrong labels in a first look, learns again without them")
 
 
 def meta_set(facts: Facts) -> Choice:
