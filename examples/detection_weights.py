@@ -31,8 +31,7 @@ def loss_per_object(outputs: dict[str, torch.Tensor], labels: torch.Tensor) -> t
     return F.cross_entropy(outputs["logits"], labels, reduction="none") + outputs["distance"]
 
 
-def scenes(count: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Images, boxes and classes of their objects."""
+def scenes(count: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # images, boxes, classes
     classes = torch.randint(CLASSES, (count, OBJECTS))
     images = torch.randn(count, OBJECTS, FEATURES) + 3 * F.one_hot(classes, FEATURES)
     return images, images[..., -4:] + 0.1 * torch.randn(count, OBJECTS, 4), classes

@@ -11,8 +11,7 @@ from reweigh import Reweighter
 TOPICS, WORDS, LENGTH = 3, 60, 12  # a third of the words belongs to each topic, but any topic may use any word
 
 
-def notes(count: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Word numbers of short texts, and their topics."""
+def notes(count: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:  # word numbers of short texts, and topics
     generator = torch.Generator().manual_seed(seed)
     topics = torch.randint(TOPICS, (count,), generator=generator)
     own = torch.randint(WORDS // TOPICS, (count, LENGTH), generator=generator) * TOPICS + topics[:, None]

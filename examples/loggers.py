@@ -19,8 +19,7 @@ def csv_logger(path: Path) -> Callable[[dict[str, Any]], None]:
     columns: list[str] = []
 
     def log(numbers: dict[str, Any]) -> None:
-        first = not columns
-        columns.extend(numbers if first else ())
+        columns.extend(numbers if (first := not columns) else ())
         with path.open("a", newline="") as file:
             writer = csv.DictWriter(file, columns, extrasaction="ignore")
             if first:

@@ -41,9 +41,8 @@ def main() -> float:
     X, truth = load_digits(return_X_y=True)
     X = (X / 16).astype(np.float32)
     given = np.where(rng.random(len(truth)) < 0.3, rng.integers(0, 10, len(truth)), truth)
-    module = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
     net = ReweighingNet(
-        module,
+        nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)),
         trusted=(X[:100], truth[:100]),
         criterion=nn.CrossEntropyLoss,
         optimizer__momentum=0.9,
