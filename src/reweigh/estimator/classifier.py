@@ -255,12 +255,8 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             DataError: There is no such file, or it holds something else.
             ModelError: The network is needed, or does not fit.
         """
-        found, params, seen, classes, columns = saved.load(path, model, features, trust_code)
-        if unknown := sorted(params.keys() - set(cls._get_param_names())):
-            raise DataError(
-                f"{path}: saved by another version of reweigh, with parameters that this one does not have: "
-                f"{', '.join(unknown)}; train again, or use that version"
-            )
+        names = cls._get_param_names()
+        found, params, seen, classes, columns = saved.load(path, names, model, features, trust_code)
         classifier = cls(**params)
         for name, value in seen.items():
             if value is not None:
