@@ -41,8 +41,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             shape of a sample and the number of classes; or a name that ``reweigh list models`` shows.
         features: A frozen network in front of the model: a name (``reweigh list features``, timm:NAME, ...), "none", or
             a ``torch.nn.Module`` from samples (bytes divided by 255) to rows. "auto": a pretrained one for photos, if
-            the extra ``pretrained`` is installed and no model is passed. A dict has options too, such as
-            ``{"unfreeze": "last-block"}`` for fine-tuning.
+            the extra ``pretrained`` is installed and no model is passed. A dict has options, docs/features.md.
         epochs: Passes over the data. None: as many as make 1,000 steps, but from 20 to 50.
         batch_size: Samples per step. None: about a fiftieth of the samples, from 16 to 256.
         lr: Learning rate, falling along a cosine. None: 0.001, or 0.1 for "sgd".
