@@ -113,8 +113,8 @@ class SparseBatch(Tensor):
     def __torch_dispatch__(
         cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        args, kwargs = tree_map_only(SparseBatch, SparseBatch.dense, (args, kwargs or {}))
-        return func(*args, **kwargs)
+        dense, named = tree_map_only(SparseBatch, SparseBatch.dense, (args, kwargs or {}))
+        return func(*dense, **named)
 
 
 class Rows:
