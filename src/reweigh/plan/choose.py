@@ -291,7 +291,7 @@ def default_model(facts: Facts) -> tuple[str, dict[str, Any]]:
     if facts.images and min(facts.shape[1:]) >= 4:
         return "cnn", {}
     if facts.sparse and prod(facts.shape) > facts.samples:
-        return "mlp", {"hidden": [], "sparse": True}
+        return "mlp", {"hidden": []}
     wide = next((width for below, width in WIDTHS if facts.samples < below), 256)
     width = max(16, min(wide, FIRST_LAYER // prod(facts.shape)))
     first = {"sparse": True} if facts.sparse else {}
