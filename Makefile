@@ -9,14 +9,16 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --constr
 
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help demo test test-lowest dist audit clean
+.PHONY: help demo test docs test-lowest dist audit licenses clean
 
 help:
 	@echo "make demo   train a plain model, MW-Net and CMW-Net on mislabeled digits and compare them (two minutes)"
 	@echo "make test   run every check: style, types, import rings, tests (five minutes)"
+	@echo "make docs   build the site into build/site: run the gallery, check every link"
 	@echo "make test-lowest  run the tests with the lowest supported version of every dependency"
 	@echo "make dist   build wheel and sdist twice, compare them, and try the wheel in an empty environment"
 	@echo "make audit  look for known vulnerabilities in the versions that are installed"
+	@echo "make licenses  list the licenses of what an installation brings, after make dist"
 	@echo "make clean  remove the environments and the caches"
 
 demo: $(VENV)/installed
@@ -28,6 +30,10 @@ test: $(VENV)/installed-test
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2
+
+docs: $(VENV)/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	$(BIN)/linkchecker --config docs/linkcheckerrc --no-status build/site/index.html
 
 test-lowest: $(LOWEST)/installed
 	$(LOWEST)/bin/pytest -n 2 --ignore tests/architecture
@@ -47,6 +53,9 @@ dist: $(RELEASE)/installed
 audit: $(RELEASE)/installed
 	$(RELEASE)/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
 
+licenses:
+	$(RELEASE)/empty/bin/python benchmarks/licenses.py
+
 clean:
 	rm -rf $(VENV) $(LOWEST) $(RELEASE) dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
@@ -63,8 +72,12 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/installed-test: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "installing into $(VENV), once; this may take some minutes"
-	@$(INSTALL) '.[test]'
+	@$(INSTALL) '.[test,docs]' accelerate skorch
 	@touch $(VENV)/installed $@
+
+$(VENV)/installed-docs: pyproject.toml constraints.txt | $(BIN)/python
+	@$(INSTALL) '.[test,docs]'
+	@touch $@
 
 $(LOWEST)/installed: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv $(LOWEST)

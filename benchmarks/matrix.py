@@ -31,7 +31,8 @@ from cells import CELLS, cell, is_tail
 from reweigh.data import Dataset
 from reweigh.fit import fit
 from reweigh.plan.check import examine
-from reweigh.plan.choose import LOOKS, Facts, chosen
+from reweigh.plan.choose import LOOKS, chosen
+from reweigh.plan.facts import Facts
 
 METHODS = "two-looks,erm,erm:prior,elr,elr:prior,gce:prior,cmw-net,cmw-net:prior,cmw-net-sl,logistic,true"
 DEFAULT = "two-looks"

@@ -20,7 +20,8 @@ from cells import cell
 from reweigh.data import Dataset
 from reweigh.fit import Fit, fit
 from reweigh.plan.check import examine
-from reweigh.plan.choose import Facts, chosen
+from reweigh.plan.choose import chosen
+from reweigh.plan.facts import Facts
 from reweigh.review.order import ORDERS
 from reweigh.review.remaining import remaining
 

@@ -4,8 +4,10 @@
     python benchmarks/soak.py kills --kills 300     # SIGKILL at random moments and resume, against a run left alone
     python benchmarks/soak.py faults --faults 300   # short writes, EIO, ENOSPC, EINTR, failed renames, likewise
 
-``--methods erm,cmw-net`` chooses methods, ``--minutes M`` stops before a method that would begin later. The exit code
-is 1 if something grew or differed.
+``--methods erm,cmw-net`` chooses methods, ``compare`` among them: a comparison with two workers, of which it kills the
+first process or one of the others. ``--minutes M`` begins nothing later. Every line joins ``--record FILE``, and the
+next call goes on with what was tried least, so that many short calls add up. The exit code is 1 if something grew or
+differed.
 """
 
 import argparse
@@ -16,11 +18,14 @@ import json
 import os
 import random
 import runpy
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +35,7 @@ import torch
 
 from reweigh.errors import DataError, StorageError
 from reweigh.files import whole
+from reweigh.files.lock import owner
 from reweigh.fit.run_folder import begin, resume
 from reweigh.methods import METHODS
 from reweigh.plan.tables import method_named
@@ -85,7 +91,7 @@ def resident() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def flat(method: str, folder: Path, steps: int) -> tuple[str, bool]:
+def flat(method: str, folder: Path, steps: int, seed: int) -> tuple[str, bool]:
     """Train for many steps; compare the second quarter of the time with the last."""
     watch = Watch()
     begun = time.monotonic()
@@ -100,15 +106,61 @@ def flat(method: str, folder: Path, steps: int) -> tuple[str, bool]:
     return words, memory < GROWTH and same
 
 
-def kills(method: str, folder: Path, count: int) -> tuple[str, bool]:
+def kills(method: str, folder: Path, count: int, seed: int) -> tuple[str, bool]:
     """Kill and resume; every file must be, byte for byte, that of a run left alone."""
-    command = [sys.executable, SURVIVAL, __file__, folder, str(count), "0", method, "120"]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    if done.returncode:
-        return f"failed: {done.stderr[-500:]}", False
-    found = json.loads(done.stdout)
+    if method == COMPARISON:
+        found = kill_comparison(folder, count, random.Random(seed))
+    else:
+        command = [sys.executable, SURVIVAL, __file__, folder, str(count), str(seed), method, "120"]
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+        if done.returncode:
+            return f"failed: {done.stderr[-500:]}", False
+        found = json.loads(done.stdout)
     words = f"{len(found['kills'])} kills, {found['parts']} amid a write, different: {found['different'] or 'nothing'}"
     return words, not found["different"]
+
+
+def kill_comparison(folder: Path, count: int, draw: random.Random) -> dict[str, Any]:
+    """Kill a comparison with workers, or one of its workers, and resume it, as often as asked for."""
+    methods = ["erm", "cmw-net", "two-looks", "cmw-net-sl"]
+    words = ["compare", "demo", "train.epochs=12", "train.checkpoint_steps=7", "--methods", ",".join(methods)]
+    command = [sys.executable, "-m", "reweigh", *words, "--seeds", "1", "--workers", "2", "--resume", "--out"]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    whole, killed = folder / "whole", folder / "killed"
+    begun = time.monotonic()
+    subprocess.run([*command, str(whole)], check=True, **quiet)
+    total, epochs, parts = time.monotonic() - begun, [], 0
+    while len(epochs) < count:
+        process = subprocess.Popen([*command, str(killed)], **quiet)
+        time.sleep(draw.uniform(0.3, 0.7) * total)
+        if process.poll() is None:
+            crew = [pid for pid in children(process.pid) if "spawn_main" in command_line(pid)]
+            os.kill(draw.choice([process.pid, *crew]), signal.SIGKILL)
+            epochs.append(sum(file.read_text().count("\n") for file in killed.rglob("metrics.jsonl")))
+            parts += any(killed.rglob("*.part"))
+        else:  # nothing was left to do
+            shutil.rmtree(killed)
+        process.wait()
+        while any(owner(file.parent) for file in killed.rglob("recipe.toml")):  # the others finish their step
+            time.sleep(0.1)
+    subprocess.run([*command, str(killed)], check=True, **quiet)
+    runs = [file.parent.relative_to(whole) for file in whole.rglob("recipe.toml")]
+    different = runpy.run_path(str(SURVIVAL))["different"]
+    return {
+        "kills": epochs,
+        "parts": parts,
+        "different": [f"{run}/{name}" for run in runs for name in different(whole / run, killed / run)],
+    }
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+
+def command_line(pid: int) -> str:
+    """What a process was started with."""
+    return Path(f"/proc/{pid}/cmdline").read_text()
 
 
 @contextmanager
@@ -166,9 +218,9 @@ def failing(draw: random.Random, rate: float, count: list[int]) -> Iterator[None
         os.replace, os.fsync, os.mkdir = replace, fsync, mkdir
 
 
-def faults(method: str, folder: Path, count: int) -> tuple[str, bool]:
+def faults(method: str, folder: Path, count: int, seed: int) -> tuple[str, bool]:
     """Train while writes fail, and resume after each error until all is written; as often as it takes."""
-    plan, draw, injected, lives, wrong, changed = recipe(method, 60), random.Random(0), [0], 0, [], set()
+    plan, draw, injected, lives, wrong, changed = recipe(method, 60), random.Random(seed), [0], 0, [], set()
     begin(plan, folder / "whole")
     while injected[0] < count:
         run = Run(folder / f"failing-{lives}")
@@ -192,29 +244,45 @@ def faults(method: str, folder: Path, count: int) -> tuple[str, bool]:
 
 
 def main() -> int:
-    """Do one part for each method."""
+    """Do one part for each method, until time or the number is reached."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("flat", "kills", "faults"))
+    parser.add_argument("part", choices=PARTS)
     parser.add_argument("--steps", type=int, default=20_000, help="per method")
     parser.add_argument("--kills", type=int, default=300, help="over all methods")
     parser.add_argument("--faults", type=int, default=300, help="over all methods")
-    parser.add_argument("--methods", default=",".join(name for name in METHODS if name not in IMAGES_ONLY))
+    parser.add_argument("--methods", help="names, separated by commas; all by default")
     parser.add_argument("--minutes", type=float, default=1e9)
+    parser.add_argument("--record", type=Path, default=Path("soak.jsonl"), help="file that adds up the calls")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    methods = given.methods.split(",")
-    each = {"flat": given.steps, "kills": -(-given.kills // len(methods)), "faults": -(-given.faults // len(methods))}
-    until, bad = time.monotonic() + 60 * given.minutes, 0
-    for method in methods:
-        if time.monotonic() > until:
-            print(f"{method:22} not tried: time is over")
-            continue
+    methods = [name for name in METHODS if name not in IMAGES_ONLY] + [COMPARISON] * (given.part == "kills")
+    methods = given.methods.split(",") if given.methods else methods
+    amount = {"flat": given.steps, "kills": AT_ONCE, "faults": AT_ONCE}[given.part]
+    wanted = {"flat": given.steps * len(methods), "kills": given.kills, "faults": given.faults}[given.part]
+    until = time.monotonic() + 60 * given.minutes
+    while True:
+        lines = [json.loads(line) for line in given.record.read_text().splitlines()] if given.record.exists() else []
+        lines = [line for line in lines if line["part"] == given.part]
+        done = Counter(dict.fromkeys(methods, 0))
+        for line in lines:
+            done[line["method"]] += line["amount"]
+        if sum(done.values()) >= wanted or time.monotonic() > until:
+            break
+        method = min(methods, key=lambda name: done[name])
         with tempfile.TemporaryDirectory() as folder:
-            words, good = globals()[given.part](method, Path(folder), each[given.part])
+            words, good = PARTS[given.part](method, Path(folder), amount, len(lines))
+        line = {"part": given.part, "method": method, "amount": amount, "good": good, "words": words}
+        with open(given.record, "a") as file:
+            file.write(json.dumps(line) + "\n")
         print(f"{method:22} {'ok ' if good else 'BAD'} {words}", flush=True)
-        bad += not good
+    bad = [line for line in lines if not line["good"]]
+    print(f"{sum(done.values()):,} of {wanted:,} {given.part} over {len(+done)} methods, {len(bad)} bad: {dict(done)}")
     return 1 if bad else 0
 
+
+PARTS = {"flat": flat, "kills": kills, "faults": faults}
+AT_ONCE = 10  # kills or faults of one method before the next has its turn
+COMPARISON = "compare"
 
 if __name__ == "__main__":
     sys.exit(main())

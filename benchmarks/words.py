@@ -47,8 +47,8 @@ def sentences(package: str) -> list[str]:
         for _, member in members:
             if not str(getattr(member, "__module__", "")).startswith(package):
                 continue
-            methods = [method for _, method in inspect.getmembers(member, inspect.isfunction)]
-            for thing in [member, *(methods if inspect.isclass(member) else [])]:
+            methods = inspect.getmembers(member, inspect.isfunction) if inspect.isclass(member) else []
+            for thing in [member, *(method for _, method in methods)]:
                 text = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
                 if 20 < len(text) < 300:
                     found[text] = None

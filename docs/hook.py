@@ -41,8 +41,10 @@ def cells(script: str) -> list[Cell]:
 
 def ran(code: str, names: dict[str, Any]) -> tuple[str, list[bytes]]:
     """Run a cell: what it printed, and its figures as SVG."""
+    import matplotlib as mpl
     from matplotlib import pyplot as plt
 
+    mpl.use("agg")  # no window
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(code, names)

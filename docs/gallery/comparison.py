@@ -19,8 +19,8 @@ words = "compare demo --methods erm,mw-net,cmw-net --seeds 3 --json results.json
 subprocess.run([sys.executable, "-m", "reweigh", *words.split()], check=True, capture_output=True)
 
 # %%
-# One row per run. `last` is the test accuracy of the saved model in percent. `best` is chosen on the test set, so report
-# it only to show what was lost.
+# One row per run. `last` is the test accuracy of the saved model in percent. `best` is chosen on the test set, so
+# report it only to show what was lost.
 rows = pd.DataFrame(json.loads(Path("results.json").read_text())["rows"])
 print(rows[["method", "seed", "last", "best"]].to_string(index=False))
 

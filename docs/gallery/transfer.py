@@ -5,8 +5,8 @@ another: there it costs no more than plain training.
 """
 
 # %%
-# Learn the function on digits where 3, 4, 5 and 7 are often taken for a look-alike. This is the recipe of the demo, with
-# fewer epochs. On the command line: `reweigh train demo train.epochs=20 --out runs/learned`.
+# Learn the function on digits. Of the digits 3, 4, 5 and 7, 40 % have the label of a look-alike. This is the demo's
+# recipe with fewer epochs; on the command line, `reweigh train demo train.epochs=20 --out runs/learned`.
 import json
 import subprocess
 import sys

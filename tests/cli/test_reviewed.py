@@ -2,6 +2,7 @@
 
 import csv
 import random
+import shutil
 import tomllib
 
 import pytest
@@ -75,3 +76,64 @@ def test_decisions_become_labels_that_are_trusted(folder):
 def test_a_run_that_nobody_reviewed(folder):
     assert "reweigh review" in run(folder, "--reviewed", folder / "again", code=2)
     assert "no such file or folder" in run(folder, "--reviewed", folder / "nowhere", code=2)
+
+
+def test_what_was_decided_is_applied_to_a_copy(folder, tmp_path):
+    reviewed = tmp_path / "run"
+    shutil.copytree(folder / "run", reviewed, ignore=shutil.ignore_patterns("decisions.jsonl*"))
+    ann, bob = (review_run(reviewed, name) for name in ("ann", "bob"))
+    changed, kept, unsure, disputed, undone = ann.session.queue({"show": "all"})[:5]
+    given = {index: ann.session.card(index)["given"] for index in (changed, kept, unsure, disputed, undone)}
+    for index in (changed, disputed, undone):
+        ann.session.decide(index, 1 - given[index])
+    ann.session.decide(kept, given[kept])
+    ann.session.decide(unsure, None)
+    ann.session.undo(undone)
+    bob.session.decide(disputed, given[disputed])
+    rows = ann.session._rows
+    for review in (ann, bob):
+        review.stop()
+    target = tmp_path / "corrected.csv"
+    words = ["issues", reviewed, "--apply", target, "--apply-from", reviewed]
+    result = CliRunner().invoke(app, [*map(str, words)])
+    assert result.exit_code == 0, result.output
+    before, after = ((path).read_text().splitlines()[1:] for path in (folder / "table.csv", target))
+    differs = {
+        row: new.rpartition(",")[2] for row, (old, new) in enumerate(zip(before, after, strict=True)) if old != new
+    }
+    assert differs == {rows[changed]: ("large", "small")[1 - given[changed]]}
+
+
+def test_a_run_that_nobody_reviewed_changes_nothing(folder, tmp_path):
+    run_folder = tmp_path / "run"
+    shutil.copytree(folder / "run", run_folder, ignore=shutil.ignore_patterns("decisions.jsonl*"))
+    words = ["issues", run_folder, "--apply", tmp_path / "new.csv", "--apply-from", run_folder]
+    result = CliRunner().invoke(app, [*map(str, words)])
+    assert result.exit_code == 2
+    assert "reweigh review" in " ".join(result.stderr.split())
+    assert not (tmp_path / "new.csv").exists()
+
+
+def test_held_out_rows_are_reviewed_and_tested_by_what_was_decided(folder, tmp_path):
+    reviewed = tmp_path / "run"
+    shutil.copytree(folder / "run", reviewed, ignore=shutil.ignore_patterns("decisions.jsonl*"))
+    with open(reviewed / "held_out.csv", newline="") as file:
+        held_out = {int(line["row"]): line["given_label"] for line in csv.DictReader(file)}
+    review = review_run(reviewed, "ann")
+    session = review.session
+    cards = [session.card(index) for index in session.queue({"show": "all"})]
+    assert sorted(card["row"] for card in cards) == list(range(240))
+    table = (folder / "table.csv").read_text().splitlines()[1:]
+    for card in cards:
+        customer, size, weight, _ = table[card["row"]].split(",")
+        assert card["name"] == f"customer {customer}"
+        assert dict(card["values"]) == {"size": f"{float(size):.6g}", "weight": f"{float(weight):.6g}"}
+        assert card["held_out"] == (card["row"] in held_out)
+    wrong = next(card for card in cards if card["held_out"] and card["row"] % 8 == 3)
+    session.similar(wrong["index"])
+    session.decide(wrong["index"], 1 - wrong["given"])
+    review.stop()
+    run(folder, "--reviewed", reviewed, "--out", tmp_path / "again")
+    with open(tmp_path / "again" / "held_out.csv", newline="") as file:
+        after = {int(line["row"]): line["given_label"] for line in csv.DictReader(file)}
+    assert {row for row in held_out if held_out[row] != after[row]} == {wrong["row"]}

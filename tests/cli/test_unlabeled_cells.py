@@ -56,4 +56,4 @@ def test_a_corrected_label_file_keeps_gaps_and_the_calibration_part(run, tmp_pat
 def test_any_other_method_leaves_them_out(table, run, tmp_path, caplog):
     result = run("train", "--data", table, "--label", "kind", "train.epochs=2", "--out", tmp_path / "run")
     assert result.exit_code == 0, result.output
-    assert "90 rows without a label left out" in caplog.text
+    assert "90 rows without a label left out; method.name=pseudo-label learns from these too" in caplog.text

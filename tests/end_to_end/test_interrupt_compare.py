@@ -1,4 +1,4 @@
-"""Ctrl-C ends every run of a comparison cleanly, also in other processes, and says how to continue."""
+"""Ctrl-C and SIGTERM end every run of a comparison cleanly, also in other processes, and say how to continue."""
 
 import json
 import os
@@ -7,8 +7,14 @@ import subprocess
 import sys
 import time
 
+import pytest
 
-def test_ctrl_c_reaches_every_worker(tmp_path):
+from reweigh.training import Run
+from reweigh.training.status import status
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_reaches_every_worker(tmp_path, sent):
     words = ["compare", "demo", "train.epochs=100000", "--methods", "erm,mw-net", "--seeds", "1", "--biases", "clean"]
     command = [sys.executable, "-m", "reweigh", *words, "--out", "runs", "--workers", "2"]
     # A shell gives background jobs an ignored SIGINT; a terminal does not, so neither does this.
@@ -18,13 +24,13 @@ def test_ctrl_c_reaches_every_worker(tmp_path):
     )  # fmt: skip
     runs = [tmp_path / "runs" / "clean" / name for name in ("erm-seed0", "mw-net-seed0")]
     try:
-        until = time.monotonic() + 240
+        until = time.monotonic() + 900
         while not all((run / "metrics.jsonl").exists() for run in runs):
             assert process.poll() is None, process.stderr and process.stderr.read()
             assert time.monotonic() < until
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=120)
+        process.send_signal(sent)
+        _, said = process.communicate(timeout=600)
     finally:
         process.kill()
     assert process.returncode == 130, said
@@ -36,3 +42,4 @@ def test_ctrl_c_reaches_every_worker(tmp_path):
     for run in runs:
         assert (run / "checkpoint" / "last.safetensors").is_file()
         assert json.loads((run / "summary.json").read_text())["status"] == "interrupted"
+        assert status(Run(run)) == "interrupted"

@@ -17,8 +17,10 @@ def training(tmp_path):
     process = subprocess.Popen(
         command, cwd=tmp_path, env=os.environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    until = time.monotonic() + 120
-    while not (tmp_path / "run" / "checkpoint" / "last.safetensors").exists() and time.monotonic() < until:
+    until = time.monotonic() + 600
+    while not (tmp_path / "run" / "checkpoint" / "last.safetensors").exists():
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        assert time.monotonic() < until
         time.sleep(0.05)
     yield process
     process.kill()
@@ -37,7 +39,7 @@ def test_sigterm_says_how_to_resume(training, tmp_path):
     assert refused.returncode == 2
     assert f"run: process {training.pid} on" in refused.stderr
     training.terminate()
-    _, words = training.communicate(timeout=60)
+    _, words = training.communicate(timeout=600)
     assert training.returncode == 130, words
     assert "reweigh train --resume run" in words.splitlines()[-1]
     assert "Traceback" not in words

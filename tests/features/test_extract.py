@@ -1,3 +1,5 @@
+from threading import Lock
+
 import pytest
 import torch
 from torch import nn
@@ -7,6 +9,7 @@ from reweigh.errors import DataError
 from reweigh.features import extract as module
 from reweigh.features.extract import extract
 from reweigh.features.network import Network
+from reweigh.threads import threads
 
 
 class Mean(nn.Module):
@@ -15,10 +18,12 @@ class Mean(nn.Module):
     def __init__(self):
         super().__init__()
         self.scale = nn.Parameter(torch.ones(()))
-        self.seen = 0
+        self.seen, self.most, self.lock = 0, 0, Lock()
 
     def forward(self, images):
-        self.seen += len(images)
+        with self.lock:
+            self.seen += len(images)
+            self.most = max(self.most, torch.get_num_threads())
         return images.mean((2, 3)) * self.scale
 
 
@@ -46,6 +51,18 @@ def test_as_a_plain_loop_and_counted():
         torch.testing.assert_close(rows[place], image.float().mean((1, 2)) / 255)
 
 
+@pytest.mark.parametrize("number", [1, 3])
+def test_batches_in_several_threads_each_with_one(number):
+    found, before = network(), torch.get_num_threads()
+    with threads(number):
+        rows = extract(images(50), found, cache=False).rows
+        assert torch.get_num_threads() == number
+    torch.testing.assert_close(rows, images(50).float().mean((2, 3)) / 255)
+    assert (found.module.seen, found.module.most) == (50, 1)
+    assert not rows.requires_grad
+    assert torch.get_num_threads() == before
+
+
 def test_only_what_is_new_is_computed():
     first, again, more, other = (network() for _ in range(4))
     rows = extract(images(10), first).rows
@@ -67,7 +84,8 @@ def test_an_interruption_keeps_what_was_computed():
     with pytest.raises(KeyboardInterrupt):
         extract(images(20), first, count=stop)
     extract(images(20), again)
-    assert (first.module.seen, again.module.seen) == (12, 12)  # eight of them were stored
+    assert first.module.seen >= 12  # batches that were begun are finished
+    assert again.module.seen == 12  # eight of them were stored
 
 
 def test_unreadable_samples_are_reported_not_stored():

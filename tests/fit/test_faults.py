@@ -2,7 +2,10 @@
 
 import errno
 import os
+import random
 import shutil
+import time
+from pathlib import Path
 
 import pytest
 
@@ -85,6 +88,37 @@ def test_a_disk_that_fills_in_training(plan, tmp_path, monkeypatch):
     assert status(Run(tmp_path / "run")) == "interrupted"  # never "running": no process is there
     resume(tmp_path / "run")
     assert status(Run(tmp_path / "run")) == "finished"
+
+
+def test_a_folder_that_becomes_read_only_in_the_middle(plan, tmp_path, monkeypatch):
+    path, whole = tmp_path / "run", begin(plan, tmp_path / "whole").run
+
+    def protect():
+        def fail(*arguments, **options):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+        monkeypatch.setattr(os, "replace", fail)
+        monkeypatch.setattr(Path, "unlink", fail)
+
+    with pytest.raises(StorageError, match=r"cannot be written there .* the disk is read-only"):
+        begin(plan, path, At(2, protect))
+    monkeypatch.undo()
+    assert status(Run(path)) == "interrupted"
+    resume(path)
+    assert status(Run(path)) == "finished"
+    assert Run(path).model.read_bytes() == whole.model.read_bytes()
+
+
+def test_a_clock_that_jumps_changes_nothing(plan, tmp_path, monkeypatch):
+    draw, whole = random.Random(0), begin(plan, tmp_path / "whole").run
+    monkeypatch.setattr(time, "time", lambda: draw.uniform(-1e10, 1e10))
+    monkeypatch.setattr(time, "time_ns", lambda: draw.randrange(-(10**18), 10**18))
+    run = begin(plan, tmp_path / "run").run
+    monkeypatch.undo()
+    assert status(run) == "finished"
+    assert damage(run) == []
+    for name in ("model", "samples", "classes", "inputs", "test"):
+        assert getattr(run, name).read_bytes() == getattr(whole, name).read_bytes()
 
 
 def test_a_folder_that_is_moved_in_the_middle_and_put_back(plan, tmp_path):

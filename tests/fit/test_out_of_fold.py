@@ -11,7 +11,8 @@ from reweigh.fit import fit
 from reweigh.fit.out_of_fold import FOLDS, ROUNDS, HeldOut, brief_epochs, folds, out_of_fold
 from reweigh.plan import Plan
 from reweigh.plan.check import examine
-from reweigh.plan.choose import Facts, chosen
+from reweigh.plan.choose import chosen
+from reweigh.plan.facts import Facts
 
 
 def test_folds_are_even_in_every_class():

@@ -11,8 +11,8 @@ from reweigh.data import Dataset
 from reweigh.data.normalize import Standardize
 from reweigh.features import Network
 from reweigh.fit.front import Front
-from reweigh.fit.issues import Samples
 from reweigh.fit.tuning import fine_tuned, soft_targets
+from reweigh.issues import Samples
 from reweigh.losses.prior import log_shares
 
 GIVEN = torch.tensor([0, 1, 0, -1, 2, 2])

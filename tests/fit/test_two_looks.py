@@ -12,7 +12,8 @@ from reweigh.fit.export import to_onnx
 from reweigh.fit.run_folder import begin, load_model
 from reweigh.fit.store import load, save
 from reweigh.plan.check import examine
-from reweigh.plan.choose import Facts, chosen
+from reweigh.plan.choose import chosen
+from reweigh.plan.facts import Facts
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.weighting import load_weighting

@@ -10,7 +10,8 @@ from reweigh.fit import fit
 from reweigh.meta_sets.lowest_loss import LowestLoss
 from reweigh.methods.parts.trusted import Trusted
 from reweigh.plan.check import examine
-from reweigh.plan.choose import Facts, chosen
+from reweigh.plan.choose import chosen
+from reweigh.plan.facts import Facts
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,15 @@ from math import ceil
 
 import pytest
 import torch
+from pandas import DataFrame
 from scipy.sparse import csr_matrix
 
 from reweigh.data import Dataset
+from reweigh.data.dataset import Reading
 from reweigh.data.sparse import SparseRows
+from reweigh.data.tables.encoding import fit_encoding
 from reweigh.plan.check import examine
 from reweigh.plan.choose import (
-    Facts,
     choose,
     chosen,
     default_batch_size,
@@ -21,6 +23,7 @@ from reweigh.plan.choose import (
     trusted_per_class,
     warmup_epochs,
 )
+from reweigh.plan.facts import Facts
 
 
 @pytest.mark.parametrize("samples", [2, 3, 17, 60, 200, 999, 5000, 100_000, 10**7])
@@ -59,13 +62,21 @@ def test_a_model_for_each_shape():
 
 
 def test_text_gets_a_linear_model():
-    assert default_model(facts((5000,), 1000, sparse=True))[1]["hidden"] == []
-    assert default_model(facts((5000,), 6000, sparse=True))[1]["hidden"] != []
+    assert default_model(facts((5000,), 1000, text=True))[1]["hidden"] == []
+    assert default_model(facts((5000,), 6000, text=True))[1]["hidden"] != []
     assert default_model(facts((5000,), 1000))[1]["hidden"] != []
     rows = SparseRows(csr_matrix(torch.eye(4).numpy()))
     dataset = Dataset(rows, torch.tensor([0, 1, 0, 1]), ("a", "b"))
-    assert Facts.of(dataset).sparse
-    assert Facts.of(dataset.subset(torch.tensor([1, 2]))).sparse
+    assert Facts.of(dataset).text
+    assert Facts.of(dataset.subset(torch.tensor([1, 2]))).text
+    frame = DataFrame(
+        {"text": ["a long word", "another long one", "and some more", "many words"], "number": [3.5, 1, 2, 9]}
+    )
+    encoding = fit_encoding(frame, kinds={"text": "text", "number": "number"})
+    table = Dataset(encoding.apply(frame), torch.tensor([0, 1, 0, 1]), ("a", "b"), reading=Reading(encoding=encoding))
+    assert isinstance(table.inputs, torch.Tensor)
+    assert Facts.of(table).text
+    assert encoding.words == len(encoding.feature_names) - 1
 
 
 def test_small_models_train_in_one_thread():
@@ -149,3 +160,13 @@ def test_facts_of_a_dataset():
     assert Facts.of(images) == Facts(6, (3, 8, 8), (2, 2, 2), images=True, photos=True, pixels=True)
     assert not Facts.of(Dataset(torch.zeros(6, 3, 8, 8), images.labels, images.class_names)).photos
     assert Facts.of(Dataset(torch.zeros(6, 4), images.labels, images.class_names)) == Facts(6, (4,), (2, 2, 2))
+
+
+def test_very_many_classes_are_not_looked_at_twice_unless_asked() -> None:
+    """Two looks keep numbers for each sample and class: 2.4 GB for each of several tables here."""
+    facts = Facts(30_000, (2,), (3,) * 10_000)
+    many = chosen(facts, {})
+    assert many["method"]["name"] == "cmw-net"
+    assert "lookahead" in many["method"]
+    assert chosen(facts, {"method": {"name": "two-looks"}})["method"] == {"name": "two-looks"}
+    assert chosen(Facts(30_000, (2,), (30,) * 1_000), {})["method"] == {"name": "two-looks"}

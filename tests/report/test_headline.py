@@ -3,6 +3,8 @@
 import math
 from dataclasses import replace
 
+import numpy as np
+
 from reweigh.core.judgment import Finding
 from reweigh.report.headline import about, comparison, headline, key_numbers
 
@@ -24,6 +26,13 @@ def test_headline_of_estimated_labels_and_of_a_part_that_was_held_out(account):
     first, second = headline(mine).replace("\u00a0", " ").split(". ")
     assert first.startswith("About 20.0 % of the labels are wrong (10.0 % to 30.0 %): ")
     assert second.endswith("of the held-out labels; some of these may be wrong too.")
+
+
+def test_a_model_that_doubts_most_labels_is_in_doubt_itself(account):
+    for share, weak in ((0.4, False), (0.6, True)):
+        issue = np.arange(len(account.samples)) < share * len(account.samples)
+        said = headline(replace(account, samples=replace(account.samples, issue=issue)))
+        assert ("a weak model rather than bad labels" in said) == weak
 
 
 def test_data_bias_and_time(account):

@@ -12,7 +12,7 @@ from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
-from reweigh.report.inputs import SIDE, Looks, on_card
+from reweigh.report.inputs import SIDE, Looks, cell, on_card
 
 
 def pixels(uri):
@@ -105,3 +105,19 @@ def test_a_larger_picture_comes_from_the_file_inside_the_folder_alone(tmp_path):
     assert looks.picture(0, 768).size == (300, 200)
     assert looks.picture(0, 768).getpixel((5, 5)) == (255, 0, 0)
     assert looks.picture(1, 768).size == (8, 8)  # the training sample itself
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("2.9749427661379526", "2.97494"),
+        (1 / 3, "0.333333"),
+        ("-0.00001234567", "-1.23457e-05"),
+        ("25.50", "25.50"),
+        ("1.2.345678", "1.2.345678"),
+        ("00123456789", "00123456789"),
+        (None, "missing"),
+    ],
+)
+def test_long_fractions_are_shortened_and_nothing_else(value, shown):
+    assert cell(value) == shown

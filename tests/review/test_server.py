@@ -135,7 +135,9 @@ def test_a_decision_about_what_does_not_exist_is_refused(ask, run, body):
     assert not (run / "decisions.jsonl").exists()
 
 
-@pytest.mark.parametrize("query", ["order=best", "show=none", "state=x", "given=10", "given=cat", "quality=low"])
+@pytest.mark.parametrize(
+    "query", ["order=best", "show=none", "state=x", "given=10", "given=cat", "quality=low", "given=nan", "given=inf"]
+)
 def test_a_filter_that_does_not_exist_is_named(ask, query):
     status, found, _ = ask(f"/queue?{query}")
     assert status == 422

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from reweigh.data.tables.decide import ReadAs
     from reweigh.plan import Part
-    from reweigh.plan.choose import Facts
+    from reweigh.plan.facts import Facts
 
 SMALL = 2  # samples of a class
 LARGEST = 64  # side in pixels that the small network is made for
@@ -61,7 +61,7 @@ def look(given: Mapping[str, Any]) -> Look | None:
     if found is not None:
         return found
     from reweigh.data.labels.candidates import several_in_one
-    from reweigh.plan.choose import Facts
+    from reweigh.plan.facts import Facts
 
     train, test = parts[0].bind()(data_root(parts[0].added["root"]))
     held_out = None if parts[0].name != "files" or train.origin is None else len(test)
@@ -86,7 +86,8 @@ def look_at_images(part: "Part", root: Path, given: Mapping[str, Any]) -> Look |
     path = Path(root, part.options.get("path") or "")
     if part.name != "files" or part.options["separator"]:
         return None  # folder names are not the classes
-    from reweigh.plan.choose import Facts, feature_width, features
+    from reweigh.plan.choose import feature_width, features
+    from reweigh.plan.facts import Facts
 
     labels = part.options["labels"] and Path(root, part.options["labels"])
     if (by_list := find_list(path, labels, part.options["label"])) is not None:

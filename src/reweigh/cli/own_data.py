@@ -12,7 +12,8 @@ from reweigh.cli.printing import echo
 from reweigh.cli.source import find
 
 if TYPE_CHECKING:
-    from reweigh.plan.choose import Choice, Facts
+    from reweigh.plan.choose import Choice
+    from reweigh.plan.facts import Facts
     from reweigh.recipes.read import Contents
 
 BASELINE = "erm"
@@ -41,8 +42,9 @@ def recipe_for(
         RecipeError: There are no such data, no such recipe, or a mistake in it.
         DataError: The data cannot be read.
     """
-    from reweigh.plan.choose import Facts, choose
+    from reweigh.plan.choose import choose
     from reweigh.plan.edit import put
+    from reweigh.plan.facts import Facts
     from reweigh.plan.mistakes import raise_all
     from reweigh.recipes.check import check
     from reweigh.recipes.overrides import apply

@@ -7,11 +7,13 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
 from reweigh.errors import ReweighError
 from reweigh.memory import keep_freed_memory
+from reweigh.training.interrupts import SIGNALS
 
 Attempt = Callable[[Any], str | None]  # does a job; returns what went wrong
 
@@ -38,7 +40,8 @@ class Worker:
         self.pipe, theirs = context.Pipe()
         self.key: Any = None
         self.process = context.Process(target=_serve, args=(theirs, attempt))
-        with _deaf_to_interrupts():  # the new process remains so until it serves
+        resource_tracker.ensure_running()  # it would let signals through
+        with _signals_later():  # and in the new process once it serves
             self.process.start()
         theirs.close()
 
@@ -68,17 +71,26 @@ class Worker:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment."""
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or before in (signal.SIG_IGN, None):
+def _signals_later() -> Iterator[None]:
+    """Put off Ctrl-C and SIGTERM for a moment, in this process and in those that it starts."""
+    if os.name != "posix" or threading.current_thread() is not threading.main_thread():
         yield
         return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    received: list[int] = []  # by other threads, which do not put them off
+    before = {each: signal.getsignal(each) for each in SIGNALS}
+    for each, handler in before.items():
+        if handler not in (signal.SIG_IGN, None):
+            signal.signal(each, lambda signum, frame: received.append(signum))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            if handler is not None:
+                signal.signal(each, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for each in received:
+            signal.raise_signal(each)
 
 
 class _Notes(logging.Handler):
@@ -96,9 +108,12 @@ class _Notes(logging.Handler):
 
 def _serve(pipe: Connection, attempt: Attempt) -> None:
     """The life of a worker."""
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)  # forgets what came before
+        signal.signal(each, signal.default_int_handler)
     if os.name == "posix":
         os.setpgid(0, 0)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     threading.Thread(target=_follow_parent, daemon=True).start()
     keep_freed_memory()
     logging.getLogger("reweigh").addHandler(_Notes(pipe))

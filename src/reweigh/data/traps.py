@@ -10,7 +10,8 @@ ROWS = 3000  # that a tree is tried on
 COLUMNS = 300
 DETERMINES = 0.97  # held-out accuracy of a tree on one column
 ORDERED = 0.5  # of the way from a guess to certainty
-FEWEST = 40  # samples; fewer prove nothing
+FEWEST = 40  # samples; fewer prove nothing,
+FEW = 5  # nor do so few of a class
 
 
 def leaks(dataset: Dataset) -> list[str]:
@@ -72,9 +73,10 @@ def _rows(dataset: Dataset) -> "np.ndarray":
 
 
 def _some(dataset: Dataset) -> torch.Tensor:
-    """Indices of labeled samples, at most ROWS, spread over the dataset."""
+    """Indices of labeled samples, at most ROWS, spread over the dataset; of classes that a tree can learn from them."""
     labeled = dataset.labeled.nonzero().flatten()
-    return labeled[:: max(1, -(-len(labeled) // ROWS))]
+    chosen = labeled[:: max(1, -(-len(labeled) // ROWS))]
+    return chosen[torch.bincount(dataset.labels[chosen])[dataset.labels[chosen]] >= FEW] if len(chosen) else chosen
 
 
 def _guess(labels: np.ndarray) -> float:

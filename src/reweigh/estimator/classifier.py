@@ -158,8 +158,10 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         ``label_issues_``, is about these samples. Columns are encoded and numbers scaled as in the first call.
 
         Args:
-            X, y, sample_weight: As for ``fit``.
+            X: As for ``fit``.
+            y: As for ``fit``.
             classes: In the first call all classes, unless y has them all; later the same or None.
+            sample_weight: As for ``fit``.
 
         Raises:
             ValueError: As for ``fit``; or y has a class that the first call did not have.

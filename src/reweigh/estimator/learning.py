@@ -22,7 +22,7 @@ from reweigh.fit import Fit, fit
 from reweigh.fit.front import own_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.trainer import builder
-from reweigh.plan.choose import Facts
+from reweigh.plan.facts import Facts
 
 
 class Learned(NamedTuple):

@@ -11,7 +11,8 @@ from reweigh.methods import METHODS
 from reweigh.names import lookup
 from reweigh.plan import Plan
 from reweigh.plan.check import examine
-from reweigh.plan.choose import Facts, better, chosen
+from reweigh.plan.choose import better, chosen
+from reweigh.plan.facts import Facts
 from reweigh.plan.mistakes import Mistake, raise_all, shown
 
 logger = logging.getLogger(__name__)

@@ -11,6 +11,7 @@ FEWEST = 40  # samples of a class; fewer may lie apart by chance
 MOST = 20_000  # samples that are looked at
 SMALLER = 0.2  # share of the class that its smaller part has at least
 APART = 4.0  # distance of the parts along the line between them, in standard deviations; halves of a bell are 2.7 apart
+CLASSES = 30  # the largest, that others are compared with
 WIDTH = 50  # directions that are looked at, those in which samples differ most
 FOREIGN = 0.25  # samples of other classes in the inner half of a part, by its size; more are wrong labels
 
@@ -43,24 +44,33 @@ def doubles(rows: Tensor, labels: Tensor) -> list[Double]:
     known = known[:: max(1, -(-len(known) // MOST))]
     given = labels[known].numpy()
     names, sizes = np.unique(given, return_counts=True)
-    if len(names) < 2:
+    large = names[sizes >= FEWEST]
+    if len(names) < 2 or len(large) == 0:
         return []
     points = _fewer(rows[known].double().numpy())
-    centers = [points[given == name].mean(0) for name in names]
+    compared = names[sizes.argsort()[::-1][:CLASSES]]
+    centers = [points[given == name].mean(0) for name in compared]
     usual = float(np.median([np.linalg.norm(a - b) for place, a in enumerate(centers) for b in centers[:place]]))
     found = []
-    for label in names[sizes >= FEWEST].tolist():
-        parts = next(_parts(points, given, label, usual), None)
+    for label in large.tolist():
+        parts = next(_parts(points, given, label, compared, usual), None)
         if parts is not None:
             larger, smaller = sorted((known[torch.from_numpy(part)] for part in parts), key=len, reverse=True)
             found.append(Double(label, (larger, smaller)))
     return found
 
 
-def _parts(points: np.ndarray, given: np.ndarray, label: int, usual: float) -> Iterator[list[np.ndarray]]:
-    """The two parts of a class along each line on which it is two."""
+def _parts(
+    points: np.ndarray, given: np.ndarray, label: int, compared: np.ndarray, usual: float
+) -> Iterator[list[np.ndarray]]:
+    """The two parts of a class along each line on which it is two.
+
+    Args:
+        compared: The classes that it is compared with.
+        usual: Distance of the centers of classes.
+    """
     own = np.flatnonzero(given == label)
-    others = [given == name for name in np.unique(given) if name != label]
+    others = [given == name for name in compared if name != label]
     for line in _lines(points[own]):
         along = points @ line
         apart, cut = _cut(along[own])

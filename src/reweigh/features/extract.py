@@ -1,8 +1,9 @@
-"""Features of all samples: what is cached is read, the rest is computed in batches while the next batch is read."""
+"""Features of all samples: what is cached is read, the rest is computed by several threads, a batch each."""
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from reweigh.data.checks import at_rows, plural
 from reweigh.errors import DataError
 from reweigh.features.network import Network
 from reweigh.files.row_cache import RowCache, digest
+from reweigh.threads import threads
 
 log = logging.getLogger(__name__)
 BATCH = 64  # samples that are read at once
@@ -66,14 +68,12 @@ def extract(
         store.reserve(len(todo))
     unreadable: dict[int, str] = {}
     wait: list[int] = []
-    together = at_once(network, inputs, device)
     batches = todo.split(BATCH) if len(todo) else ()
     with evaluating(network, device):
-        for done, (index, images, broken) in enumerate(read_ahead(inputs, batches), start=1):
+        for done, (index, some, broken) in enumerate(computed(inputs, network, batches, device), start=1):
             unreadable |= broken
-            if len(index):
-                rows[index] = torch.cat([network(part.to(device)).float().cpu() for part in images.split(together)])
-                wait += index.tolist()
+            rows[index] = some
+            wait += index.tolist()
             if store and (len(wait) >= STORED or done * BATCH >= len(todo)):
                 keep(store, digests, rows, wait)
                 wait = []
@@ -106,14 +106,36 @@ def keep(store: RowCache, digests: Sequence[bytes], rows: Tensor, index: list[in
         store.add([digests[place] for place in fine], rows[fine])
 
 
-def read_ahead(inputs: Inputs, batches: Sequence[Tensor]) -> Iterator[tuple[Tensor, Tensor, dict[int, str]]]:
-    """The samples of each batch, read in a thread while the batch before is computed."""
-    with ThreadPoolExecutor(1) as pool:
-        coming = None
-        for index in [*batches, None]:
-            ready, coming = coming, None if index is None else pool.submit(read_batch, inputs, index)
-            if ready is not None:
-                yield ready.result()
+def computed(
+    inputs: Inputs, network: Network, batches: Sequence[Tensor], device: torch.device | str
+) -> Iterator[tuple[Tensor, Tensor, dict[int, str]]]:
+    """The indices, features and unreadable samples of each batch, in order.
+
+    On a CPU, as many batches are read and computed side by side as torch has threads, each in one thread: threads that
+    share the operations of one batch wait for each other at each of them, on a busy machine nearly all the time.
+    """
+    on_cpu = torch.device(device).type == "cpu"
+    workers = torch.get_num_threads() if on_cpu else 2
+    together = at_once(network, inputs, device)
+
+    def compute(index: Tensor) -> tuple[Tensor, Tensor, dict[int, str]]:
+        left, images, broken = read_batch(inputs, index)
+        with torch.inference_mode():  # each thread has its own mode
+            parts = [network(part.to(device)).float().cpu() for part in images.split(together)] if len(left) else []
+        return left, torch.cat([torch.empty(0, network.width), *parts]), broken
+
+    waiting: deque[Future[tuple[Tensor, Tensor, dict[int, str]]]] = deque()
+    with threads(1 if on_cpu else None), ThreadPoolExecutor(workers) as pool:
+        try:
+            for index in batches:
+                waiting.append(pool.submit(compute, index))
+                if len(waiting) > workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 def read_batch(inputs: Inputs, index: Tensor) -> tuple[Tensor, Tensor, dict[int, str]]:
@@ -148,12 +170,11 @@ def digests_of(inputs: Inputs) -> Iterator[bytes]:
 
 @contextmanager
 def evaluating(network: Network, device: torch.device | str) -> Iterator[None]:
-    """Inside, the network is on the device, in evaluation mode and without gradients; afterward as before."""
+    """Inside, the network is on the device and in evaluation mode; afterward in the mode before."""
     module = network.module
     training = module.training
     module.to(device).eval()
     try:
-        with torch.inference_mode():
-            yield
+        yield
     finally:
         module.train(training)

@@ -1,10 +1,92 @@
-"""Labels judged in ways of their own: those that were not trained on, and several candidates."""
+"""What training made of each sample, and how far its label can be believed."""
+
+from functools import partial
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.core.judgment import Judgment
-from reweigh.issues import CHUNK, Rows, Samples
+from reweigh.data import Dataset
+from reweigh.fit.out_of_fold import out_of_fold, probabilities
+from reweigh.fit.scored import Scored
+from reweigh.fit.trainer import Trained, Trainer
+from reweigh.fit.weighting import Weighting
+from reweigh.issues import CHUNK, Rows, Samples, judge
+from reweigh.plan import Plan
+from reweigh.pseudo_labels import Predictions, predictions
+
+
+def judge_samples(
+    trainer: Trainer,
+    trained: Trained,
+    train_set: Dataset,
+    kept: Tensor,
+    apart: Tensor,
+    weighting: Weighting | None,
+) -> Samples:
+    """What training made of each sample, and how far its label can be believed.
+
+    If the method has a verdict of its own, that counts. Samples that were held out are judged by the model at the end,
+    which has not seen them.
+
+    Args:
+        kept: Indices of the samples that were trained on.
+        apart: Indices of the others.
+    """
+    recall, plan = trained.recall, trainer.plan
+    store = predictions(train_set.labels, train_set.num_classes, 0.0)
+    for some in torch.arange(len(kept)).split(CHUNK):
+        store.restart(kept[some], recall.predictions[some])
+    losses, weights = spread(recall.losses, kept, len(train_set)), None
+    if recall.weights is not None:
+        weights = spread(recall.weights, kept, len(train_set))
+    if len(apart):
+        rows = probabilities(trained.method.model, train_set.subset(apart), trainer.device)
+        store.restart(apart, rows)
+        losses[apart] = F.nll_loss(rows.log(), train_set.labels[apart].clamp_min(0), reduction="none")
+        losses[apart[train_set.labels[apart] < 0]] = torch.nan
+    given = given_labels(train_set, store)
+    learned = weights if weighting is not None else None  # other weights, as of self-paced learning, mean other things
+    own = trained.method.judgment()
+    if own is not None and train_set.candidates is None:
+        judgment = judge(given, store)
+        judgment = Judgment(*(all_.index_copy(0, kept, its) for all_, its in zip(judgment, own, strict=True)))
+    elif plan.train["scoring"] == "out-of-fold" and train_set.candidates is None:
+        held = out_of_fold(trainer, train_set.subset(kept) if len(apart) else train_set)
+        store.restart(kept[held.index], held.rows)
+        suggested = store.labels().index_copy(0, kept[held.index], held.suggested)
+        judgment = judge(given, store)  # the word of models that did not see the sample, not of weights
+        judgment = judgment._replace(suggested=suggested, wrong=(given >= 0) & (suggested != given))
+    else:
+        judgment = judge(given, store, learned)
+    if own is None and recall.looks == 0 and plan.train["scoring"] == "in-training":
+        judgment = judgment._replace(
+            suggested=given, quality=torch.full_like(losses, torch.nan), wrong=torch.zeros_like(judgment.wrong)
+        )
+    if train_set.trusted is not None:  # a person has the last word
+        judgment = Judgment(
+            *map(partial(torch.where, train_set.trusted), (given, torch.ones(()), torch.tensor(False)), judgment)
+        )
+    family = None
+    if weighting is not None:
+        family = weighting.families.of_class[torch.where(given >= 0, given, judgment.suggested)]
+    return Samples(given, *judgment, losses=losses, weights=weights, family=family)
+
+
+def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> Samples | None:
+    """What the model makes of labels that it was not trained on; None if these are sets of candidates, or not judged.
+
+    Args:
+        tested: Its predictions.
+        trained: What training made of its own samples.
+    """
+    if test_set.candidates is not None or bool(trained.quality.isnan().all()):
+        return None
+    prior = plan.method.options.get("prior", plan.train["prior"])
+    judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
+    losses = F.cross_entropy(tested.logits.float(), test_set.labels.clamp_min(0), reduction="none")
+    return Samples(test_set.labels, *judgment, losses=losses)
 
 
 def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bool) -> Judgment:
@@ -46,3 +128,15 @@ def likeliest_candidates(candidates: Tensor, predictions: Rows) -> Tensor:
     """
     chunks = torch.arange(len(candidates)).split(CHUNK)
     return torch.cat([predictions[index].float().where(candidates[index], -1.0).argmax(1) for index in chunks])
+
+
+def given_labels(train_set: Dataset, store: Predictions) -> Tensor:
+    """The given labels, shape (N,); of several candidates the likeliest, so that it is wrong if another class is."""
+    if train_set.candidates is None:
+        return train_set.labels
+    return likeliest_candidates(train_set.candidates, store)
+
+
+def spread(values: Tensor, index: Tensor, size: int) -> Tensor:
+    """``values`` at ``index`` of a tensor of ``size``, NaN elsewhere."""
+    return values.new_full((size,), torch.nan).index_copy(0, index, values)

@@ -201,14 +201,3 @@ def own_randomness(seed: int) -> Iterator[None]:
         yield
     finally:
         restore(before)
-
-
-@contextmanager
-def threads(number: int | None) -> Iterator[None]:
-    """Inside, torch uses so many threads on the CPU; None changes nothing."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(number or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -11,11 +11,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
+from reweigh.data.checks import plural
 from reweigh.errors import RecipeError
 from reweigh.features.blocks import Unfreeze, unfrozen
 from reweigh.fit.front import Front
-from reweigh.fit.issues import Samples
 from reweigh.fit.trainer import own_randomness
+from reweigh.issues import Samples
 from reweigh.losses.prior import prior_corrected
 from reweigh.training import Observer, processes
 
@@ -87,7 +88,7 @@ def fine_tuned(
                     observer.count("steps of fine-tuning", done, steps)
     for module in (network.module, model):
         module.requires_grad_(True)
-    logger.info("features: %s of %s fine-tuned for %d epochs", unfreeze, network.name, epochs)
+    logger.info("features: %s of %s fine-tuned for %s", unfreeze, network.name, plural(epochs, "epoch"))
     return Front(network, cache=False, tuned=True), model
 
 

@@ -12,7 +12,7 @@ from reweigh.core.batch import Batch
 from reweigh.core.judgment import Finding, Judgment
 from reweigh.core.method import Method
 from reweigh.families import Families
-from reweigh.methods.parts.finding import Count, count_wrong, sentence
+from reweigh.methods.parts.finding import Count, count_wrong, in_line_with, sentence
 from reweigh.methods.parts.first_look import FirstLook
 from reweigh.methods.parts.folds import held_out_in_turn
 from reweigh.methods.parts.prior import Prior
@@ -62,11 +62,10 @@ class TwoLooks(Method):
     function of the doubt, -log posterior_i(y_i), and of the family of the class: v_i = V(doubt_i, family_i). It starts
     as exp(-doubt), which is Bayes' rule, and learns as CMW-Net does, one look ahead at a time, to explain labels that
     are held out, seen through the confusion; or on samples with labels that you vouch for (a meta set ``clean`` or
-    ``given``), if there are some. Four times the posteriors move toward the EMA of the network. (If the
-    first look was best late, it did not memorize; the second then goes on from it, without mixup.) The judge compares
-    both looks on samples that neither has seen; then these join. The model is the mean of both looks' probabilities;
-    the second alone if the first is a single network; the first if the second is clearly worse. Then the stock is
-    taken once more, from both looks.
+    ``given``), if there are some. Four times the posteriors move toward the EMA of the network. (If the first look was
+    best late, it did not memorize; the second then goes on from it, without mixup.) The judge compares both looks on
+    samples that neither has seen; then these join. The model is the mean of both looks' probabilities; the second alone
+    if the first is a single network; the first if the second is clearly worse. Then the stock is taken once more.
 
     ``train.epochs`` counts the epochs of both looks together; give it 1.9 times those of one training. It often ends
     sooner. In each look the learning rate falls along half a cosine, whatever the schedule, and there is no warm-up. A
@@ -255,11 +254,11 @@ class TwoLooks(Method):
         return None if self._stock is None else self._stock.posterior.argmax(1)
 
     def judgment(self) -> Judgment | None:
-        """As many labels as are estimated to be wrong look wrong, those of least quality."""
+        """As many labels as are estimated to be wrong look wrong, those of least quality, and as many are doubted."""
         if self._stock is None or self._count is None:
             return None
-        share, _, _ = self._count.in_all(self._given)
-        given, quality = self._setup.train_set.labels, self._believed(self._stock)
+        given, share = self._setup.train_set.labels, self._count.in_all(self._given)[0]
+        quality = in_line_with(share, self._believed(self._stock))
         wrong = torch.zeros(len(given), dtype=torch.bool)
         wrong[quality.argsort(stable=True)[: round(share * len(given))]] = True
         other = self._stock.posterior.scatter(1, given[:, None], -1.0).argmax(1)

@@ -6,14 +6,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from reweigh.data import Dataset
-from reweigh.data.dataset import Rows
-from reweigh.data.sparse import SparseRows
 from reweigh.families import sizes_differ
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS, options_of_method
 from reweigh.models.efficientnet_lite import WIDTH, installed
 from reweigh.plan.edit import merge, put
+from reweigh.plan.facts import Facts
 
 LR = 1e-3  # of AdamW, falling along a cosine
 STEPS = 1000  # of training on small data, as far as EPOCHS allow
@@ -27,6 +25,7 @@ ONE_THREAD = 1_000_000  # parameters of it at most: the steps of a smaller model
 ROWS_PER_FEATURE = 2
 JUDGE = 0.1  # share of the samples that judges,
 JUDGED = 2_000  # if there are so many with a label; fewer judge by chance
+POSTERIORS = 50_000_000  # samples times classes at most for two looks, which keep several numbers for each
 MOST_ROWS = 20_000  # beyond, out-of-fold models take too long to be trained unasked
 
 TINY = 16  # pixels; smaller images have too little in them,
@@ -36,45 +35,6 @@ FROM_PIXELS = ("simclr", "cmw-net-sl+")  # methods that distort images, besides 
 WORTH = "on 5,000 photos of CIFAR-10 with 40 % wrong labels they reach 78 % where a small network reaches 49 %"
 
 WEIGHING = options_of_method(METHODS["cmw-net-sl"]).keys() - options_of_method(METHODS["two-looks"]).keys()
-
-
-class Facts(NamedTuple):
-    """What the rules look at.
-
-    Attributes:
-        samples: Number of training samples.
-        shape: Shape of one sample.
-        class_sizes: Training samples of each class.
-        images: Whether samples are images.
-        photos: Whether they are photos: images of bytes in color, which may be mirrored and shifted, unlike digits.
-        pixels: Whether they are images of bytes, in gray or color, as a pretrained network takes them.
-        candidates: Whether samples have sets of candidate labels.
-        sparse: Whether most of their features are zero, as of text.
-    """
-
-    samples: int
-    shape: tuple[int, ...]
-    class_sizes: tuple[int, ...]
-    images: bool = False
-    photos: bool = False
-    candidates: bool = False
-    pixels: bool = False
-    sparse: bool = False
-
-    @classmethod
-    def of(cls, dataset: Dataset) -> "Facts":
-        """The facts of a training set."""
-        sizes = tuple(dataset.class_sizes.tolist())
-        images = dataset.is_images
-        pixels = images and dataset.dtype == torch.uint8 and dataset.shape[0] in (1, 3)
-        photos = pixels and dataset.shape[0] == 3
-        source = dataset.inputs.inputs if isinstance(dataset.inputs, Rows) else dataset.inputs
-        several, sparse = dataset.candidates is not None, isinstance(source, SparseRows)
-        return cls(len(dataset), dataset.shape, sizes, images, photos, several, pixels, sparse)
-
-    def as_features(self, width: int) -> "Facts":
-        """The facts of the same samples behind a frozen network."""
-        return self._replace(shape=(width,), images=False, photos=False, pixels=False, sparse=False)
 
 
 class Choice(NamedTuple):
@@ -113,7 +73,7 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     trusted = META_SETS.get(_section(given, "meta_set").get("name", ""))
     weigh = name not in (None, "two-looks") or not WEIGHING.isdisjoint(wanted)
     weigh = weigh or ("meta_set" in given and (trusted is None or not trusted.vouched))
-    how = method(facts, weigh)
+    how = method(facts, weigh, asked=name == "two-looks")
     two_looks = (name or how.values["method.name"]) == "two-looks"
     batch_size = _whole(train.get("batch_size")) or default_batch_size(facts.samples)
     epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size, LOOKS if two_looks else 1.0)
@@ -189,12 +149,13 @@ def feature_width(found: list[Choice], given: Mapping[str, Any]) -> int | None:
     return None if not found and name in (None, "none", "tfidf") else WIDTH
 
 
-def method(facts: Facts, weigh: bool = False) -> Choice:
+def method(facts: Facts, weigh: bool = False, asked: bool = False) -> Choice:
     """How to train.
 
     Args:
         weigh: Whether to learn weights in a single training, because the user names an option of methods that do,
             another way to choose trusted samples, or another method.
+        asked: Whether the user names two looks.
     """
     if facts.candidates:
         return Choice({"method.name": "proden"}, "finds the right one of the candidates")
@@ -203,9 +164,12 @@ def method(facts: Facts, weigh: bool = False) -> Choice:
         cheap["method.families"] = 1
     if facts.images:  # from scratch a network needs all of them at once: two looks cost accuracy, see docs/results.md
         return Choice({"method.name": "cmw-net-sl", **cheap}, "learns which labels to trust, corrects doubtful ones")
-    if not weigh:
-        return Choice({"method.name": "two-looks"}, "finds wrong labels in a first look, learns again without them")
-    return Choice({"method.name": "cmw-net", **cheap}, "learns how much to trust each row")
+    if weigh:
+        return Choice({"method.name": "cmw-net", **cheap}, "learns how much to trust each row")
+    if facts.samples * len(facts.class_sizes) > POSTERIORS and not asked:
+        why = f"learns how much to trust each row; two-looks needs much memory for {len(facts.class_sizes):,} classes"
+        return Choice({"method.name": "cmw-net", **cheap}, why)
+    return Choice({"method.name": "two-looks"}, "finds wrong labels in a first look, learns again without them")
 
 
 def meta_set(facts: Facts) -> Choice:
@@ -285,12 +249,12 @@ def trusted_per_class(class_sizes: tuple[int, ...]) -> int:
 def default_model(facts: Facts) -> tuple[str, dict[str, Any]]:
     """The name of a model and its options: a convolutional network for images, else a perceptron of two layers.
 
-    The fewer the samples and the more the features, the narrower is the perceptron. With more sparse features than
-    samples, as of text, it has no hidden layer: words add up, and hidden units only memorize wrong labels.
+    The fewer the samples and the more the features, the narrower is the perceptron. With more words than samples it has
+    no hidden layer: words add up, and hidden units only memorize wrong labels.
     """
     if facts.images and min(facts.shape[1:]) >= 4:
         return "cnn", {}
-    if facts.sparse and prod(facts.shape) > facts.samples:
+    if facts.text and prod(facts.shape) > facts.samples:
         return "mlp", {"hidden": []}
     wide = next((width for below, width in WIDTHS if facts.samples < below), 256)
     width = max(16, min(wide, FIRST_LAYER // prod(facts.shape)))

@@ -54,6 +54,7 @@ class Account:
         net: The learned weighting function.
         origin: Where it was learned.
         dataset: The training set, read again.
+        unseen: Samples of the same data that were held out for testing, read again; None if there are none.
         no_data: Why there is no dataset.
     """
 
@@ -70,6 +71,7 @@ class Account:
     net: WeightNet | None = None
     origin: Origin = field(default_factory=Origin)
     dataset: Dataset | None = None
+    unseen: Dataset | None = None
     no_data: str = ""
 
     @property

@@ -86,6 +86,7 @@ class Section(NamedTuple):
         lead: What the section is about, for all runs.
         panels: One per run.
         together: A table of all runs.
+        overlaid: Figures with one line per run.
         folded: Whether it opens at a click.
         wide: Whether a panel needs the whole width, so that runs are shown one below the other.
     """
@@ -94,5 +95,6 @@ class Section(NamedTuple):
     lead: str = ""
     panels: Sequence[Panel] = ()
     together: Table | None = None
+    overlaid: Sequence[Plot] = ()
     wide: bool = False
     folded: bool = False

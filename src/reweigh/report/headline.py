@@ -9,6 +9,8 @@ from reweigh.report.content import Column, Table
 from reweigh.report.tables import Samples
 from reweigh.report.words import UNKNOWN, duration, in_words, percent, several
 
+WEAK = 0.5  # share of labels that look wrong; beyond it the model, not the labels, is in doubt
+
 
 def headline(account: Account) -> str:
     """The result in two sentences: how many labels are wrong, and how good the model is, by which labels."""
@@ -24,7 +26,9 @@ def wrong_labels(account: Account) -> str:
     found, labels = int(samples.issue.sum()), int(samples.labeled.sum())
     listed = f"{found:,} of {labels:,} training labels look wrong"
     if classes.finding is None:
-        return f"{listed} ({percent(found / max(labels, 1))})."
+        share = found / max(labels, 1)
+        weak = "; so many mean a weak model rather than bad labels" if share > WEAK else ""
+        return f"{listed} ({percent(share)}){weak}."
     total = max(sum(classes.sizes), 1)
     share, low, high = (
         sum(size * each for size, each in zip(classes.sizes, shares, strict=True)) / total

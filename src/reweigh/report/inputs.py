@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 SIDE = 64  # pixels of a picture on a card
 COLORS = 96  # of a color picture on a card: a third of the bytes, and no difference at this size
+LONG = re.compile(r"[-+]?\d*\.\d{5,}([eE][-+]?\d+)?")  # a fraction with more digits than a reader wants
 
 
 class Looks:
@@ -152,10 +154,11 @@ class Looks:
 
 
 def cell(value: object) -> str:
-    """A value of a table; a fraction to six digits."""
+    """A value of a table; a fraction to six digits, also where the table was read as strings."""
     if value is None or str(value) in ("", "nan", "<NA>", "NaT"):
         return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    text = str(value)
+    return f"{float(text):.6g}" if isinstance(value, float) or LONG.fullmatch(text) else text
 
 
 def as_image(image: np.ndarray, side: int) -> "Image":

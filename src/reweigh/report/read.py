@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -37,12 +37,12 @@ def read_accounts(paths: Sequence[Path]) -> list[Account]:
     runs = list({path.resolve(): path for path in paths}.values())
     short = [path.resolve().name for path in runs]
     names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, runs, strict=True)]
-    known: list[tuple[Any, Dataset | None, str]] = []
+    known: list[Known] = []
     accounts = [read_account(path, name, known) for path, name in zip(runs, names, strict=True)]
     return [replace(each, classes=replace(each.classes, names=_short(each.classes.names))) for each in accounts]
 
 
-def read_account(path: Path, name: str, known: list[tuple[Any, Dataset | None, str]] | None = None) -> Account:
+def read_account(path: Path, name: str, known: "list[Known] | None" = None) -> Account:
     """Everything that one run holds. Nothing in the folder is changed: it may be in use.
 
     Args:
@@ -54,9 +54,9 @@ def read_account(path: Path, name: str, known: list[tuple[Any, Dataset | None, s
     run, recipe = open_run(path)
     classes = read_classes(run)
     samples, tested = read_samples(run.samples, classes.names), read_tested(run.test)
-    dataset, no_data = None, ""
+    dataset, unseen, no_data = None, None, ""
     if samples is not None:  # otherwise nothing needs the data
-        dataset, no_data = _read_data_once(recipe, [] if known is None else known)
+        _, dataset, unseen, no_data = _read_data_once(recipe, [] if known is None else known)
     if dataset is not None:
         dataset = usable(dataset, recipe.method.name)
     if dataset is not None and samples is not None:
@@ -78,22 +78,32 @@ def read_account(path: Path, name: str, known: list[tuple[Any, Dataset | None, s
         net=net,
         origin=origin,
         dataset=dataset,
+        unseen=None if dataset is None else unseen,
         no_data=no_data,
     )
 
 
-def _read_data_once(recipe: Plan, known: list[tuple[Any, Dataset | None, str]]) -> tuple[Dataset | None, str]:
-    """The training set, or why there is none."""
+class Known(NamedTuple):
+    """Data that were read: the training set and what was held out of the same data; or why there are none."""
+
+    wanted: Any
+    dataset: Dataset | None
+    unseen: Dataset | None = None
+    reason: str = ""
+
+
+def _read_data_once(recipe: Plan, known: list[Known]) -> Known:
     wanted = (recipe.source, recipe.train["seed"])
-    for found, dataset, reason in known:
-        if found == wanted:
-            return dataset, reason
+    for each in known:
+        if each.wanted == wanted:
+            return each
     try:
-        dataset, reason = read_training_set(*wanted)[0], ""
+        train, test = read_training_set(*wanted)
+        found = Known(wanted, train, None if test.origin is None else test)  # a test set of its own has its own rows
     except (ReweighError, OSError, ImportError) as error:
-        dataset, reason = None, str(error).splitlines()[0]
-    known.append((wanted, dataset, reason))
-    return dataset, reason
+        found = Known(wanted, None, reason=str(error).splitlines()[0])
+    known.append(found)
+    return found
 
 
 def _same(dataset: Dataset, samples: Samples) -> bool:

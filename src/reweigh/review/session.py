@@ -1,5 +1,6 @@
 """One reviewer at work: which samples come next, what each shows, and what has been decided."""
 
+import math
 from collections.abc import Mapping
 from threading import Lock
 from typing import Any
@@ -129,6 +130,7 @@ class Session:
             "suggested": self._other(index),
             "quality": _finite(subject.quality[index]),
             "weight": None if weight is None else _finite(weight[index]),
+            "held_out": index >= len(self._rows) - subject.held_out,
             "values": [(_plain(name), _plain(text)) for name, text in values[:200]],
             "more": max(0, len(values) - 200),
             "mine": None if mine is None else {"label": self._decided(mine)},
@@ -268,9 +270,12 @@ def _one_of(key: str, value: str, allowed: Any) -> str:
 
 def _number(key: str, text: str) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise DataError(f"{key}: got {text!r}; give a number") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise DataError(f"{key}: got {text!r}; give a number")
+    return number
 
 
 def _finite(value: float) -> float | None:

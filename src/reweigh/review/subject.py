@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
+from reweigh.data.subsets import at_origin
 from reweigh.errors import DataError
 from reweigh.fit import Fit
 from reweigh.fit.run_folder import not_ended, open_run
 from reweigh.report.inputs import Looks
 from reweigh.report.read import read_account
-from reweigh.report.tables import Samples
+from reweigh.report.tables import Samples, read_samples
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +32,7 @@ class Subject:
         looks: The samples themselves; None if they cannot be shown.
         dataset: Their features; None if they cannot be read.
         trouble: Why they cannot be shown; empty if they can.
+        held_out: How many samples, the last ones, were not trained on.
         classes: The classes as the caller writes them, such as numbers; by default their names.
     """
 
@@ -40,6 +43,7 @@ class Subject:
     looks: Looks | None = None
     dataset: Dataset | None = None
     trouble: str = ""
+    held_out: int = 0
     classes: Sequence[Any] = ()
 
     def __post_init__(self) -> None:
@@ -67,10 +71,28 @@ def of_run(path: Path) -> Subject:
         raise DataError(f"{run.samples}: holds no suggested labels; train again to get them (train.looks above 0)")
     if samples.candidates is not None:
         raise DataError(f"{path}: samples have several candidate labels each; a review is about one label per sample")
-    looks, trouble = None, account.no_data
-    if account.dataset is not None:
-        looks = Looks.of_source(account.dataset, account.recipe.source)
-    return Subject(account.name, run.decisions, account.classes.names, samples, looks, account.dataset, trouble)
+    dataset = account.dataset
+    unseen, held_out = read_samples(run.held_out, account.classes.names), 0
+    if unseen is not None and dataset is not None and account.unseen is not None:
+        joined = _joined(dataset, at_origin(account.unseen, torch.from_numpy(unseen.row)))
+        if joined is not None and np.array_equal(joined.labels.numpy()[len(dataset) :], unseen.given):
+            samples, dataset, held_out = samples.with_more(unseen), joined, len(unseen)
+    looks = None if dataset is None else Looks.of_source(dataset, account.recipe.source)
+    names = account.classes.names
+    return Subject(account.name, run.decisions, names, samples, looks, dataset, account.no_data, held_out)
+
+
+def _joined(train: Dataset, unseen: Dataset) -> Dataset | None:
+    """The samples that were trained on, then those that were held out; None if they are read when needed."""
+    if not isinstance(train.inputs, torch.Tensor) or not isinstance(unseen.inputs, torch.Tensor):
+        return None
+    return Dataset(
+        torch.cat([train.inputs, unseen.inputs]),
+        torch.cat([train.labels, unseen.labels]),
+        train.class_names,
+        reading=train.reading,
+        origin=torch.cat([train.source_rows, unseen.source_rows]),
+    )
 
 
 def of_fit(

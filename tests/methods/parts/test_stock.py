@@ -1,5 +1,7 @@
 """The stock against slow loops, and a case in which the confusion is known."""
 
+from itertools import product
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -17,11 +19,15 @@ def drawn(n=300, classes=3, seed=0):
 
 def slow_joint(predictions, labels, classes):
     means = [predictions[labels == c][:, c].mean().item() for c in range(classes)]
-    joint = [[float(a == b) for a in range(classes)] for b in range(classes)]
+    joint = [[0.0] * classes for _ in range(classes)]
     for row, label in zip(predictions.tolist(), labels.tolist(), strict=True):
         sure = [c for c in range(classes) if row[c] >= means[c]]
         if sure:
             joint[label][max(sure, key=lambda c: row[c])] += 1
+    right, all_ = sum(joint[c][c] for c in range(classes)), sum(map(sum, joint))
+    wrong = 1 - (right + 1) / (all_ + 1)
+    for given, true in product(range(classes), repeat=2):
+        joint[given][true] += 4 * (1 - wrong if given == true else wrong / (classes - 1))
     sizes = torch.bincount(labels, minlength=classes).tolist()
     return [[value / sum(row) * size for value in row] for row, size in zip(joint, sizes, strict=True)]
 
@@ -99,14 +105,22 @@ def test_classes_that_nobody_knows():
     assert float(empty[2]) == 0
 
 
+def test_a_confusion_that_was_not_seen_is_possible() -> None:
+    predictions = torch.tensor([[0.9, 0.05, 0.05]] * 5 + [[0.05, 0.9, 0.05]] * 5 + [[0.05, 0.05, 0.9]] * 5)
+    labels = torch.tensor([0] * 4 + [1] + [1] * 5 + [2] * 5)  # one of class 0 is given as 1
+    joint = confident_joint(predictions, F.one_hot(labels, 3).float())
+    assert float(joint[2, 0]) > 0
+    assert float(joint[1, 0]) > 3 * float(joint[2, 0])
+
+
 def test_anchors_stand_for_their_class() -> None:
     rng = torch.Generator().manual_seed(3)
-    predictions = torch.randn(400, 3, generator=rng).softmax(1)
-    given = F.one_hot(torch.randint(3, (400,), generator=rng), 3).float()
+    predictions = torch.randn(1600, 3, generator=rng).softmax(1)
+    given = F.one_hot(torch.randint(3, (1600,), generator=rng), 3).float()
     joint = anchored_joint(predictions, given)
     for true in range(3):
         predicted = int((predictions.argmax(1) == true).sum())
-        surest = sorted(range(400), key=lambda row: -float(predictions[row, true]))[: int(0.1 * predicted)]
+        surest = sorted(range(1600), key=lambda row: -float(predictions[row, true]))[: int(0.1 * predicted)]
         for label in range(3):
             seen = sum(float(given[row, label]) for row in surest) / len(surest)
             assert float(joint[label, true]) == pytest.approx(seen * predicted)

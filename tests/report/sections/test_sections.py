@@ -143,7 +143,14 @@ def test_the_largest_confusions_in_words(account):
     assert most_confused(matrix, ["a", "b", "c"], "is {} taken for") == (
         "“c” is mostly taken for “a” (7 of 8), “a” is often taken for “b” (2 of 7)"
     )
-    assert [frequency(share) for share in (0.5, 0.1, 0.09, 0.01)] == ["often", "often", "sometimes", "rarely"]
+    assert [frequency(share) for share in (0.51, 0.5, 0.25, 0.24, 0.05, 0.04)] == [
+        "mostly",
+        "often",
+        "often",
+        "sometimes",
+        "sometimes",
+        "rarely",
+    ]
     assert most_confused(np.eye(3, dtype=int), ["a", "b", "c"], "is") == ""
     words = SECTIONS["confusion"]([account]).panels[0].words[1]
     given, suggested = account.samples.given, account.samples.suggested
@@ -238,6 +245,19 @@ def test_curves_and_a_number_that_is_not_finite(account):
     assert not panel.words
     broken = replace(account, history=[account.history[0], {**account.history[1], "train_loss": math.nan}])
     assert "first in epoch 2" in SECTIONS["history"]([broken]).panels[0].words[0]
+
+
+def test_runs_of_different_lengths_are_overlaid(account, plain):
+    longer = replace(account, name="longer", history=[*account.history, {**account.history[-1], "epoch": 3}])
+    section = SECTIONS["history"]([longer, plain, replace(account, **BARE)])
+    drawn = {plot.caption: plot for plot in section.overlaid}
+    assert list(drawn) == ["All runs: training loss", "All runs: accuracy on the test set, %"]
+    lines = drawn["All runs: training loss"].figure.axes[0].get_lines()
+    assert [line.get_label() for line in lines] == ["longer", plain.name]
+    for line, each in zip(lines, (longer, plain), strict=True):
+        known = line.get_ydata()[np.isfinite(line.get_ydata())]
+        np.testing.assert_array_equal(known, [epoch["train_loss"] for epoch in each.history])
+    assert SECTIONS["history"]([account]).overlaid == ()
 
 
 def test_the_hardest_and_the_easiest_class(account):

@@ -84,7 +84,12 @@ def from_frame(
     given, origin = gaps_as_none(labels), None
     if drop_unlabeled and not unlabeled and None in given and any(value is not None for value in given):
         rows = [row for row, value in enumerate(given) if value is not None]
-        log.warning("%s: %s without a label left out", what, plural(len(given) - len(rows), "row"))
+        log.warning(
+            "%s: %s without a label left out; method.name=pseudo-label learns from these too (in a recipe also "
+            "data.unlabeled=true)",
+            what,
+            plural(len(given) - len(rows), "row"),
+        )
         frame, given, origin = frame.iloc[rows], [given[row] for row in rows], torch.tensor(rows)
     if class_names is None:
         check_target(given, label or "labels", what)

@@ -76,7 +76,7 @@ def cells_of(values: "pd.Series", gaps: frozenset[str] = GAPS) -> Cells:
     """
     import pandas as pd
 
-    raw, found = pd.factorize(values.astype(object), use_na_sentinel=True)
+    raw, found = pd.factorize(values.to_numpy(dtype=object), use_na_sentinel=True)
     index: dict[str, int] = {}
     of_raw = np.full(len(found) + 1, -1, dtype=np.int64)
     for number, value in enumerate(found.tolist()):

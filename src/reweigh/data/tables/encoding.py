@@ -17,7 +17,7 @@ from reweigh.data.tables.categories import fit_categorical
 from reweigh.data.tables.cells import cells_of
 from reweigh.data.tables.columns import Column, fit_date, fit_numeric
 from reweigh.data.tables.decide import Kind, ReadAs, decide
-from reweigh.data.tables.text import Hashing, fit_tf_idf
+from reweigh.data.tables.text import Hashing, TfIdf, fit_tf_idf
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
@@ -48,6 +48,11 @@ class Encoding:
     def feature_names(self) -> tuple[str, ...]:
         """The name of each feature: the column, and the category or word if it stands for one."""
         return tuple(name for column in self.columns for name in column.feature_names)
+
+    @property
+    def words(self) -> int:
+        """The number of features that stand for words of a text."""
+        return sum(len(column.feature_names) for column in self.columns if isinstance(column, TfIdf | Hashing))
 
     def apply(self, frame: "pd.DataFrame", what: str = "table") -> Tensor | SparseRows:
         """The features of a table with the same columns, shape (N, D) float32; sparse if there are many, as of text.

@@ -10,7 +10,9 @@ from reweigh.data import Dataset
 
 TEMPERATURES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5)
 SURE = 0.8  # no bar is higher: if networks are sure nearly always, none of the few labels that they doubt would count
-ANCHORS, FEWEST = 0.1, 10  # share of the samples predicted as a class that stand for it; samples at least
+SUPPOSED = 4.0  # samples of each class that are added to the joint
+ANCHORS = 0.1  # share of the samples predicted as a class that stand for it,
+FEW, FEWEST = 30, 10  # but not fewer samples than FEW, or half of them; and never fewer than FEWEST
 TINY = 1e-6
 
 
@@ -68,8 +70,9 @@ def confident_joint(predictions: Tensor, given: Tensor) -> Tensor:
 
     A sample counts for the likeliest class whose probability is at least what samples with that label have on average
     (or SURE): the bar is relative to the class, so that rare classes and those that receive wrong labels are not taken
-    for noise. A sample below every bar is not counted; rows are scaled to the size of their class. One sample that is
-    right is added to each class, so that no row is empty.
+    for noise. A sample below every bar is not counted; rows are scaled to the size of their class. SUPPOSED samples of
+    each class are added, as many of them wrong as there are on average, in no particular direction: a confusion that is
+    not seen among few samples is not impossible.
 
     Args:
         predictions: shape (n, C).
@@ -80,7 +83,10 @@ def confident_joint(predictions: Tensor, given: Tensor) -> Tensor:
     above = predictions >= bar
     counted = above.any(1)
     likeliest = predictions.where(above, -1.0).argmax(1)[counted]
-    by_true = torch.eye(len(sizes), dtype=predictions.dtype).index_add_(0, likeliest, given[counted])
+    classes = len(sizes)
+    by_true = torch.zeros(classes, classes, dtype=predictions.dtype).index_add_(0, likeliest, given[counted])
+    wrong = 1 - float((by_true.trace() + 1) / (by_true.sum() + 1))
+    by_true += SUPPOSED * torch.full_like(by_true, wrong / max(1, classes - 1)).fill_diagonal_(1 - wrong)
     joint = by_true.T
     return joint / joint.sum(1, keepdim=True) * sizes[:, None]
 
@@ -96,7 +102,8 @@ def anchored_joint(predictions: Tensor, given: Tensor) -> Tensor:
         given: shape (n, C), rows that sum to one.
     """
     counts = torch.bincount(predictions.argmax(1), minlength=predictions.shape[1])
-    numbers = (counts * ANCHORS).long().clamp(min(FEWEST, len(predictions)), len(predictions))
+    numbers = torch.maximum(counts * ANCHORS, (counts / 2).clamp_max(FEW)).long()
+    numbers = numbers.clamp(min(FEWEST, len(predictions)), len(predictions))
     surest = [own.topk(number).indices for own, number in zip(predictions.T, numbers.tolist(), strict=True)]
     return torch.stack([given[some].mean(0) * count for some, count in zip(surest, counts, strict=True)], 1)
 

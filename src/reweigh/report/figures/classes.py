@@ -10,6 +10,8 @@ from reweigh.report.figures.style import LIGHT, SMALL, dress, hover, panels, sho
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
+NAME = 36  # letters of a class name; bars give way to it
+
 
 def plot_class_accuracy(
     accuracy: np.ndarray, sizes: np.ndarray, class_names: Sequence[str], figure: "Figure | SubFigure | None" = None
@@ -43,10 +45,10 @@ def plot_class_accuracy(
                 color=LIGHT["ink"],
             )
     dress(left, "", "test accuracy, %", grid="")
-    dress(right, "", "training samples", grid="")
+    dress(right, "", "samples", grid="")
     left.set(xlim=(0, 114), ylim=(-0.6, len(order) - 0.4))
     right.set_xlim(0, 1.4 * max(sizes.max(initial=1), 1))
-    left.set_yticks(rows, [shorten(class_names[label]) for label in order])
+    left.set_yticks(rows, [shorten(class_names[label], NAME) for label in order])
     for axes in (left, right):
         axes.set_xticks([])
         axes.spines["bottom"].set_visible(False)

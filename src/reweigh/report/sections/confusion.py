@@ -79,4 +79,4 @@ def most_confused(matrix: np.ndarray, names: Sequence[str], verb: str) -> str:
 
 def frequency(share: float) -> str:
     """How often something happens, in a word."""
-    return "mostly" if share > 0.5 else "often" if share >= 0.1 else "sometimes" if share >= 0.02 else "rarely"
+    return "mostly" if share > 0.5 else "often" if share >= 0.25 else "sometimes" if share >= 0.05 else "rarely"

@@ -18,8 +18,29 @@ PSEUDO = {"right_weight": "right ones", "wrong_weight": "wrong ones"}
 
 
 def history(accounts: Sequence[Account]) -> Section:
-    """Curves of loss, accuracy, mean weight, and both gradient norms."""
-    return Section("How training went", LEAD, [panel(account) for account in accounts])
+    """Curves of loss, accuracy, mean weight, and both gradient norms; of several runs also in one figure each."""
+    panels = [panel(account) for account in accounts]
+    return Section("How training went", LEAD, panels, overlaid=overlaid(accounts) if len(accounts) > 1 else ())
+
+
+def overlaid(accounts: Sequence[Account]) -> list[Plot]:
+    """The metrics that at least two runs have, one line per run."""
+    shared = {"train_loss": "training loss", "judge_accuracy": "balanced accuracy on held-out given labels, %"}
+    shared |= {name: f"{in_words(name)} on the test set, %" for account in accounts for name in account.tests[:1]}
+    last = max((len(account.history) for account in accounts), default=0)
+    drawn = []
+    for key, what in shared.items():
+        scale = 100 if what.endswith("%") else 1
+        lines = {account.name: [scale * line.get(key, math.nan) for line in account.history] for account in accounts}
+        lines = {name: values for name, values in lines.items() if any(map(math.isfinite, values))}
+        if len(lines) > 1:
+            alternative = f"{what} by epoch. " + " ".join(
+                extremes(name, range(1, len(values) + 1), values) for name, values in lines.items()
+            )
+            padded = {name: values + [math.nan] * (last - len(values)) for name, values in lines.items()}
+            figure = plot_history(range(1, last + 1), padded, what)
+            drawn.append(Plot(figure, f"All runs: {what}", sentence(alternative)))
+    return drawn
 
 
 def panel(account: Account) -> Panel:

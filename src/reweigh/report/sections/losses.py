@@ -13,7 +13,7 @@ from reweigh.report.words import several
 MOST = 12  # classes in one figure
 LEAD = (
     "Distribution of the losses at the end of training, by given label. A second peak at high losses is a group of "
-    "samples whose labels the model does not believe: often the wrong labels of that class. Heights are square roots, "
+    "samples whose labels the model does not believe, perhaps because they are wrong. Heights are square roots, "
     "so that small groups are visible."
 )
 

@@ -1,0 +1,17 @@
+"""How many threads torch uses on the CPU, for a while."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+
+@contextmanager
+def threads(number: int | None) -> Iterator[None]:
+    """Inside, torch uses so many threads for each operation, in this thread and in new ones; None changes nothing."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,57 @@
+"""The documentation builds as a site without a warning, and no link of it is broken."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site; scripts of the gallery are shown, not run, since other tests run them."""
+    if find_spec("mkdocs") is None:
+        pytest.skip("mkdocs is not installed: pip install 'reweigh[docs]'")
+    folder = tmp_path_factory.mktemp("site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GALLERY", "show")
+        patch.setenv("NO_MKDOCS_2_WARNING", "1")
+        command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+        built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout + built.stderr
+    for path in (folder, *folder.parents[:3]):
+        path.chmod(0o755)  # the link checker gives up the rights of root
+    return folder
+
+
+def test_no_link_is_broken(site: Path) -> None:
+    if find_spec("linkcheck") is None:
+        pytest.skip("linkchecker is not installed: pip install 'reweigh[docs]'")
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from linkcheck.command.linkchecker import linkchecker; sys.exit(linkchecker())",
+    ]
+    words = ["--config", str(ROOT / "docs" / "linkcheckerrc"), "--no-status", str(site / "index.html")]
+    checked = subprocess.run([*command, *words], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout
+    assert " 0 errors found" in checked.stdout
+
+
+def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    page = (site / "index.html").read_text()
+    assert 'src="http' not in page
+    assert 'rel="stylesheet" href="http' not in page
+
+
+def test_the_reference_and_the_gallery_are_there(site: Path) -> None:
+    assert "partial_fit" in (site / "reference" / "estimator.html").read_text()
+    assert "two-looks" in (site / "reference" / "tables.html").read_text()
+    scripts = sorted(path.stem for path in (ROOT / "docs" / "gallery").glob("*.py"))
+    assert len(scripts) >= 7
+    for name in scripts:
+        assert "<code>" in (site / "gallery" / f"{name}.html").read_text()
+        assert (site / "gallery" / f"{name}.ipynb").is_file()
