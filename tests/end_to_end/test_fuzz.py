@@ -20,6 +20,7 @@ FOUND = [
     ("run: classes.json", lambda good: good.replace(b'"sizes": [', b'"sizes": [1e999, ')),
     ("feather", lambda good: good.replace(b"float64", b"floatt4")),
     ("hostile estimator", lambda good: good.replace(b"<U3", b"<U499999999")),
+    ("hostile estimator", lambda good: good.replace(rb"\"params\": {", rb"\"params\": {\"gone\": 1, ")),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The documentation builds as a site without a warning, and no link of it is broken."""
+"""The documentation builds as a site without a warning: no page, link or anchor is missing, all docstrings are read."""
 
 import subprocess
 import sys
@@ -22,23 +22,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
         built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
-    for path in (folder, *folder.parents[:3]):
-        path.chmod(0o755)  # the link checker gives up the rights of root
     return folder
-
-
-def test_no_link_is_broken(site: Path) -> None:
-    if find_spec("linkcheck") is None:
-        pytest.skip("linkchecker is not installed: pip install 'reweigh[docs]'")
-    command = [
-        sys.executable,
-        "-c",
-        "import sys; from linkcheck.command.linkchecker import linkchecker; sys.exit(linkchecker())",
-    ]
-    words = ["--config", str(ROOT / "docs" / "linkcheckerrc"), "--no-status", str(site / "index.html")]
-    checked = subprocess.run([*command, *words], capture_output=True, text=True)
-    assert checked.returncode == 0, checked.stdout
-    assert " 0 errors found" in checked.stdout
 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:

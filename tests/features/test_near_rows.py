@@ -17,12 +17,12 @@ def test_changed_copies_are_found(width: int) -> None:
     found = near_duplicates(torch.cat([rows, copies])).tolist()
     truth = [[row, 400 + row] for row in range(15)]
     assert len([pair for pair in truth if pair in found]) >= 14
-    assert len(found) <= 18
+    assert len(found) <= 17
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 10])
 def test_chance_is_not_a_copy(width: int) -> None:
-    assert len(near_duplicates(_rows(width, 1500))) <= 3
+    assert len(near_duplicates(_rows(width, 1500))) <= 2
 
 
 def test_exact_copies_are_another_matter() -> None:

@@ -1,11 +1,15 @@
 """The quality of given labels against its formula by hand, and what the table says."""
 
+import math
+
+import pytest
 import torch
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from reweigh.fit.issues import likeliest_candidates
+from reweigh.fit.issues import judge_unseen, likeliest_candidates
 from reweigh.issues import Samples, judge
+from reweigh.methods.parts.stock import TEMPERATURES
 from reweigh.pseudo_labels import predictions
 
 GIVEN = torch.tensor([0, 1, 2, 0])
@@ -90,3 +94,46 @@ def test_a_store_of_predictions_serves_as_well() -> None:
     store = predictions(GIVEN, 3, 0.0)
     store.update(torch.arange(4), ROWS)
     torch.testing.assert_close(judge(GIVEN, store).quality, judge(GIVEN, ROWS).quality)
+
+
+def test_labels_that_were_not_trained_on_one_at_a_time() -> None:
+    """Bayes' rule in loops, at the temperature that explains the given labels best."""
+    generator = torch.Generator().manual_seed(0)
+    true = torch.randint(3, (200,), generator=generator)
+    given = torch.where(torch.rand(200, generator=generator) < 0.2, (true + 1) % 3, true)
+    given[::20] = -1
+    modest = (torch.nn.functional.one_hot(true, 3) * 1.5 + torch.randn(200, 3, generator=generator) * 0.3).softmax(1)
+    suggested = torch.randint(3, (90,), generator=generator)
+    labels = torch.where(torch.rand(90, generator=generator) < 0.2, (suggested + 1) % 3, suggested)
+    trained = Samples(labels, suggested, torch.ones(90), labels != suggested, torch.zeros(90))
+    found = judge_unseen(given, modest, trained, prior=True)
+
+    counts = [[1.0 * (k == y) for y in range(3)] for k in range(3)]
+    for k, y in zip(suggested.tolist(), labels.tolist(), strict=True):
+        counts[k][y] += 1
+    total = sum(map(sum, counts))
+    rate = 1 - sum(counts[k][k] for k in range(3)) / total
+    confusion = [
+        [0.9 * counts[k][y] / sum(counts[k]) + 0.1 * (1 - rate if k == y else rate / 2) for y in range(3)]
+        for k in range(3)
+    ]
+
+    def posterior(row: int, temperature: float) -> tuple[float, list[float]]:
+        shares = [float(modest[row, k]) ** (1 / temperature) for k in range(3)]
+        weighted = [share / sum(shares) * sum(counts[k]) for k, share in enumerate(shares)]
+        terms = [w / sum(weighted) * confusion[k][int(given[row])] for k, w in enumerate(weighted)]
+        return sum(terms), [term / sum(terms) for term in terms]
+
+    known = [row for row in range(200) if given[row] >= 0]
+    best = max(TEMPERATURES, key=lambda t: sum(math.log(posterior(row, t)[0]) for row in known))
+    assert best < 0.8  # these predictions are too modest
+    for row in range(200):
+        if given[row] < 0:
+            assert found.quality[row].isnan()
+            assert not found.wrong[row]
+            continue
+        rows = posterior(row, best)[1]
+        assert float(found.quality[row]) == pytest.approx(rows[int(given[row])], abs=1e-4)
+        assert int(found.suggested[row]) == max(range(3), key=rows.__getitem__)
+    wrong = (given >= 0) & (given != true)
+    assert (found.wrong & wrong).sum() > 0.9 * wrong.sum()

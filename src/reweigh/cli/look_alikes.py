@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from reweigh.cli.neighbors import names_of
 from reweigh.data.checks import listed, plural
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ def near_rows(dataset: "Dataset") -> list[str]:
     differ = pairs[dataset.labels[pairs[:, 0]] != dataset.labels[pairs[:, 1]]].tolist()
     if not differ:
         return []
-    some = [" and ".join(f"{_called(dataset, row)} is {_label(dataset, row)}" for row in pair) for pair in differ]
+    names = names_of(dataset)
+    some = [" and ".join(f"{names[row]} is {_label(dataset, row)}" for row in pair) for pair in differ]
     return [
-        f"{plural(len(differ), 'pair')} of rows are nearly the same but have different labels "
+        f"{plural(len(differ), 'pair of rows is', 'pairs of rows are')} nearly the same, with different labels "
         f"({'; '.join(some[:EXAMPLES])}{'; ...' if len(some) > EXAMPLES else ''}): likely one of each is wrong."
     ]
 
@@ -58,13 +60,8 @@ def _compared(dataset: "Dataset") -> "tuple[Tensor, Tensor]":
 
 
 def _examples(dataset: "Dataset", rows: "Tensor") -> str:
-    return listed(_called(dataset, row) for row in rows[:EXAMPLES].tolist())
-
-
-def _called(dataset: "Dataset", index: int) -> str:
-    """The name of a sample in its source: a file, or a row."""
-    row = int(dataset.source_rows[index])
-    return dataset.reading.names[row] if len(dataset.reading.names) else f"row {row}"
+    names = names_of(dataset)
+    return listed(names[row] for row in rows[:EXAMPLES].tolist())
 
 
 def _label(dataset: "Dataset", index: int) -> str:

@@ -23,6 +23,7 @@ def neighbors_of(dataset: "Dataset") -> list[str]:
         DataError: The samples are not photos, or too few or too many.
         ModelError: The weights of the network are not available.
     """
+    from reweigh.cli.look_alikes import double_classes
     from reweigh.data.checks import listed, plural
     from reweigh.features import build
     from reweigh.features.neighbors import neighborhood
@@ -54,7 +55,8 @@ def neighbors_of(dataset: "Dataset") -> list[str]:
         lines.append(f"  nearly the same: {its[0]}, {its[1]}")
     same = [f"{names[a]} and {names[b]}" for a, b in sorted(pairs - {*differ})]
     lines += [f"  the same label: {listed(same)}"] if same else []
-    return lines + ([f"  far from all others: {listed([names[place] for place in alone])}"] if alone else [])
+    lines += [f"  far from all others: {listed([names[place] for place in alone])}"] if alone else []
+    return lines + double_classes(known)
 
 
 def names_of(dataset: "Dataset") -> "Sequence[str]":

@@ -256,7 +256,8 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             DataError: There is no such file, or it holds something else.
             ModelError: The network is needed, or does not fit.
         """
-        found, params, seen, classes, columns = saved.load(path, model, features, trust_code)
+        names = cls._get_param_names()
+        found, params, seen, classes, columns = saved.load(path, names, model, features, trust_code)
         classifier = cls(**params)
         for name, value in seen.items():
             if value is not None:

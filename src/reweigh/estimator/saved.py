@@ -1,7 +1,7 @@
 """A trained estimator as one file: its fit, its parameters, and the classes as the user writes them."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +47,12 @@ def save(
 
 
 def load(
-    path: str | Path, model: Any, features: Any, trust_code: bool
+    path: str | Path, names: Iterable[str], model: Any, features: Any, trust_code: bool
 ) -> tuple[Fit, dict[str, Any], dict[str, Any], np.ndarray, tuple[str, ...]]:
     """What ``save`` was given; the network is where it was trained, if there is such a device here.
+
+    Args:
+        names: Parameters of the classifier in this version.
 
     Raises:
         DataError: There is no such file, or it is not a classifier of a version known here.
@@ -68,6 +71,11 @@ def load(
             raise
         reason = f"{type(error).__name__}: {error}"
         raise DataError(f"{path}: not as this version of reweigh writes it ({reason})") from error
+    if unknown := sorted(params.keys() - set(names)):
+        raise DataError(
+            f"{path}: saved by another version of reweigh, with parameters that this one does not have: "
+            f"{', '.join(unknown)}; train again, or use that version"
+        )
     if build is not None:
         params["model"] = model
     if features is not None:

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from reweigh.features.neighbors import AROUND, FEWEST, nearest
 
-CHANCE = 0.5  # pairs that may be found where there are none
+CHANCE = 0.1  # pairs that may be found where there are none
 LEAST = 1.5  # dimensions; on a line rows are close by chance
 CLOSE = 0.25  # times the usual distance: what near-duplicates are apart, at most
 
@@ -14,7 +14,7 @@ def near_duplicates(rows: Tensor) -> Tensor:
     """Pairs of rows that are nearly, but not exactly, the same, shape (pairs, 2); the smaller index first.
 
     In d dimensions, a row is t times closer to its nearest neighbor than to the next k by chance with a probability of
-    about k t^d. Rows count as nearly the same if they are so close that half a pair is expected by chance in all; d is
+    about k t^d. Rows count as nearly the same if they are so close that a tenth of a pair is expected by chance; d is
     estimated from the distances (Levina, Bickel: Maximum likelihood estimation of intrinsic dimension, 2005).
 
     Args:

@@ -13,6 +13,7 @@ from reweigh.fit.scored import Scored
 from reweigh.fit.trainer import Trained, Trainer
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import CHUNK, Rows, Samples, judge
+from reweigh.methods.parts.stock import TEMPERATURES, TINY
 from reweigh.plan import Plan
 from reweigh.pseudo_labels import Predictions, predictions
 
@@ -92,10 +93,11 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> S
 def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bool) -> Judgment:
     """How far labels can be believed that the model was not trained on.
 
-        posterior_i(k)  ~  q_i(k)  share(k)  T(y_i | k)
+        posterior_i(k)  ~  q_i(k)^(1 / temperature)  share(k)  T(y_i | k)
 
     Which class is given for which, T, is what was found out about the training samples; a tenth of it is taken as
-    spread evenly, so that no confusion is impossible.
+    spread evenly, so that no confusion is impossible. Predictions that were learned from wrong labels are too modest:
+    the temperature is the one with which they, sent through the confusion, explain these labels best.
 
     Args:
         given: Shape (n,), the given labels; -1 means no label.
@@ -112,9 +114,20 @@ def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bo
     rate = float(1 - joint.diag().sum() / joint.sum())
     even = torch.full_like(joint, rate / max(classes - 1, 1)).fill_diagonal_(1 - rate)
     confusion = 0.9 * joint / sizes + 0.1 * even
-    posterior = predictions.double() * (sizes.T if prior else 1.0) * confusion[:, given.clamp_min(0)].T
+    labeled = given >= 0
+    evidence = confusion[:, given.clamp_min(0)].T
+    logs = predictions.double().clamp_min(TINY).log()
+
+    def true(temperature: float) -> Tensor:
+        found = (logs / temperature).softmax(1) * (sizes.T if prior else 1.0)
+        return found / found.sum(1, keepdim=True)
+
+    def explained(temperature: float) -> float:
+        return float((true(temperature) * evidence)[labeled].sum(1).clamp_min(1e-300).log().sum())
+
+    posterior = true(max(TEMPERATURES, key=explained)) * evidence
     posterior = posterior / posterior.sum(1, keepdim=True).clamp_min(1e-300)
-    likeliest, labeled = posterior.argmax(1), given >= 0
+    likeliest = posterior.argmax(1)
     quality = posterior.gather(1, given.clamp_min(0)[:, None]).squeeze(1).float()
     return Judgment(likeliest, torch.where(labeled, quality, float("nan")), labeled & (likeliest != given))
 
