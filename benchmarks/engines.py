@@ -138,8 +138,16 @@ def agreeing_peers(pool: ProcessPoolExecutor) -> Iterator[str]:
 
 
 def memory_of(pool: ProcessPoolExecutor, wanted: list[Case]) -> dict[Case, float]:
-    """Peak memory of each case, in MB."""
-    return {case: pool.submit(_peak, case).result() for case in track(wanted, "memory", console=console)}
+    """Peak memory of each case, in MB; a peer that cannot differentiate a model is left out."""
+    found = {}
+    for case in track(wanted, "memory", console=console):
+        try:
+            found[case] = pool.submit(_peak, case).result()
+        except RuntimeError as error:
+            if case.engine not in PEERS:
+                raise
+            console.print(f"{case.engine} is left out on {case.model}: {error}")
+    return found
 
 
 def _peak(case: Case) -> float:
