@@ -85,15 +85,16 @@ class Case(NamedTuple):
         return Case(self.model, "plain", every=self.every)
 
 
-def cases(model: str, peers: list[str], quick: bool) -> Iterator[Case]:
+def cases(model: str, peers: list[str], quick: bool, learning: list[int]) -> Iterator[Case]:
     """What is measured on ``model``; ``quick`` leaves out the configurations that have no goal."""
     scopes = list(_scopes(model))
-    for every in (1, 10):
+    for every in learning:
         yield Case(model, "plain", every=every)
         for engine, lookahead, scope in GOALS if quick else ALL:
             if scope in scopes:
                 yield Case(model, engine, lookahead, scope, every)
-    yield from (Case(model, name, PEERS[name].lookahead) for name in peers)
+    if 1 in learning:
+        yield from (Case(model, name, PEERS[name].lookahead) for name in peers)
 
 
 def _scopes(name: str) -> Iterator[str]:
@@ -137,8 +138,16 @@ def agreeing_peers(pool: ProcessPoolExecutor) -> Iterator[str]:
 
 
 def memory_of(pool: ProcessPoolExecutor, wanted: list[Case]) -> dict[Case, float]:
-    """Peak memory of each case, in MB."""
-    return {case: pool.submit(_peak, case).result() for case in track(wanted, "memory", console=console)}
+    """Peak memory of each case, in MB; a peer that cannot differentiate a model is left out."""
+    found = {}
+    for case in track(wanted, "memory", console=console):
+        try:
+            found[case] = pool.submit(_peak, case).result()
+        except RuntimeError as error:
+            if case.engine not in PEERS:
+                raise
+            console.print(f"{case.engine} is left out on {case.model}: {error}")
+    return found
 
 
 def _peak(case: Case) -> float:
@@ -189,6 +198,7 @@ def main() -> None:
     parser.add_argument("--models", default=",".join(SHAPES), help="default: %(default)s")
     parser.add_argument("--rounds", type=int, default=9, help="default: %(default)s")
     parser.add_argument("--quick", action="store_true", help="only the rows that have a goal, and the peers")
+    parser.add_argument("--every", default="1,10", help="learn in every n-th step; default: %(default)s")
     parser.add_argument("--json", type=Path, metavar="PATH")
     options = parser.parse_args()
     models = options.models.split(",")
@@ -197,7 +207,8 @@ def main() -> None:
     # one process a call, and all before this one grows: Linux counts what a parent held into the peak of its child
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
         peers = list(agreeing_peers(pool))
-        memory = memory_of(pool, [case for model in models for case in cases(model, peers, options.quick)])
+        learning = [int(every) for every in options.every.split(",")]
+        memory = memory_of(pool, [case for model in models for case in cases(model, peers, options.quick, learning)])
     rows = report(seconds_of(list(memory), options.rounds), memory)
     if options.json:
         options.json.write_text(json.dumps({"rows": rows}, indent=1) + "\n")

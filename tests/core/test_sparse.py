@@ -82,6 +82,7 @@ def test_the_layer_has_the_numbers_of_linear_and_its_gradients() -> None:
 def test_all_derivatives() -> None:
     rows, weight = batch(), torch.randn(40, 3, dtype=torch.float64, requires_grad=True)
     torch.autograd.gradcheck(rows.times, weight, check_forward_ad=True)
+    torch.autograd.gradcheck(lambda w: nn.functional.linear(rows, w.t()), weight, check_forward_ad=True)
     torch.autograd.gradgradcheck(lambda w: rows.times(w).tanh(), weight)
 
 

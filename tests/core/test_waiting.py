@@ -11,6 +11,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from reweigh import Reweighter
 from reweigh.core.jvp import ENGINES
+from reweigh.data import Dataset
+from reweigh.losses import LOSSES
+from reweigh.meta_sets import META_SETS
+from reweigh.methods import build
+from reweigh.methods.setup import Setup
 
 aten = torch.ops.aten
 READS = {aten._local_scalar_dense, aten.equal, aten.is_nonzero, aten.nonzero, aten.masked_select, aten.allclose}
@@ -61,6 +66,28 @@ def test_reads_in_a_step(engine: str, lookahead: str, optimizer: str) -> None:
         with Reads() as reads:
             it.step(inputs, LABELS, trusted, LABELS).scalars()
         assert len(reads.found) == allowed, reads.found
+
+
+@pytest.mark.parametrize("name", ["erm", "cmw-net", "cmw-net-sl"])
+def test_reads_in_a_step_of_a_method(name: str) -> None:
+    """Numbers to log stay on the device until the epoch is over."""
+    torch.manual_seed(0)
+    data = Dataset(torch.randn(24, 6), LABELS, ("a", "b", "c"))
+    model = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
+    meta_set = META_SETS["lowest-loss"](per_class=2)
+    optimizer, generator = OPTIMIZERS["adamw"](model.parameters()), torch.Generator().manual_seed(0)
+    setup = Setup(
+        model, optimizer, data, meta_set, LOSSES["cross-entropy"], None, generator, torch.device("cpu"), epochs=4
+    )
+    method, batch, found = build(name, setup), data.batch(torch.arange(24)), []
+    for epoch in range(2):
+        method.start_epoch(epoch, False)
+        for _ in range(12):
+            with Reads() as reads:
+                method.step(batch)
+            found.append(len(reads.found))
+    assert max(found) <= (0 if name == "erm" else 1), found
+    assert found.count(0) >= 20, found  # every tenth step learns
 
 
 def test_reads_are_seen() -> None:

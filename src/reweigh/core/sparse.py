@@ -113,8 +113,8 @@ class SparseBatch(Tensor):
     def __torch_dispatch__(
         cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        args, kwargs = tree_map_only(SparseBatch, SparseBatch.dense, (args, kwargs or {}))
-        return func(*args, **kwargs)
+        dense, named = tree_map_only(SparseBatch, SparseBatch.dense, (args, kwargs or {}))
+        return func(*dense, **named)
 
 
 class Rows:
@@ -183,6 +183,13 @@ def _to(batch: Any, target: Any, *options: Any, **named: Any) -> Any:
     return batch if torch.device(target) == batch.device else SparseBatch(batch.entries, batch.dtype, target)
 
 
+def _linear(batch: Any, weight: Any, bias: Any = None) -> Any:
+    if not isinstance(batch, SparseBatch):
+        return NotImplemented
+    product = batch.times(weight.t())
+    return product if bias is None else product + bias
+
+
 def _as_is(batch: Any, *_: Any, **__: Any) -> Any:
     return batch
 
@@ -195,6 +202,7 @@ KEPT: dict[Callable[..., Any], Callable[..., Any]] = {
     Tensor.float: lambda batch: _to(batch, torch.float32),
     Tensor.double: lambda batch: _to(batch, torch.float64),
     Tensor.flatten: lambda batch, start_dim=0, end_dim=-1: batch if start_dim == 1 else NotImplemented,
+    F.linear: _linear,
     Tensor.detach: _as_is,
     Tensor.contiguous: _as_is,
 }

@@ -27,7 +27,8 @@ def mlp(
         hidden: width of each hidden layer; () gives a linear classifier.
         batch_norm: whether each hidden layer has BatchNorm before its ReLU, instead of a bias.
         dropout: share of hidden units dropped in training.
-        sparse: the samples are sparse rows, such as words of a text: the first layer skips their zeros.
+        sparse: the samples are sparse rows, such as words of a text: the first hidden layer keeps its weights in the
+            order in which such rows are multiplied fastest.
 
     Raises:
         ModelError: a sample has no values.
@@ -36,7 +37,7 @@ def mlp(
     if width < 1:
         raise ModelError(f"model 'mlp' needs at least one value per sample, but got the shape {tuple(input_shape)}.")
     layers: list[nn.Module] = [nn.Flatten()]
-    linear = SparseLinear if sparse else nn.Linear
+    linear = SparseLinear if sparse else nn.Linear  # of the first hidden layer
     for size in hidden:
         layers.append(linear(width, size, bias=not batch_norm))
         if batch_norm:
@@ -45,5 +46,5 @@ def mlp(
         if dropout:
             layers.append(nn.Dropout(dropout))
         width, linear = size, nn.Linear
-    layers.append(linear(width, num_classes))
+    layers.append(nn.Linear(width, num_classes))
     return nn.Sequential(*layers)

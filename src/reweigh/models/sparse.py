@@ -7,7 +7,7 @@ from reweigh.core.sparse import SparseBatch
 
 
 class SparseLinear(nn.Module):
-    """``nn.Linear`` that skips the zeros of a sparse batch; starts from the same numbers as ``nn.Linear``.
+    """``nn.Linear`` for sparse batches; starts from the same numbers as ``nn.Linear``.
 
     Its weight has shape (in_features, out_features): the weights of one column lie together, so a product reads those
     of the columns in the batch and no others.

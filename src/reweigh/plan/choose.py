@@ -254,11 +254,11 @@ def default_model(facts: Facts) -> tuple[str, dict[str, Any]]:
     """
     if facts.images and min(facts.shape[1:]) >= 4:
         return "cnn", {}
-    first = {"sparse": True} if facts.sparse else {}
     if facts.text and prod(facts.shape) > facts.samples:
-        return "mlp", {"hidden": [], **first}
+        return "mlp", {"hidden": []}
     wide = next((width for below, width in WIDTHS if facts.samples < below), 256)
     width = max(16, min(wide, FIRST_LAYER // prod(facts.shape)))
+    first = {"sparse": True} if facts.sparse else {}
     return "mlp", {"hidden": [width, width], "dropout": DROPOUT, **first}
 
 

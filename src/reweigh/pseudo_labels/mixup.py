@@ -4,7 +4,6 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.errors import DataError
@@ -33,7 +32,10 @@ class Mix(NamedTuple, Generic[Share]):
 
     def labels(self, labels: Tensor, num_classes: int) -> Tensor:
         """The mixed labels as rows that sum to one, shape (n, num_classes)."""
-        return self.inputs(F.one_hot(labels, num_classes).float() if labels.dim() == 1 else labels)
+        if labels.dim() == 1:  # (``one_hot`` reads the labels to check them, and so waits for the device)
+            rows = torch.zeros(len(labels), num_classes, device=labels.device)
+            labels = rows.scatter_(1, labels[:, None], 1.0)
+        return self.inputs(labels)
 
 
 def draw(n: int, strength: float, generator: torch.Generator, device: torch.device | str = "cpu") -> Mix[float]:
