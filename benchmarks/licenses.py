@@ -5,13 +5,14 @@ python benchmarks/licenses.py
 
 import sys
 from importlib.metadata import Distribution, distributions
+from typing import Any
 
 COPYLEFT = ("GPL", "General Public License", "MPL", "Mozilla")
 
 
 def license_of(package: Distribution) -> str:
     """Its license expression; otherwise its classifiers, or the first line of what it says."""
-    about = package.metadata
+    about: Any = package.metadata
     names = [line.rpartition(" :: ")[2] for line in about.get_all("Classifier") or [] if line.startswith("License")]
     said = next((line for line in (about.get("License") or "").splitlines() if line.strip()), "")
     return (about.get("License-Expression") or ", ".join(names) or said)[:100]

@@ -50,7 +50,8 @@ def from_file(path: str, text: str, label: str) -> tuple[Any, np.ndarray]:
     import pandas as pd
 
     table = pd.read_csv(path)
-    rows = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True).fit_transform(table[text].astype(str))
+    words = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True)
+    rows: Any = words.fit_transform(table[text].map(str))
     return rows.astype(np.float32), table[label].to_numpy()
 
 
@@ -74,7 +75,7 @@ def peer(rows: Any, labels: np.ndarray) -> str:
     start = time.process_time()
     numbers = np.unique(labels, return_inverse=True)[1]
     probabilities = cross_val_predict(LogisticRegression(max_iter=1000), rows, numbers, method="predict_proba")
-    issues = find_label_issues(numbers, probabilities, n_jobs=1)
+    issues = find_label_issues(numbers, np.asarray(probabilities), n_jobs=1)
     return f"cleanlab, logistic regression: {time.process_time() - start:.1f} s, {int(issues.sum())} issues"
 
 

@@ -101,8 +101,8 @@ def main() -> int:
     warnings.simplefilter("ignore")
     train, test = (pd.read_csv(arguments.noise / f"hausa-news-{part}.csv") for part in ("train", "test"))
     cells = {"lexicon": lambda: (train, train["given"].to_numpy(), test)}
-    cells["hausa"] = lambda: (train, symmetric(train["true"], arguments.seed), test)
-    cells["english"] = lambda: ((both := english())[0], symmetric(both[0]["true"], arguments.seed), both[1])
+    cells["hausa"] = lambda: (train, symmetric(pd.Series(train["true"]), arguments.seed), test)
+    cells["english"] = lambda: ((both := english())[0], symmetric(pd.Series(both[0]["true"]), arguments.seed), both[1])
     behind = []
     for name, make in cells.items():
         if arguments.only not in (None, name):

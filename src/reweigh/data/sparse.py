@@ -26,7 +26,7 @@ class SparseRows:
     def __len__(self) -> int:
         return self.matrix.shape[0]
 
-    def __getitem__(self, index: Tensor, /) -> Tensor:
+    def __getitem__(self, index: Tensor, /) -> SparseBatch:
         found = self._entries.rows(index.cpu().numpy())
         return SparseBatch(found._replace(values=found.values.astype(np.float32)))
 
