@@ -18,14 +18,16 @@ def rows_of(path):
 
 
 def expected(own, name, **options):
-    """Row and suggested class of each label issue, from the order of samples.csv and a second reading of the data."""
-    train = files(own, **options).train
-    found = enumerate(rows_of(own / name / "samples.csv"))
+    """Row and suggested class of each label issue, from the order of both files and a second reading of the data."""
+    parts = files(own, **options)
     issues = {
-        int(train.origin[index]): row["suggested_label"] for index, row in found if row["is_label_issue"] == "True"
+        int(part.origin[index]): row["suggested_label"]
+        for file, part in (("samples.csv", parts.train), ("held_out.csv", parts.test))
+        for index, row in enumerate(rows_of(own / name / file))
+        if row["is_label_issue"] == "True"
     }
     assert issues
-    return issues, train
+    return issues, parts.train
 
 
 def test_all_issues_of_a_table_by_row_and_class_name(own, run, tmp_path):

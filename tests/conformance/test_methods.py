@@ -145,7 +145,7 @@ def test_a_batch_of_one_class(name: str) -> None:
     index = (_truth(setup.train_set) == 1).nonzero().squeeze(1)[:8]
     for epoch in (0, 1):
         method.start_epoch(epoch, warm_up=epoch == 0)
-        assert torch.tensor(method.step(setup.train_set.batch(index))["loss"]).isfinite()
+        assert torch.as_tensor(method.step(setup.train_set.batch(index))["loss"]).isfinite()
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -88,10 +88,11 @@ def test_its_verdict_on_the_labels():
     assert f1_score(wrong, judgment.wrong) > 0.85
     assert float((judgment.suggested == labels).float().mean()) > 0.85
     assert torch.equal(judgment.wrong, judgment.suggested != given)
-    weights, doubt = method.sample_weights(), -judgment.quality.clamp_min(1e-6).log()
+    weights, doubt = method.sample_weights(), -method._believed(method._stock).clamp_min(1e-6).log()
     with torch.no_grad():
         one_family = torch.zeros(600, dtype=torch.long)
         torch.testing.assert_close(weights, method.weighting()(doubt, one_family))
+    assert float((1 - judgment.quality).mean()) == pytest.approx(float(judgment.wrong.float().mean()), abs=0.002)
     assert float(weights[~wrong].mean()) > float(weights[wrong].mean()) + 0.4
     sizes = torch.bincount(given)
     estimated = float((torch.tensor(method.finding().share) * sizes).sum() / sizes.sum())

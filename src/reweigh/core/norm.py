@@ -8,4 +8,6 @@ from torch import Tensor
 
 def norm(tensors: list[Tensor]) -> Tensor:
     """The Euclidean norm of all entries of tensors on one device, scalar; torch's own first sorts them by device."""
+    if not tensors:
+        return torch.zeros(())
     return torch.linalg.vector_norm(torch.stack(torch._foreach_norm(tensors)))

@@ -30,9 +30,7 @@ def sgd(
     """
     if nesterov and momentum == 0:
         raise RecipeError("optimizer.nesterov: true needs a momentum above 0, got momentum = 0; set momentum = 0.9")
-    params = list(params)
-    options = {"momentum": momentum, "weight_decay": weight_decay, "nesterov": nesterov, "fused": can_fuse(params)}
-    return SGD(params, lr=lr, **options)
+    return SGD(params, lr=lr, momentum=momentum, weight_decay=weight_decay, nesterov=nesterov)
 
 
 def adam(

@@ -67,14 +67,15 @@ def test_the_meta_gradient_is_that_of_real_steps() -> None:
     weights = torch.linspace(0.2, 1.0, 12).double()
     seen: list[Tensor] = []
 
-    def recorded(*problem) -> Tensor:
-        seen.append(ENGINES["forward"](*problem))
-        return torch.zeros_like(seen[0])
+    def recorded(weights: Tensor, gradient: Tensor, reduce: object) -> Tensor:
+        seen.append(gradient)
+        return torch.zeros(())
 
     start = copy.deepcopy(method)
     method._reweighter.normalize("mean")
     learner = method._reweighter._learner
-    learner.engine = recorded
+    learner.engine = ENGINES["forward"]
+    learner.weigher.learn = recorded
     learner.weigher.propose = lambda losses, family: weights.clone().requires_grad_()
     learner.learn(
         method._objective(batch), torch.zeros(12, dtype=torch.int64), method._meta(trusted.inputs, trusted.labels)

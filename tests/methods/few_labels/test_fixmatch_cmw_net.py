@@ -86,4 +86,4 @@ def test_trusted_are_the_labeled_samples(few, meta_set):
     it = few("fixmatch+cmw-net", meta_set=meta_set, every=1)
     it.method.start_epoch(0, warm_up=False)
     assert torch.equal(it.method._trusted.chosen, it.data.labeled.nonzero().squeeze(1))
-    assert torch.tensor(it.step()["meta_loss"]).isfinite()
+    assert torch.as_tensor(it.step()["meta_loss"]).isfinite()

@@ -58,7 +58,7 @@ def test_given_weights_reach_labeled_and_unlabeled_samples(few, name):
 def test_all_samples_may_have_a_label(few, name):
     it = few(name, labeled=30)
     it.method.start_epoch(0, warm_up=False)
-    assert torch.tensor(it.step()["loss"]).isfinite()
+    assert torch.as_tensor(it.step()["loss"]).isfinite()
     assert it.method.sample_weights() is None
 
 
