@@ -41,8 +41,8 @@ def count_wrong(stock: Stock, given: Tensor, unseen: Tensor, known: Tensor, late
     (``latest``), take errors of a network for wrong labels. Predictions that were made with the label (``stock``) miss
     what was learned by heart: OWN times what they find. The least of the three is likely too many. The surest
     predictions alone (``anchored_joint``) find too few if samples that are hard for a network are also hard for those
-    who label. The estimate is the mean of the two; of a weak network, whose errors are many, only the latter. The
-    limits are the extremes of all these and of the mean doubt.
+    who label; that they find more is chance. The estimate is the mean of the two; of a weak network, whose errors are
+    many, the lesser. The limits are the extremes of all these and of the mean doubt.
 
     Args:
         stock: from predictions that have seen the labels.
@@ -60,7 +60,8 @@ def count_wrong(stock: Stock, given: Tensor, unseen: Tensor, known: Tensor, late
     sure = wrong_in_joint(anchored_joint(unseen[known], given[known]))
     estimates = [held_out, contradicted, OWN * wrong_in_joint(stock.joint)]
     many = min(estimates, key=lambda shares: float(given.mean(0) @ shares))
-    share = sure if weak else (sure + many) / 2
+    few = min(sure, many, key=lambda shares: float(given.mean(0) @ shares))
+    share = few if weak else (few + many) / 2
     low = torch.stack([doubted, held_out, sure, share]).amin(0)
     high = torch.stack([wrong_in_joint(without.joint), contradicted, share]).amax(0)
     empty = given.sum(0) == 0
