@@ -13,7 +13,7 @@ export OMP_NUM_THREADS ?= 1
 
 help:
 	@echo "make demo   train a plain model, MW-Net and CMW-Net on mislabeled digits and compare them (two minutes)"
-	@echo "make test   run every check: style, types, import rings, tests (five minutes)"
+	@echo "make test   run every check: style, types, import rings, tests (ten minutes)"
 	@echo "make docs   build the site into build/site: run the gallery, check every link"
 	@echo "make test-lowest  run the tests with the lowest supported version of every dependency"
 	@echo "make dist   build wheel and sdist twice, compare them, and try the wheel in an empty environment"

@@ -403,7 +403,7 @@ def unsealed(run: Path) -> Path:
 def fuzz(
     found: dict[str, Target], folder: Path, seed: int, until: Callable[[int], bool], corpus: Path | None = None
 ) -> tuple[Counter[str], dict[str, str]]:
-    """Rounds over all targets until told to stop; the number of files read by target, and the findings.
+    """Go over all targets until it is time to stop; the number of files read by target, and the findings.
 
     What a round reads depends on the seed, the target, the number of the round and the corpus alone.
     """

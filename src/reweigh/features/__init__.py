@@ -6,13 +6,13 @@ Each builder takes the shape of one sample and returns a ``Network``. Keyword-on
 from collections.abc import Callable
 from typing import Any
 
-from reweigh.features import efficientnet, foreign
+from reweigh.features import efficientnet, foreign, no_network
 from reweigh.features.network import Network
 from reweigh.names import lookup
 
 FEATURES: dict[str, Callable[..., Network | None]] = {
-    "none": efficientnet.none,
-    "tfidf": efficientnet.tfidf,
+    "none": no_network.none,
+    "tfidf": no_network.tfidf,
     "efficientnet-lite0": efficientnet.efficientnet_lite0,
 }
 

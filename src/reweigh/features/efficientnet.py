@@ -7,28 +7,12 @@ import torch
 from annotated_types import Ge
 from torch import nn
 
-from reweigh.data.dataset import is_image
-from reweigh.errors import DataError
 from reweigh.features.network import Mirrored, Network, Resize, check_images
 from reweigh.models.efficientnet_lite import MEAN, SIZE, STD, WIDTH, fused, imagenet
 
 SMALLEST = 96  # pixels
 ENLARGED = 3  # times that small images are enlarged; more costs time and gains nothing
 STRIDE = 32
-
-
-def none(input_shape: tuple[int, ...]) -> None:
-    """No frozen network: the model is trained on the samples themselves."""
-
-
-def tfidf(input_shape: tuple[int, ...]) -> None:
-    """TF-IDF of the words of a text column, as tables are read anyway; no frozen network.
-
-    Raises:
-        DataError: The samples are images.
-    """
-    if is_image(input_shape):
-        raise DataError("features 'tfidf': for tables with text, but the samples are images; leave features out")
 
 
 def efficientnet_lite0(
