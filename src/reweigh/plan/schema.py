@@ -23,6 +23,8 @@ class DataOptions(Options):
         posteriors: .npy file with the probability of each class for each training sample, shape (N, C), that
             feature-dependent noise is drawn from; by default those of a quick linear probe.
         labeled: keep so many labels, the same number in each class, and take away the others; None keeps all.
+        further_tests: further data to test on after each epoch, by name, in any format that ``read`` knows; a folder
+            with a test part is taken for that. Their numbers are ``test_NAME_accuracy`` and so on.
     """
 
     root: str | None = None
@@ -31,6 +33,14 @@ class DataOptions(Options):
     decisions: Annotated[int, Ge(1)] | None = None
     posteriors: str | None = None
     labeled: Annotated[int, Ge(1)] | None = None
+    further_tests: dict[str, str] = {}
+
+    @field_validator("further_tests")
+    @classmethod
+    def _plain_names(cls, tests: dict[str, str]) -> dict[str, str]:
+        if wrong := [name for name in tests if not re.fullmatch("[a-z][a-z0-9]*", name)]:
+            raise ValueError(f"{wrong[0]!r} is not a name; use small letters and digits, such as ilsvrc12")
+        return tests
 
 
 class BiasOptions(Options):
