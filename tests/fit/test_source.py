@@ -110,3 +110,18 @@ def test_further_test_sets_are_read_like_the_training_data_and_judged_by_name(tm
         read_source(check(read(str(tmp_path / "r.toml"), ["data.further_tests.other=gone.csv"])))
     with pytest.raises(RecipeError, match="further_tests"):
         check(read(str(tmp_path / "r.toml"), ["data.further_tests={'no name' = 'other.csv'}"]))
+
+
+def test_clean_samples_are_set_apart_before_the_bias():
+    noise = "data.bias=[{name='symmetric', rate=0.9}]"
+    source = read_source(_recipe(noise, "data.clean=5", "meta_set={name='clean'}"))
+    whole = read_source(_recipe("data.bias=[]")).train
+    assert source.trusted is not None
+    assert torch.bincount(source.trusted.labels).tolist() == [5] * 10
+    label = dict(zip(whole.source_rows.tolist(), whole.labels.tolist(), strict=True))
+    assert [label[row] for row in source.trusted.source_rows.tolist()] == source.trusted.labels.tolist()
+    both = torch.cat([source.train.source_rows, source.trusted.source_rows])
+    assert sorted(both.tolist()) == sorted(label)
+    for wrong in (["meta_set={name='clean'}"], ["data.clean=5"]):
+        with pytest.raises(RecipeError, match=r"meta_set.path=FILE, or from data.clean=N"):
+            read_source(_recipe(noise, *wrong))

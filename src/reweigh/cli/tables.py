@@ -1,6 +1,5 @@
 """``reweigh tables``: the paper's tables, the command for each cell, and what runs here came to."""
 
-import re
 import shlex
 from math import isnan
 from pathlib import Path
@@ -36,14 +35,14 @@ def tables(
         return
     shown = table(name)
     if commands:
-        for row, cells in shown.rows.items():
-            for cell in cells if cells[0].method else ():
-                echo(_command(shown, row, cell, runs))
+        cells = [cell for row in shown.rows.values() for cell in row if cell.method]
+        for command in dict.fromkeys(_command(shown, cell, runs) for cell in cells):
+            echo(command)
         return
     title = f"Table {name}: {shown.title}; {shown.measure} in percent, paper / here"
     for methods in _side_by_side(list(shown.rows), max(map(len, shown.columns))):
         rows = [
-            [column, *(_number(shown, row, shown.rows[row][place], runs) for row in methods)]
+            [column, *(_number(shown, shown.rows[row][place], runs) for row in methods)]
             for place, column in enumerate(shown.columns)
         ]
         show_table(title, ["", *methods], rows, numbers=True)
@@ -74,24 +73,23 @@ def _epochs(recipe: str) -> str:
     return f"{plan.train['epochs']} epochs"
 
 
-def _folder(shown: "PaperTable", row: str, cell: "Cell", runs: Path) -> Path:
-    return runs / shown.name / re.sub(r"[^\w+.-]+", "-", f"{row} {cell.column}").strip("-").lower()
-
-
-def _command(shown: "PaperTable", row: str, cell: "Cell", runs: Path) -> str:
-    changes = [*cell.changes, f"method.name={cell.method}", "--out", str(_folder(shown, row, cell, runs))]
+def _command(shown: "PaperTable", cell: "Cell", runs: Path) -> str:
+    changes = [*cell.changes, f"method.name={cell.method}", "--out", str(runs / shown.name / cell.run)]
     return " ".join(["reweigh train", cell.recipe, *map(shlex.quote, changes)])
 
 
-def _number(shown: "PaperTable", row: str, cell: "Cell", runs: Path) -> str:
+def _number(shown: "PaperTable", cell: "Cell", runs: Path) -> str:
     """The paper's number and ours, if the run is finished."""
     from reweigh.training import Result, Run
     from reweigh.training.status import status
 
     paper = "-" if isnan(cell.paper) else f"{cell.paper:g}"
-    run = Run(_folder(shown, row, cell, runs))
+    run = Run(runs / shown.name / cell.run)
     if status(run) != "finished":
         return paper
     result = Result(run.read_metrics())
-    accuracy = 100 * (result.last_ten if shown.epoch == "last-ten" else result.kept)["test_accuracy"]
-    return f"{paper} / {accuracy if shown.measure == 'accuracy' else 100 - accuracy:.1f}"
+    share = (result.last_ten if shown.epoch == "last-ten" else result.kept).get(cell.metric)
+    if share is None:
+        return f"{paper} / -"
+    wrong = shown.measure == "error" and "error" not in cell.metric
+    return f"{paper} / {100 * (1 - share if wrong else share):.1f}"

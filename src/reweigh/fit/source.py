@@ -21,11 +21,12 @@ from reweigh.data.readers import has_test_part
 from reweigh.errors import DataError, RecipeError
 from reweigh.fit.decisions import with_decisions
 from reweigh.meta_sets import MetaSet
+from reweigh.meta_sets.balanced_random import BalancedRandom
 from reweigh.plan import Part, Plan
 from reweigh.plan.tables import member
 
 logger = logging.getLogger(__name__)
-CANDIDATES, LABELED = 1000, 1001  # streams of the seed of a run; biases have 0, 1, ...
+CANDIDATES, LABELED, CLEAN = 1000, 1001, 1002  # streams of the seed of a run; biases have 0, 1, ...
 
 
 class Source(NamedTuple):
@@ -51,13 +52,18 @@ def read_source(plan: Plan) -> Source:
         DataError: The data cannot be read or used.
         RecipeError: Labels are to be changed where there are sets of them, or none.
     """
-    train, test = read_training_set(plan.source, plan.train["seed"])
+    train, test, apart = _read(plan.source, plan.train["seed"])
     meta_set = plan.meta_set.bind()()
+    if (plan.meta_set.name == "clean" and meta_set.source is None) != (apart is not None):
+        raise RecipeError(
+            "meta_set.name = 'clean' takes its samples from meta_set.path=FILE, or from data.clean=N, which sets N "
+            "samples of each class apart; give one of these, and data.clean for no other meta set"
+        )
     further = {
         name: read_like(train, path, plan.source, f"data.further_tests.{name}", part="test")
-        for name, path in plan.source.added["further_tests"].items()
+        for name, path in (plan.source.added["further_tests"] or {}).items()
     }
-    return Source(train, test, read_trusted(meta_set, train, plan.source), further)
+    return Source(train, test, apart or read_trusted(meta_set, train, plan.source), further)
 
 
 def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
@@ -69,6 +75,11 @@ def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
     Raises:
         DataError, RecipeError: As for ``read_source``.
     """
+    return _read(data, seed)[:2]
+
+
+def _read(data: Part, seed: int) -> tuple[Dataset, Dataset, Dataset | None]:
+    """The same, and samples with right labels that were set apart, if the section asks for some."""
     if data.parts["candidates"] and data.added["labeled"] is not None:
         raise RecipeError("data.labeled and data.candidates: no method learns from both; remove one of them")
     train, test = data.bind()(data_root(data.added["root"]))
@@ -80,6 +91,13 @@ def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
             "data.bias, data.candidates and data.labeled need one label per sample; these data already have sets of "
             "labels (data.separator) or gaps (data.unlabeled)"
         )
+    apart = None
+    if data.added["clean"] is not None:
+        draw = BalancedRandom(per_class=data.added["clean"])
+        chosen = draw.choose(train.labels, None, torch.Generator().manual_seed(stream(seed, CLEAN)))
+        kept = torch.ones(len(train), dtype=torch.bool)
+        kept[chosen] = False
+        train, apart = train.subset(kept), train.subset(chosen)
     if data.parts["bias"]:
         train = biased(train, data, seed)
     if data.parts["candidates"]:
@@ -89,7 +107,7 @@ def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
     if data.added["reviewed"] is not None:
         parts = (train, test) if test.origin is not None else (train,)  # a test set of its own has its own rows
         train, test = (*with_decisions(parts, data.added["reviewed"], data.added["decisions"]), test)[:2]
-    return check(train, "training set"), test
+    return check(train, "training set"), test, apart
 
 
 def partially_labeled(train: Dataset, rule: Part, seed: int) -> Dataset:

@@ -78,7 +78,9 @@ def test_the_meta_gradient_is_that_of_real_steps() -> None:
     learner.weigher.learn = recorded
     learner.weigher.propose = lambda losses, family: weights.clone().requires_grad_()
     learner.learn(
-        method._beneath.objective(batch), torch.zeros(12, dtype=torch.int64), method._beneath.trusted_objective(trusted.inputs, trusted.labels)
+        method._beneath.objective(batch),
+        torch.zeros(12, dtype=torch.int64),
+        method._beneath.trusted_objective(trusted.inputs, trusted.labels),
     )
 
     def risk_after(weights: Tensor) -> float:
