@@ -1,12 +1,13 @@
 """CMW-Net on top of another method: the loss that the other method gives a sample, times a learned weight."""
 
 import inspect
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
+from annotated_types import Ge
 from torch import Tensor
 
 from reweigh.core.batch import Batch
-from reweigh.core.step import Step
+from reweigh.core.objective import MetaObjective, Objective
 from reweigh.errors import RecipeError
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.erm import ERM
@@ -24,7 +25,15 @@ class OnTop(CMWNet):
 
     beneath: ClassVar[type[ERM]] = ERM
 
-    def __init__(self, setup: Setup, *, scope: str = "all", weighting: str | None = None, **options: Any):
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        scope: str = "all",
+        weighting: str | None = None,
+        convergence: Annotated[int, Ge(0)] = 0,
+        **options: Any,
+    ):
         if self.beneath.deep and scope in ("last-layer", "last-block"):
             raise RecipeError(
                 f"method.scope: got {scope!r}, but the weights act through the features below the heads; use 'all' or "
@@ -32,7 +41,7 @@ class OnTop(CMWNet):
             )
         setup = setup.reweighting(scope=scope)
         self._beneath = self.beneath(setup, **options)
-        super().__init__(self._beneath.trained(setup), weighting=weighting)
+        super().__init__(self._beneath.trained(setup), weighting=weighting, convergence=convergence)
         if self.own_loss is None:
             self._plain = self._beneath
 
@@ -40,10 +49,11 @@ class OnTop(CMWNet):
         super().start_epoch(epoch, warm_up)
         self._beneath.start_epoch(epoch, warm_up)
 
-    def _train_on(self, batch: Batch, trusted: tuple[Tensor | None, Tensor | None]) -> Step:
-        inputs, labels = trusted
-        meta = None if labels is None else self._beneath.trusted_objective(inputs, labels)
-        return self._reweighter.step_on(self._beneath.objective(batch), batch.labels, inputs, labels, meta)
+    def _objective(self, batch: Batch) -> Objective:
+        return self._beneath.objective(batch)
+
+    def _trusted_objective(self, inputs: Any, labels: Tensor) -> MetaObjective | None:
+        return self._beneath.trusted_objective(inputs, labels)
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), **self._beneath.state_dict()}
