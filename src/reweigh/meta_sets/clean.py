@@ -10,7 +10,9 @@ from reweigh.meta_sets.meta_set import MetaSet
 
 
 class Clean(MetaSet):
-    """All samples of another file or folder of the same kind as the training data, or set apart from it. Paper: Sec. 3.2, MW-Net's own.
+    """All samples of another file or folder of the same kind as the training data, or set apart from it.
+
+    Paper: Sec. 3.2, MW-Net's own.
 
     Args:
         path: the file or folder, relative to the data root; None for samples of the training data that were set apart
