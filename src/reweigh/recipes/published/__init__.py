@@ -41,6 +41,8 @@ class PaperTable(NamedTuple):
         title: what is compared.
         measure: "accuracy" or "error", in percent.
         epoch: which numbers of a run the paper reports: "last", or "last-ten", the mean of the last ten epochs.
+        samples: training samples, of one of its cells.
+        classes: and classes.
         about: what differs from the paper.
         columns: names of the columns.
         rows: name of each row -> its cells, in the order of the columns.
@@ -50,6 +52,8 @@ class PaperTable(NamedTuple):
     title: str
     measure: str
     epoch: str
+    samples: int
+    classes: int
     about: str
     columns: tuple[str, ...]
     rows: dict[str, tuple[Cell, ...]]
@@ -73,7 +77,7 @@ def table(name: str) -> PaperTable:
     columns = list(product(*(axis["values"] for axis in text["axis"])))
     heads = [", ".join(value["name"] for value in column) for column in columns]
     rows = {row["name"]: tuple(_cells(text, row, columns, heads)) for row in text["row"]}
-    kept = (text["title"], text["measure"], text["epoch"], text.get("about", ""))
+    kept = (text["title"], text["measure"], text["epoch"], text["samples"], text["classes"], text.get("about", ""))
     return PaperTable(name, *kept, tuple(heads), rows)
 
 

@@ -71,6 +71,6 @@ def by_family(account: Account, end: float) -> list[Plot]:
     known = (samples.given >= 0) & (samples.given < len(of_class)) & np.isfinite(samples.loss)
     family = np.where(known, np.array(of_class)[np.where(known, samples.given, 0)], -1)
     names = [name(each, count) for each in range(count)]
-    figure = plot_losses(samples.loss, family, names, samples.wrong, end)
+    figure = plot_losses(samples.loss, family, names, samples.wrong, end, what="family of the given label")
     said = "; ".join(f"{names[each]} {np.median(samples.loss[family == each]):.2f}" for each in sorted(set(of_class)))
     return [Plot(figure, "Loss density by family of classes", f"Density of the loss by family; median: {said}.")]
