@@ -59,6 +59,7 @@ METHODS: dict[str, type[Method]] = {
     "simclr": SimCLR,
     "focal": Focal,
     "class-balanced": ClassBalanced,
+    "class-balanced+cmw-net": on_top_of(ClassBalanced),
     "class-balanced-focal": ClassBalancedFocal,
     "ldam": LDAM,
     "ldam-drw": DeferredLDAM,

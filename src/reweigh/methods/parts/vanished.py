@@ -15,7 +15,7 @@ def warn_of_vanished(before: Tensor, after: Tensor, class_names: Sequence[str]) 
         before: shape (N,), the labels until now.
         after: shape (N,), the labels from now on.
     """
-    gone = sorted(set(before.unique().tolist()) - set(after.unique().tolist()))
+    gone: list[int] = sorted(set(before.unique().tolist()) - set(after.unique().tolist()))
     if gone:
         logger.warning(
             "relabeling leaves no sample in %s: %s; replace fewer labels, or train with 'erm' and prior correction",

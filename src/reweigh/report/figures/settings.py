@@ -28,7 +28,7 @@ def plot_settings(
         mean = float(np.mean(values))
         axes.plot([mean, mean], [height - 0.3, height + 0.3], color=LIGHT["ink"], linewidth=1.6)
         axes.annotate(f"{mean:.3g}", (mean, height + 0.3), color=LIGHT["ink"], fontsize=8, ha="center", va="bottom")
-    axes.set_yticks(range(len(groups)), [shorten(name, 28) for name in reversed(groups)])
+    axes.set_yticks(range(len(groups)), [shorten(name, 28) for name in reversed(list(groups))])
     axes.set_ylim(-0.6, len(groups))
     axes.margins(x=0.1)
     dress(axes, what, grid="x")

@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Sequence
-
-import numpy as np
+from itertools import accumulate
 
 from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
@@ -34,8 +33,8 @@ def panel(account: Account) -> Panel:
         known = [(int(line["epoch"]), line[key]) for line in account.history if math.isfinite(line.get(key, math.nan))]
         if known:
             epochs, values = zip(*known, strict=True)
-            lowest = np.minimum.accumulate(values)
-            rate = lowest[0] / np.sqrt(np.array(epochs) - epochs[0] + 1)
+            lowest = list(accumulate(values, min))
+            rate = [lowest[0] / math.sqrt(epoch - epochs[0] + 1) for epoch in epochs]
             what = f"squared gradient {level}"
             figure = plot_history(epochs, {"smallest so far": lowest, "C / √T": rate}, what, log=True)
             alternative = (
