@@ -214,10 +214,7 @@ class Reweighter(Recording):
     def gradient_norms(
         self, objective: Objective, labels: Any, meta_inputs: Any, meta_labels: Any, meta: MetaObjective | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The norms of the gradients of both levels, the model's and the weight net's; nothing changes.
-
-        Args: as for ``step_on``.
-        """
+        """The norms of the gradients of model and weight net, called as ``step_on``; nothing changes."""
         labels, _ = self._checked(labels, "labels")
         meta = meta or self._trusted(meta_inputs, meta_labels)
         return self._learner.gradient_norms(objective, self._curve(labels), meta)
