@@ -53,7 +53,7 @@ def test_hours_are_those_of_the_steps(monkeypatch):
     ticks = count()
     monkeypatch.setattr(cost.time, "perf_counter", lambda: next(ticks))  # each step takes one second
     expected = 60_000 * 24 / cost.FEW / 3600
-    assert cost.hours("mnist-partial", 60_000, 10) == expected
+    assert cost.hours("fashion-mnist-partial", 60_000, 10) == expected
 
 
 def test_cells_of_one_run_are_listed_once(run, tmp_path):
