@@ -46,8 +46,8 @@ class OnTop(CMWNet):
             self._plain = self._beneath
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
-        super().start_epoch(epoch, warm_up)
         self._beneath.start_epoch(epoch, warm_up)
+        super().start_epoch(epoch, warm_up or not self._beneath.weighs)
 
     def _objective(self, batch: Batch) -> Objective:
         return self._beneath.objective(batch)
