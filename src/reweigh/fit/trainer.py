@@ -14,7 +14,7 @@ from reweigh import methods, models
 from reweigh.core.method import Method
 from reweigh.data import Dataset
 from reweigh.errors import RecipeError
-from reweigh.fit.start import start_from
+from reweigh.fit.start import freeze_features, start_from
 from reweigh.losses.class_sizes import with_class_sizes
 from reweigh.losses.prior import prior_corrected
 from reweigh.methods.setup import Setup
@@ -106,6 +106,8 @@ class Trainer:
         model = self.build(shape, num_classes).to(self.device)
         if plan.model is not None and plan.model.added["start"] is not None:
             start_from(model, plan.model.added["start"])
+        if plan.model is not None and plan.model.added["trains"] == "last-layer":
+            freeze_features(model)
         return processes.together(model), plan.optimizer.bind()(model.parameters())
 
     def train(

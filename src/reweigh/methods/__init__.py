@@ -4,7 +4,6 @@ from typing import Any
 
 from reweigh.core.method import Method
 from reweigh.methods.abstain.selectivenet import SelectiveNet
-from reweigh.methods.abstain.selectivenet_cmw_net import SelectiveNetCMWNet
 from reweigh.methods.abstain.softmax_response import SoftmaxResponse
 from reweigh.methods.candidates.proden import PRODEN
 from reweigh.methods.candidates.proden_cmw_net import PRODENCMWNet
@@ -60,6 +59,7 @@ METHODS: dict[str, type[Method]] = {
     "simclr": SimCLR,
     "focal": Focal,
     "class-balanced": ClassBalanced,
+    "class-balanced+cmw-net": on_top_of(ClassBalanced),
     "class-balanced-focal": ClassBalancedFocal,
     "ldam": LDAM,
     "ldam-drw": DeferredLDAM,
@@ -92,7 +92,7 @@ METHODS: dict[str, type[Method]] = {
     "proden+cmw-net": PRODENCMWNet,
     "softmax-response": SoftmaxResponse,
     "selectivenet": SelectiveNet,
-    "selectivenet+cmw-net": SelectiveNetCMWNet,
+    "selectivenet+cmw-net": on_top_of(SelectiveNet),
     "labeled-only": LabeledOnly,
     "pseudo-label": PseudoLabel,
     "pi-model": PiModel,
