@@ -28,9 +28,6 @@ from reweigh.training.randomness import restore, snapshot
 from reweigh.training.schedules import Schedule
 from reweigh.transforms import Compose
 
-SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together
-VALUES_AT_ONCE = 10_000_000
-
 Build = Callable[[tuple[int, ...], int], nn.Module]
 """(shape of a sample, number of classes) -> a fresh network."""
 
@@ -132,10 +129,9 @@ class Trainer:
         with own_randomness(options["seed"]):
             method, schedule, setup = self.assemble(train_set)
             looks = self.plan.train["looks"]
-            chunk = at_once(train_set)
-            recall = Recall(train_set, options["epochs"], looks, self.device, chunk)
+            recall = Recall(train_set, options["epochs"], looks, self.device)
             steps = len(batch_bounds(len(train_set), options["batch_size"]))
-            judge = None if held_out is None else Judge(method.model, held_out, steps, self.device, chunk)
+            judge = None if held_out is None else Judge(method.model, held_out, steps, self.device)
             result = train(
                 method,
                 train_set,
@@ -167,11 +163,6 @@ def _named(
     name: str, options: dict[str, Any], trust_code: bool, input_shape: tuple[int, ...], num_classes: int
 ) -> nn.Module:
     return models.build(name, input_shape, num_classes, trust_code=trust_code, **options)
-
-
-def at_once(samples: Dataset) -> int:
-    """How many samples to predict at once; of large ones fewer."""
-    return max(1, min(SAMPLES_AT_ONCE, VALUES_AT_ONCE // max(1, torch.Size(samples.shape).numel())))
 
 
 def find_device(name: str) -> torch.device:

@@ -95,11 +95,12 @@ def train(
             begun = time.perf_counter() - place.seconds
             if place.step == 0:
                 method.start_epoch(place.epoch, place.epoch < warmup_epochs)
-            for first, end in bounds[place.step :]:
-                numbers = method.step(train_set.batch(order[first:end], augment, generator, device))
+            indices = [order[first:end] for first, end in bounds[place.step :]]
+            for batch in train_set.batches(indices, augment, generator, device):
+                numbers = method.step(batch)
                 if judge is not None:
                     judge.step(method.model)
-                place.end_step(numbers, end - first)
+                place.end_step(numbers, len(batch))
                 observer.step(place.epoch + 1, place.step, place.means)
                 if place.step % CHECKED == 0 or place.step == steps or not isinstance(numbers["loss"], Tensor):
                     _check_loss(numbers["loss"])

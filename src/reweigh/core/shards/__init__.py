@@ -15,7 +15,7 @@ from torch import Tensor, distributed, nn
 from torch.utils._pytree import tree_map_only
 
 from reweigh.core.shards.batchwise import Batchwise
-from reweigh.core.shards.exchange import bounds, own_rows, rows, spread
+from reweigh.core.shards.exchange import own_rows, rows, shares, spread
 from reweigh.errors import ModelError
 
 T = TypeVar("T")
@@ -74,7 +74,7 @@ def split(model: nn.Module, function: Callable[..., T], *args: Any, **kwargs: An
     if processes == 1 or n < processes:  # so few rows are computed by every process
         with _within():
             return function(*args, **kwargs)
-    sizes = [end - start for start, end in (bounds(n, process, processes) for process in range(processes))]
+    sizes = shares(n)
     local = sizes[distributed.get_rank()]
 
     def joined(output: Tensor) -> Tensor:
