@@ -205,8 +205,8 @@ class Dataset:
         if augment is not None:
             inputs = augment(inputs, torch.default_generator if generator is None else generator)
         weights = None if self.sample_weight is None else to_device(self.sample_weight[index], device)
-        inputs, labels = self.normalize(inputs), self._labels_at(index)
-        return Batch(*(to_device(part, device) for part in (inputs, labels, index)), weights)
+        labels = to_device(self._labels_at(index), device)
+        return Batch(to_device(self.normalize(inputs), device), labels, index, weights)
 
     def batches(
         self,

@@ -45,7 +45,7 @@ class CMWNet(Method):
         )
         self._trusted = Trusted(setup)
         self._warm_up = False
-        self._weights = torch.full((len(setup.train_set),), float("nan"))
+        self._weights = torch.full((len(setup.train_set),), float("nan"), device=setup.device)
 
     def _fixed(self) -> Mapping[str, Any]:
         """Options of the reweighter that the method fixes."""
@@ -74,7 +74,7 @@ class CMWNet(Method):
 
     def _reweighted_step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         step = self._train_on(batch, self._trusted.next(len(batch)) if self._reweighter.due else (None, None))
-        self._weights[batch.index.cpu()] = step.weights.to(self._weights)
+        self._weights[batch.index] = step.weights.to(self._weights)
         self._observe(batch, step)
         return step.scalars()
 
@@ -86,7 +86,7 @@ class CMWNet(Method):
         return self._reweighter.step_on(objective, batch.labels, *trusted)
 
     def sample_weights(self) -> Tensor | None:
-        return self._weights
+        return self._weights.cpu()
 
     def weighting(self) -> nn.Module | None:
         return self._reweighter.weight_net
@@ -107,4 +107,4 @@ class CMWNet(Method):
         self._plain.load_state_dict(state)
         self._reweighter.load_state_dict(state["reweighter"])
         self._trusted.load_state_dict(state["trusted"])
-        self._warm_up, self._weights = state["warm_up"], state["weights"]
+        self._warm_up, self._weights = state["warm_up"], state["weights"].to(self._setup.device)

@@ -104,7 +104,7 @@ class Setup:
             rows = compute(logits, batch.labels).cpu()
             if len(found) == 0:  # room for all: small parts kept between large ones that are freed scatter the memory
                 found = rows.new_empty((len(self.train_set), *rows.shape[1:]))
-            found[batch.index.cpu()] = rows
+            found[batch.index] = rows
         return found
 
     @torch.no_grad()

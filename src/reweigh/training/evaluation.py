@@ -44,7 +44,7 @@ def logits(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu
         finally:
             for module, training in modes:
                 module.training = training
-        yield batch.index.cpu(), outputs
+        yield batch.index, outputs
 
 
 def predict(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Tensor:

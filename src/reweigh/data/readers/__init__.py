@@ -22,9 +22,9 @@ from reweigh.files.limits import check_file
 
 # Asked in this order; the first that recognizes a path reads it.
 READERS: dict[str, Reader] = {
-    "shards": shards.READER,
-    "parquet-images": parquet_images.READER,
     "image-list": image_list.READER,
+    "parquet-images": parquet_images.READER,
+    "shards": shards.READER,
     "table": table.READER,
     "arrays": npz.READER,
     "idx": idx.READER,

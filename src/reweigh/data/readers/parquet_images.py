@@ -17,7 +17,7 @@ from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, Unlabe
 from reweigh.data.readers.table import gaps_as_none
 from reweigh.data.readers.torch_dataset import LABEL_COLUMNS
 from reweigh.data.tables.frames import data_errors
-from reweigh.errors import StorageError
+from reweigh.errors import DataError, StorageError
 from reweigh.files.limits import check_file
 from reweigh.files.row_cache import cache_root, megabytes
 from reweigh.files.whole import writing
@@ -129,7 +129,10 @@ def _class_names(file: Path, label: str) -> tuple[str, ...] | None:
 def holds_images(path: Path) -> bool:
     """Whether there are Parquet files with a column of images at a path; their first schema is read."""
     files = archives_at(path, SUFFIX)
-    return bool(files) and find_spec("pyarrow") is not None and _image_column(files[0]) is not None
+    try:
+        return bool(files) and find_spec("pyarrow") is not None and _image_column(files[0]) is not None
+    except DataError:  # a table that cannot be read, which its reader reports
+        return False
 
 
 def _to_predict(path: Path, form: Form) -> Unlabeled:

@@ -38,11 +38,11 @@ class ELR(ERM):
         super().__init__(setup)
         self._strength = strength
         self._momentum = momentum
-        self._targets = torch.zeros(len(setup.train_set), setup.train_set.num_classes)
+        self._targets = torch.zeros(len(setup.train_set), setup.train_set.num_classes, device=setup.device)
 
     def _loss(self, batch: Batch) -> Tensor:
         logits = self._model(batch.inputs)
-        targets = self._updated(batch.index.cpu(), bounded(logits.detach()))
+        targets = self._updated(batch.index, bounded(logits.detach()))
         losses = self._setup.loss(logits, batch.labels) + self._strength * departure(logits, targets)
         return batch.weighted(losses).mean()
 
@@ -57,7 +57,7 @@ class ELR(ERM):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
-        self._targets = state["targets"].clone()
+        self._targets = state["targets"].to(self._setup.device, copy=True)
 
 
 def departure(logits: Tensor, targets: Tensor) -> Tensor:
