@@ -90,14 +90,31 @@ def test_the_likeliest_candidate_against_a_loop() -> None:
     assert likeliest_candidates(candidates, ROWS).tolist() == [-c for _, c in by_hand]
 
 
+def test_a_few_samples_at_a_time_are_judged_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = judge(GIVEN, ROWS)
+    monkeypatch.setattr("reweigh.issues.VALUES_AT_ONCE", 3)
+    asked: list[int] = []
+
+    class Watched:
+        def __getitem__(self, index: torch.Tensor) -> torch.Tensor:
+            asked.append(len(index))
+            return ROWS[index]
+
+    for found, wanted in zip(judge(GIVEN, Watched()), expected, strict=True):
+        assert torch.equal(found, wanted)
+    assert max(asked) == 1
+
+
 def test_a_store_of_predictions_serves_as_well() -> None:
     store = predictions(GIVEN, 3, 0.0)
     store.update(torch.arange(4), ROWS)
     torch.testing.assert_close(judge(GIVEN, store).quality, judge(GIVEN, ROWS).quality)
 
 
-def test_labels_that_were_not_trained_on_one_at_a_time() -> None:
+@pytest.mark.parametrize("values", [1, 7, 10**9])
+def test_labels_that_were_not_trained_on_one_at_a_time(values: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bayes' rule in loops, at the temperature that explains the given labels best."""
+    monkeypatch.setattr("reweigh.issues.VALUES_AT_ONCE", values)
     generator = torch.Generator().manual_seed(0)
     true = torch.randint(3, (200,), generator=generator)
     given = torch.where(torch.rand(200, generator=generator) < 0.2, (true + 1) % 3, true)

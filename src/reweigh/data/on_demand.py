@@ -57,7 +57,8 @@ class OnDemand(Fetched):
         return self.length
 
     def __getitem__(self, index: Tensor, /) -> Tensor:
-        indices = torch.arange(self.length)[index].tolist()  # negative indices and masks as for a tensor
+        rows = index.nonzero().flatten() if index.dtype == torch.bool else index
+        indices = torch.where(rows < 0, rows + self.length, rows).tolist()
         batch = torch.empty((len(indices), *self.shape), dtype=self.dtype)
         shares = [range(first, len(indices), self.workers) for first in range(min(self.workers, len(indices)))]
         if len(shares) <= 1:

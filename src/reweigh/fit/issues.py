@@ -1,21 +1,24 @@
 """What training made of each sample, and how far its label can be believed."""
 
+from collections.abc import Callable
 from functools import partial
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.core.judgment import Judgment
 from reweigh.data import Dataset
-from reweigh.fit.out_of_fold import out_of_fold, probabilities
-from reweigh.fit.scored import Scored
+from reweigh.fit.out_of_fold import out_of_fold
+from reweigh.fit.scored import Probabilities, Scored
 from reweigh.fit.trainer import Trained, Trainer
 from reweigh.fit.weighting import Weighting
-from reweigh.issues import CHUNK, Rows, Samples, judge
+from reweigh.issues import Rows, Samples, chunks, judge
 from reweigh.methods.parts.stock import TEMPERATURES, TINY
 from reweigh.plan import Plan
 from reweigh.pseudo_labels import Predictions, predictions
+from reweigh.training.evaluation import logits
 
 
 def judge_samples(
@@ -37,15 +40,17 @@ def judge_samples(
     """
     recall, plan = trained.recall, trainer.plan
     store = predictions(train_set.labels, train_set.num_classes, 0.0)
-    for some in torch.arange(len(kept)).split(CHUNK):
+    for some in chunks(len(kept), train_set.num_classes):
         store.restart(kept[some], recall.predictions[some])
     losses, weights = spread(recall.losses, kept, len(train_set)), None
     if recall.weights is not None:
         weights = spread(recall.weights, kept, len(train_set))
     if len(apart):
-        rows = probabilities(trained.method.model, train_set.subset(apart), trainer.device)
-        store.restart(apart, rows)
-        losses[apart] = F.nll_loss(rows.log(), train_set.labels[apart].clamp_min(0), reduction="none")
+        for some, outputs in logits(trained.method.model, train_set.subset(apart), trainer.device):
+            rows = outputs.double().softmax(1).float()
+            store.restart(apart[some], rows)
+            labels = train_set.labels[apart[some]].clamp_min(0)
+            losses[apart[some]] = F.nll_loss(rows.log(), labels, reduction="none")
         losses[apart[train_set.labels[apart] < 0]] = torch.nan
     given = given_labels(train_set, store)
     learned = weights if weighting is not None else None  # other weights, as of self-paced learning, mean other things
@@ -85,12 +90,12 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> S
     if test_set.candidates is not None or bool(trained.quality.isnan().all()):
         return None
     prior = plan.method.options.get("prior", plan.train["prior"])
-    judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
+    judgment = judge_unseen(test_set.labels, Probabilities(tested.logits), trained, prior)
     losses = F.cross_entropy(tested.logits.float(), test_set.labels.clamp_min(0), reduction="none")
     return Samples(test_set.labels, *judgment, losses=losses)
 
 
-def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bool) -> Judgment:
+def judge_unseen(given: Tensor, predictions: Rows, trained: Samples, prior: bool) -> Judgment:
     """How far labels can be believed that the model was not trained on.
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  share(k)  T(y_i | k)
@@ -101,35 +106,55 @@ def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bo
 
     Args:
         given: Shape (n,), the given labels; -1 means no label.
-        predictions: Shape (n, num_classes), probabilities by the trained model. Formula: q.
+        predictions: Probabilities by the trained model, shape (n, num_classes). Formula: q.
         trained: What training made of its samples.
         prior: Whether the model predicts as if all classes were equally frequent; otherwise share is left out.
     """
-    classes = predictions.shape[1]
-    known = (trained.given >= 0).nonzero().flatten()
-    joint = torch.eye(classes, dtype=torch.float64)  # row: true class, column: given label; one more of each is right
-    ones = torch.ones(len(known), dtype=torch.float64)
-    joint.index_put_((trained.suggested[known], trained.given[known]), ones, accumulate=True)
-    sizes = joint.sum(1, keepdim=True)
-    rate = float(1 - joint.diag().sum() / joint.sum())
-    even = torch.full_like(joint, rate / max(classes - 1, 1)).fill_diagonal_(1 - rate)
-    confusion = 0.9 * joint / sizes + 0.1 * even
-    labeled = given >= 0
-    evidence = confusion[:, given.clamp_min(0)].T
-    logs = predictions.double().clamp_min(TINY).log()
+    classes, labeled = predictions[torch.arange(min(1, len(given)))].shape[1], given >= 0
+    known = trained.given >= 0
+    evidence, sizes = _evidence(trained.suggested[known], trained.given[known], classes)
+    parts = chunks(len(given), 4 * classes)  # several rows of doubles for each
 
-    def true(temperature: float) -> Tensor:
-        found = (logs / temperature).softmax(1) * (sizes.T if prior else 1.0)
-        return found / found.sum(1, keepdim=True)
+    def joint(index: Tensor, temperature: float) -> Tensor:
+        """The probability of each class together with the given label, shape (n, num_classes)."""
+        logs = predictions[index].double().clamp_min(TINY).log()
+        found = (logs / temperature).softmax(1) * (sizes if prior else 1.0)
+        return found / found.sum(1, keepdim=True) * evidence(given[index].clamp_min(0))
 
     def explained(temperature: float) -> float:
-        return float((true(temperature) * evidence)[labeled].sum(1).clamp_min(1e-300).log().sum())
+        sums = (joint(index, temperature)[labeled[index]].sum(1) for index in parts)
+        return sum(float(some.clamp_min(1e-300).log().sum()) for some in sums)
 
-    posterior = true(max(TEMPERATURES, key=explained)) * evidence
-    posterior = posterior / posterior.sum(1, keepdim=True).clamp_min(1e-300)
-    likeliest = posterior.argmax(1)
-    quality = posterior.gather(1, given.clamp_min(0)[:, None]).squeeze(1).float()
-    return Judgment(likeliest, torch.where(labeled, quality, float("nan")), labeled & (likeliest != given))
+    temperature = max(TEMPERATURES, key=explained)
+    suggested, quality = [], []
+    for index in parts:
+        rows = joint(index, temperature)
+        suggested.append(rows.argmax(1))
+        own = rows.gather(1, given[index].clamp_min(0)[:, None]).squeeze(1)
+        quality.append((own / rows.sum(1).clamp_min(1e-300)).float())
+    likeliest = torch.cat(suggested)
+    qualities = torch.where(labeled, torch.cat(quality), float("nan"))
+    return Judgment(likeliest, qualities, labeled & (likeliest != given))
+
+
+def _evidence(true: Tensor, given: Tensor, classes: int) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    """Labels -> how often each class gets that label, shape (n, num_classes); and the class sizes, one more of each.
+
+    The table of true and given classes is kept sparse: of 100,000 classes it would have 80 GB.
+    """
+    from scipy.sparse import coo_array, eye_array
+
+    pairs = coo_array((np.ones(len(true)), (given.numpy(), true.numpy())), shape=(classes, classes))
+    joint = (pairs + eye_array(classes)).tocsr()  # row: given label, column: true class; one more of each is right
+    sizes = joint.sum(0)
+    wrong = 1 - joint.diagonal().sum() / joint.sum()
+
+    def evidence(labels: Tensor) -> Tensor:
+        rows = torch.from_numpy(0.9 * joint[labels.numpy()].toarray() / sizes)
+        even = torch.full_like(rows, wrong / max(classes - 1, 1)).scatter_(1, labels[:, None], 1 - wrong)
+        return rows + 0.1 * even
+
+    return evidence, torch.from_numpy(sizes)
 
 
 def likeliest_candidates(candidates: Tensor, predictions: Rows) -> Tensor:
@@ -139,8 +164,8 @@ def likeliest_candidates(candidates: Tensor, predictions: Rows) -> Tensor:
         candidates: Shape (N, num_classes) bool, one or more in each row.
         predictions: See ``judge``.
     """
-    chunks = torch.arange(len(candidates)).split(CHUNK)
-    return torch.cat([predictions[index].float().where(candidates[index], -1.0).argmax(1) for index in chunks])
+    parts = chunks(*candidates.shape)
+    return torch.cat([predictions[index].float().where(candidates[index], -1.0).argmax(1) for index in parts])
 
 
 def given_labels(train_set: Dataset, store: Predictions) -> Tensor:

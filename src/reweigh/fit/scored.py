@@ -12,6 +12,16 @@ from reweigh.models.selective import Ranked
 from reweigh.training import labels_of, predict
 
 
+class Probabilities:
+    """Probabilities of some samples at a time, from the logits of all, shape (N, num_classes)."""
+
+    def __init__(self, logits: Tensor) -> None:
+        self._logits = logits
+
+    def __getitem__(self, index: Tensor | slice, /) -> Tensor:
+        return self._logits[index].double().softmax(1).float()
+
+
 class Scored(NamedTuple):
     """What a model says of n samples.
 
@@ -29,7 +39,7 @@ class Scored(NamedTuple):
     @property
     def probabilities(self) -> Tensor:
         """Shape (n, num_classes), float32 computed in double precision: each face prints the same digits."""
-        return self.logits.double().softmax(1).float()
+        return Probabilities(self.logits)[slice(None)]
 
 
 def scored(model: nn.Module, dataset: Dataset, device: str | torch.device = "cpu") -> Scored:

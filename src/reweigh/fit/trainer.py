@@ -101,8 +101,15 @@ class Trainer:
         """A network as the plan starts it, with its optimizer."""
         plan = self.plan
         model = self.build(shape, num_classes).to(self.device)
-        if plan.model is not None and plan.model.added["start"] is not None:
-            start_from(model, plan.model.added["start"])
+        how = {} if plan.model is None else plan.model.added
+        if how.get("start") is not None:
+            start_from(model, how["start"])
+        if how.get("channels_last"):
+            model = model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (not declared)
+        if how.get("compile"):
+            if processes.several():
+                raise RecipeError("model.compile: a compiled model is trained in one process, without torchrun")
+            model.compile()
         return processes.together(model), plan.optimizer.bind()(model.parameters())
 
     def train(
@@ -146,7 +153,8 @@ class Trainer:
                 judge=judge,
                 **options,
             )
-        method.model.eval()
+        for module in method.model.eval().modules():
+            module._compiled_call_impl = None  # as written again: for other sizes of batches it would compile again
         return Trained(method, result.history, recall)
 
 
