@@ -39,8 +39,8 @@ def test_a_model_that_abstains_is_judged_by_its_scores_too():
     model = SelectiveModel(build("mlp", (6,), 3))
     sizes, device = data.class_sizes, torch.device("cpu")
     logits, scores, _ = scored(model, data)
-    found = judged_by(data, sizes, device, abstains=True)(model)
+    found = judged_by({"": data}, sizes, device, abstains=True)(model)
     assert found == metrics(logits, data.labels, sizes, scores)
     assert "error_at_80" in found
-    plain = judged_by(data, sizes, device, abstains=False)(model)
+    plain = judged_by({"": data}, sizes, device, abstains=False)(model)
     assert plain == {name: found[name] for name in ("accuracy", "balanced_accuracy")}

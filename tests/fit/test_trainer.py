@@ -47,7 +47,7 @@ def recipe(tmp_path):
 
 def assemble(plan, trust_code=False):
     torch.manual_seed(plan.train["seed"])
-    train_set, _, trusted = read_source(plan)
+    train_set, _, trusted, _ = read_source(plan)
     return Trainer(plan, builder(plan.model, trust_code), torch.device("cpu"), trusted).assemble(train_set)
 
 
@@ -184,7 +184,7 @@ def test_a_clean_set_is_read_like_the_training_data(tmp_path):
         optimizer = {{ name = "sgd" }}
         """
     )
-    train, _, clean = read_source(check(read(str(tmp_path / "r.toml"), [])))
+    train, _, clean, _ = read_source(check(read(str(tmp_path / "r.toml"), [])))
     assert len(clean) == 9
     assert clean.class_names == train.class_names
     assert clean.shape == train.shape

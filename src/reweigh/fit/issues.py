@@ -1,9 +1,7 @@
 """What training made of each sample, and how far its label can be believed."""
 
-from collections.abc import Callable
 from functools import partial
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -11,11 +9,11 @@ from torch import Tensor
 from reweigh.core.judgment import Judgment
 from reweigh.data import Dataset
 from reweigh.fit.out_of_fold import out_of_fold
-from reweigh.fit.scored import Probabilities, Scored
+from reweigh.fit.scored import Scored
 from reweigh.fit.trainer import Trained, Trainer
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Rows, Samples, chunks, judge
-from reweigh.methods.parts.stock import TEMPERATURES, TINY
+from reweigh.methods.parts.stock import explain, judged, take_stock
 from reweigh.plan import Plan
 from reweigh.pseudo_labels import Predictions, predictions
 from reweigh.training.evaluation import logits
@@ -56,14 +54,15 @@ def judge_samples(
     learned = weights if weighting is not None else None  # other weights, as of self-paced learning, mean other things
     own = trained.method.judgment()
     if own is not None and train_set.candidates is None:
-        judgment = judge(given, store)
-        judgment = Judgment(*(all_.index_copy(0, kept, its) for all_, its in zip(judgment, own, strict=True)))
+        judgment = judge(given, store).replaced(kept, own)
     elif plan.train["scoring"] == "out-of-fold" and train_set.candidates is None:
-        held = out_of_fold(trainer, train_set.subset(kept) if len(apart) else train_set)
-        store.restart(kept[held.index], held.rows)
-        suggested = store.labels().index_copy(0, kept[held.index], held.suggested)
+        index, rows = out_of_fold(trainer, train_set.subset(kept) if len(apart) else train_set)
+        store.restart(kept[index], rows)
         judgment = judge(given, store)  # the word of models that did not see the sample, not of weights
-        judgment = judgment._replace(suggested=suggested, wrong=(given >= 0) & (suggested != given))
+        if len(index):
+            labels = F.one_hot(given[kept[index]], train_set.num_classes).to(rows)
+            found = judged(take_stock(rows, labels).posterior, given[kept[index]])
+            judgment = judgment.replaced(kept[index], found)
     else:
         judgment = judge(given, store, learned)
     if own is None and recall.looks == 0 and plan.train["scoring"] == "in-training":
@@ -90,12 +89,12 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> S
     if test_set.candidates is not None or bool(trained.quality.isnan().all()):
         return None
     prior = plan.method.options.get("prior", plan.train["prior"])
-    judgment = judge_unseen(test_set.labels, Probabilities(tested.logits), trained, prior)
+    judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
     losses = F.cross_entropy(tested.logits.float(), test_set.labels.clamp_min(0), reduction="none")
     return Samples(test_set.labels, *judgment, losses=losses)
 
 
-def judge_unseen(given: Tensor, predictions: Rows, trained: Samples, prior: bool) -> Judgment:
+def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bool) -> Judgment:
     """How far labels can be believed that the model was not trained on.
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  share(k)  T(y_i | k)
@@ -110,51 +109,18 @@ def judge_unseen(given: Tensor, predictions: Rows, trained: Samples, prior: bool
         trained: What training made of its samples.
         prior: Whether the model predicts as if all classes were equally frequent; otherwise share is left out.
     """
-    classes, labeled = predictions[torch.arange(min(1, len(given)))].shape[1], given >= 0
-    known = trained.given >= 0
-    evidence, sizes = _evidence(trained.suggested[known], trained.given[known], classes)
-    parts = chunks(len(given), 4 * classes)  # several rows of doubles for each
-
-    def joint(index: Tensor, temperature: float) -> Tensor:
-        """The probability of each class together with the given label, shape (n, num_classes)."""
-        logs = predictions[index].double().clamp_min(TINY).log()
-        found = (logs / temperature).softmax(1) * (sizes if prior else 1.0)
-        return found / found.sum(1, keepdim=True) * evidence(given[index].clamp_min(0))
-
-    def explained(temperature: float) -> float:
-        sums = (joint(index, temperature)[labeled[index]].sum(1) for index in parts)
-        return sum(float(some.clamp_min(1e-300).log().sum()) for some in sums)
-
-    temperature = max(TEMPERATURES, key=explained)
-    suggested, quality = [], []
-    for index in parts:
-        rows = joint(index, temperature)
-        suggested.append(rows.argmax(1))
-        own = rows.gather(1, given[index].clamp_min(0)[:, None]).squeeze(1)
-        quality.append((own / rows.sum(1).clamp_min(1e-300)).float())
-    likeliest = torch.cat(suggested)
-    qualities = torch.where(labeled, torch.cat(quality), float("nan"))
-    return Judgment(likeliest, qualities, labeled & (likeliest != given))
-
-
-def _evidence(true: Tensor, given: Tensor, classes: int) -> tuple[Callable[[Tensor], Tensor], Tensor]:
-    """Labels -> how often each class gets that label, shape (n, num_classes); and the class sizes, one more of each.
-
-    The table of true and given classes is kept sparse: of 100,000 classes it would have 80 GB.
-    """
-    from scipy.sparse import coo_array, eye_array
-
-    pairs = coo_array((np.ones(len(true)), (given.numpy(), true.numpy())), shape=(classes, classes))
-    joint = (pairs + eye_array(classes)).tocsr()  # row: given label, column: true class; one more of each is right
+    classes = predictions.shape[1]
+    known = (trained.given >= 0).nonzero().flatten()
+    joint = torch.eye(classes, dtype=torch.float64)  # row: given label, column: true class; one more of each is right
+    ones = torch.ones(len(known), dtype=torch.float64)
+    joint.index_put_((trained.given[known], trained.suggested[known]), ones, accumulate=True)
+    rate = float(1 - joint.diag().sum() / joint.sum())
+    even = torch.full_like(joint, rate / max(classes - 1, 1)).fill_diagonal_(1 - rate)
     sizes = joint.sum(0)
-    wrong = 1 - joint.diagonal().sum() / joint.sum()
-
-    def evidence(labels: Tensor) -> Tensor:
-        rows = torch.from_numpy(0.9 * joint[labels.numpy()].toarray() / sizes)
-        even = torch.full_like(rows, wrong / max(classes - 1, 1)).scatter_(1, labels[:, None], 1 - wrong)
-        return rows + 0.1 * even
-
-    return evidence, torch.from_numpy(sizes)
+    confusion = 0.9 * joint / sizes + 0.1 * even
+    share = sizes / sizes.sum() if prior else torch.full_like(sizes, 1 / classes)
+    labels = F.one_hot(given.clamp_min(0), classes).double()
+    return judged(explain(predictions.double(), labels, confusion, share, given >= 0)[0], given)
 
 
 def likeliest_candidates(candidates: Tensor, predictions: Rows) -> Tensor:

@@ -1,6 +1,6 @@
 """Predictions and how sure each is, of any model and dataset."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import torch
@@ -10,16 +10,6 @@ from reweigh.data import Dataset
 from reweigh.fit.metrics import metrics
 from reweigh.models.selective import Ranked
 from reweigh.training import labels_of, predict
-
-
-class Probabilities:
-    """Probabilities of some samples at a time, from the logits of all, shape (N, num_classes)."""
-
-    def __init__(self, logits: Tensor) -> None:
-        self._logits = logits
-
-    def __getitem__(self, index: Tensor | slice, /) -> Tensor:
-        return self._logits[index].double().softmax(1).float()
 
 
 class Scored(NamedTuple):
@@ -39,7 +29,7 @@ class Scored(NamedTuple):
     @property
     def probabilities(self) -> Tensor:
         """Shape (n, num_classes), float32 computed in double precision: each face prints the same digits."""
-        return Probabilities(self.logits)[slice(None)]
+        return self.logits.double().softmax(1).float()
 
 
 def scored(model: nn.Module, dataset: Dataset, device: str | torch.device = "cpu") -> Scored:
@@ -49,18 +39,23 @@ def scored(model: nn.Module, dataset: Dataset, device: str | torch.device = "cpu
 
 
 def judged_by(
-    dataset: Dataset, class_sizes: Tensor, device: torch.device, abstains: bool
+    test_sets: Mapping[str, Dataset], class_sizes: Tensor, device: torch.device, abstains: bool
 ) -> Callable[[nn.Module], dict[str, float]]:
-    """A function that judges a model on a dataset.
+    """A function that judges a model on some test sets.
 
     Args:
+        test_sets: By what the names of their numbers begin with; nothing for the main one.
         class_sizes: samples of each class in the training set, shape (num_classes,).
         abstains: whether to report the errors among the surest samples too.
     """
 
     def judged(model: nn.Module) -> dict[str, float]:
-        logits, scores, _ = scored(model, dataset, device)
-        return metrics(logits, labels_of(dataset, logits), class_sizes, scores if abstains else None)
+        numbers = {}
+        for name, dataset in test_sets.items():
+            logits, scores, _ = scored(model, dataset, device)
+            found = metrics(logits, labels_of(dataset, logits), class_sizes, scores if abstains else None)
+            numbers |= {name + key: value for key, value in found.items()}
+        return numbers
 
     return judged
 

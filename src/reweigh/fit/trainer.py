@@ -14,7 +14,7 @@ from reweigh import methods, models
 from reweigh.core.method import Method
 from reweigh.data import Dataset
 from reweigh.errors import RecipeError
-from reweigh.fit.start import start_from
+from reweigh.fit.start import freeze_features, start_from
 from reweigh.losses.class_sizes import with_class_sizes
 from reweigh.losses.prior import prior_corrected
 from reweigh.methods.setup import Setup
@@ -104,6 +104,8 @@ class Trainer:
         how = {} if plan.model is None else plan.model.added
         if how.get("start") is not None:
             start_from(model, how["start"])
+        if how.get("trains") == "last-layer":
+            freeze_features(model)
         if how.get("channels_last"):
             model = model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (not declared)
         if how.get("compile"):

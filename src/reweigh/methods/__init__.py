@@ -4,7 +4,6 @@ from typing import Any
 
 from reweigh.core.method import Method
 from reweigh.methods.abstain.selectivenet import SelectiveNet
-from reweigh.methods.abstain.selectivenet_cmw_net import SelectiveNetCMWNet
 from reweigh.methods.abstain.softmax_response import SoftmaxResponse
 from reweigh.methods.candidates.proden import PRODEN
 from reweigh.methods.candidates.proden_cmw_net import PRODENCMWNet
@@ -31,6 +30,7 @@ from reweigh.methods.noisy.co_teaching import CoTeaching
 from reweigh.methods.noisy.decoupling import Decoupling
 from reweigh.methods.noisy.dividemix import DivideMix
 from reweigh.methods.noisy.elr import ELR
+from reweigh.methods.noisy.elr_cmw_net import ELRCMWNet
 from reweigh.methods.noisy.elr_plus import ELRPlus
 from reweigh.methods.noisy.forward import Forward
 from reweigh.methods.noisy.losses import GCE, BootstrapHard, BootstrapSoft
@@ -60,6 +60,7 @@ METHODS: dict[str, type[Method]] = {
     "simclr": SimCLR,
     "focal": Focal,
     "class-balanced": ClassBalanced,
+    "class-balanced+cmw-net": on_top_of(ClassBalanced),
     "class-balanced-focal": ClassBalancedFocal,
     "ldam": LDAM,
     "ldam-drw": DeferredLDAM,
@@ -78,6 +79,7 @@ METHODS: dict[str, type[Method]] = {
     "l2rw": L2RW,
     "mentornet": MentorNet,
     "elr": ELR,
+    "elr+cmw-net": ELRCMWNet,
     "elr+": ELRPlus,
     "self-adaptive": SelfAdaptive,
     "plc": PLC,
@@ -92,7 +94,7 @@ METHODS: dict[str, type[Method]] = {
     "proden+cmw-net": PRODENCMWNet,
     "softmax-response": SoftmaxResponse,
     "selectivenet": SelectiveNet,
-    "selectivenet+cmw-net": SelectiveNetCMWNet,
+    "selectivenet+cmw-net": on_top_of(SelectiveNet),
     "labeled-only": LabeledOnly,
     "pseudo-label": PseudoLabel,
     "pi-model": PiModel,

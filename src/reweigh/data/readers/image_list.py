@@ -41,9 +41,20 @@ def find_list(path: Path, labels: Path | None = None, label: str | None = None) 
         path: A list, a folder of images that holds a list, or one whose list is ``labels``.
         labels: A list of the images in ``path``.
         label: Column of the labels.
+
+    Raises:
+        DataError: The path is a list of images that are not there, or that have no labels.
     """
     if path.is_file():
-        return _list_in(path, [path.parent, *(path.parent / name for name in sub_folders(path.parent))], label)
+        found = _list_in(path, [path.parent, *(path.parent / name for name in sub_folders(path.parent))], label)
+        if found is None and path.suffix in LINES and (lines := _lines(path)):
+            raise DataError(
+                f"{path}: a list of {len(lines):,} images, but none of the first {min(TRIED, len(lines))} is there, "
+                f"such as {lines[0][0]}; put the list into the folder that its paths start from"
+            )
+        if found is not None and not any(found.labels):
+            raise DataError(f"{path}: a list of images without labels; each line should be a path and a label")
+        return found
     if not path.is_dir() or not any(_is_image(entry.name) for entry in path.iterdir()):
         return None
     lists = [labels] if labels else sorted(file for file in path.iterdir() if file.name.endswith((*SUFFIXES, *LINES)))
@@ -72,7 +83,10 @@ def _list_in(file: Path, folders: Sequence[Path], label: str | None) -> ImageLis
 
 
 def _lines(file: Path) -> list[tuple[str, str]]:
-    """Lines of an image and a label with a space, tab or comma between them; empty if they are something else."""
+    """Lines of an image and a label with a space, tab or comma between them; empty if they are something else.
+
+    The label is empty where a line has none.
+    """
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -80,8 +94,8 @@ def _lines(file: Path) -> list[tuple[str, str]]:
     found = []
     for line in filter(None, map(str.strip, text.splitlines())):
         pairs = [(name.strip(), label.strip()) for name, _, label in (line.rpartition(sep) for sep in "\t, ")]
-        pair = next(((name, label) for name, label in pairs if _is_image(name)), None)
-        if pair is None:
+        pair = next(((name, label) for name, label in pairs if _is_image(name)), (line, ""))
+        if not _is_image(pair[0]):
             return []
         found.append(pair)
     return found

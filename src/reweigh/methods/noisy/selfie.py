@@ -12,6 +12,7 @@ from reweigh.losses.labels import as_rows
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.mixture import gaussian_low
 from reweigh.methods.parts.recent import RecentPredictions
+from reweigh.methods.parts.vanished import warn_of_vanished
 from reweigh.methods.setup import Setup
 
 
@@ -59,7 +60,9 @@ class Selfie(ERM):
                 self._rate = 1 - float(gaussian_low(self._setup.losses(self._model)).mean())
             shares, times = self._recent.mean()
             steady = (times == self._window) & (uncertainty(shares) <= self._uncertainty)
+            before = self.pseudo_labels()
             self._new = shares.argmax(1).where(steady, -1)
+            warn_of_vanished(before, self.pseudo_labels(), self._setup.train_set.class_names)
         self._recent.start_epoch()
 
     def _loss(self, batch: Batch) -> Tensor:
@@ -81,7 +84,7 @@ class Selfie(ERM):
     def sample_weights(self) -> Tensor | None:
         return self._weights.cpu()
 
-    def pseudo_labels(self) -> Tensor | None:
+    def pseudo_labels(self) -> Tensor:
         return self._new.where(self._new >= 0, self._setup.train_set.labels)
 
     def state_dict(self) -> dict[str, Any]:
