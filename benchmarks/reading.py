@@ -134,7 +134,17 @@ def peak(folder: str, side: str, how: str) -> None:
     torch.set_num_threads(1)
     changes = [f"data.root={folder}", "data.path=.", f"data.size={side}", how, "method.name=erm", "model.name=cnn"]
     plan = check(
-        read_recipe("demo", ["data.name=files", *changes, "train.epochs=1", "train.batch_size=16", "data.bias=[]"])
+        read_recipe(
+            "demo",
+            [
+                "data.name=files",
+                *changes,
+                "train.epochs=1",
+                "train.warmup_epochs=0",
+                "train.batch_size=16",
+                "data.bias=[]",
+            ],
+        )
     )
     from reweigh.fit import fit
     from reweigh.fit.source import read_source

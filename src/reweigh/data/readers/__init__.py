@@ -162,6 +162,11 @@ def reader_of(path: Path) -> Reader:
     raise unknown(path, [reader.about for reader in READERS.values()])
 
 
+def has_columns(path: Path) -> bool:
+    """Whether labels at a path have names to choose from: columns of a table, keys or extensions of archives."""
+    return is_table(path) or shards.is_shards(path) or parquet_images.holds_images(path)
+
+
 def has_test_part(path: Path) -> bool:
     """Whether a path holds test samples besides the training samples."""
     return reader_of(path).has_test(path)

@@ -57,10 +57,7 @@ def header(path: File) -> Header:
                 raise ValueError("not an image file by its extension")
             check_file(path)
         with open_image(path) as image:
-            known = (
-                image.format != "PNG" or "exif" in image.info
-            )  # of others Pillow would decode all pixels to find out
-            turned = known and image.getexif().get(ORIENTATION, 1) >= 5  # stored on its side
+            turned = may_be_turned(image) and image.getexif().get(ORIENTATION, 1) >= 5  # stored on its side
             size = (image.width, image.height) if turned else (image.height, image.width)
             return Header(*size, image.mode in GRAY)
 
@@ -82,7 +79,8 @@ def decode(path: File, size: tuple[int, int], channels: int, resize: Resize = "c
     with image_errors(path), open_image(path) as image:
         image.draft(None, (4 * max(size), 4 * max(size)))  # a JPEG that is much larger is not decoded in full
         image.load()
-        ImageOps.exif_transpose(image, in_place=True)
+        if may_be_turned(image):
+            ImageOps.exif_transpose(image, in_place=True)
         if image.mode.startswith("I") or image.mode == "F":  # more than 8 bits per pixel: Pillow would clip at 255
             image = Image.fromarray(as_bytes(np.asarray(image, dtype=np.float64)))
         if image.has_transparency_data:  # transparent parts become white
@@ -93,6 +91,11 @@ def decode(path: File, size: tuple[int, int], channels: int, resize: Resize = "c
         if (image.height, image.width) != size:
             image = resized(image, size, resize)
         return torch.from_numpy(np.array(image)).reshape(*size, channels).permute(2, 0, 1)
+
+
+def may_be_turned(image: "PillowImage") -> bool:
+    """Whether to look for the tag that turns an image; of a PNG, Pillow would decode all pixels to find out."""
+    return image.format not in ("JPEG", "PNG") or "exif" in image.info or "xmp" in image.info
 
 
 def resized(image: "PillowImage", size: tuple[int, int], how: Resize) -> "PillowImage":
