@@ -63,7 +63,7 @@ def of_run(path: Path) -> Subject:
         DataError: There is no run, it has not ended, or it does not judge labels.
     """
     run, _ = open_run(path)
-    account = read_account(path, path.resolve().name)
+    account = read_account(path, path.resolve().name, decoded=True)
     samples = account.samples
     if samples is None:
         raise not_ended(run, run.samples)
