@@ -51,6 +51,7 @@ dist: $(RELEASE)/installed
 	rm -rf build-again
 
 audit: $(RELEASE)/installed
+	$(RELEASE)/bin/python -m pip install -qq pip-audit
 	$(RELEASE)/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
 
 licenses:
@@ -86,5 +87,5 @@ $(LOWEST)/installed: pyproject.toml constraints-lowest.txt
 
 $(RELEASE)/installed:
 	$(PYTHON) -m venv $(RELEASE)
-	$(RELEASE)/bin/python -m pip install -qq build pip-audit
+	$(RELEASE)/bin/python -m pip install -qq build
 	@touch $@

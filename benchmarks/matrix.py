@@ -1,10 +1,10 @@
 """Methods by cells of biased data: python benchmarks/matrix.py --data FOLDER --noise FOLDER
 
 ``cells.py`` says which cells there are and what the folders hold. A method is trained by the plan that is chosen for
-the data; "erm:prior" adds prior correction, "two-looks:mixup=0" changes an option. If the plan has a judge, its method
-counts twice: by the last epoch, and by what the judge kept. ``logistic`` is a strongly regularized logistic regression,
-with label quality by cleanlab (extra ``bench``) from its out-of-fold predictions; ``true`` is the default, trained on
-the true labels.
+the data; "erm:prior" adds prior correction, "two-looks:mixup=0" changes an option of the method, and
+"cmw-net:meta_set.batch_size=32" one of another section. If the plan has a judge, its method counts twice: by the last
+epoch, and by what the judge kept. ``logistic`` is a strongly regularized logistic regression, with label quality by
+cleanlab (extra ``bench``) from its out-of-fold predictions; ``true`` is the default, trained on the true labels.
 
 Prints, with methods as rows and cells as columns, accuracy on true labels (balanced for long tails), the average
 precision of the ranking of wrong labels; then F1 of the flagged labels against the best threshold of the same ranking,
@@ -32,6 +32,7 @@ from reweigh.data import Dataset
 from reweigh.fit import fit
 from reweigh.plan.check import examine
 from reweigh.plan.choose import LOOKS, chosen
+from reweigh.plan.edit import put
 from reweigh.plan.facts import Facts
 
 METHODS = "two-looks,erm,erm:prior,elr,elr:prior,gce:prior,cmw-net,cmw-net:prior,cmw-net-sl,logistic,true"
@@ -64,7 +65,8 @@ def trained(train: Dataset, test: Dataset, method: str, seed: int, wrong: NDArra
     given: Row = {"method": {"name": method}, "train": {"seed": seed}}
     for change in changes:
         key, _, value = change.partition("=")
-        (given["method"] if value else given["train"])[key] = json.loads(value) if value else True
+        place = key if "." in key else f"method.{key}" if value else f"train.{key}"
+        put(given, place.split("."), json.loads(value) if value else True)
     if train.is_images:  # from scratch, for the length of 20 epochs
         given["features"] = {"name": "none"}
         given["train"]["epochs"] = round(IMAGE_EPOCHS * (LOOKS if method == DEFAULT else 1))

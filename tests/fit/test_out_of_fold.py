@@ -68,9 +68,9 @@ def test_no_sample_is_judged_by_a_model_that_saw_it():
     labels = torch.tensor([0, 1] * 10 + [2] + [-1])
     samples = Dataset(torch.arange(22.0)[:, None], labels, ("a", "b", "c"))
     spy = spying(samples)
-    judged = out_of_fold(spy, samples)
-    assert judged.index.tolist() == list(range(20))  # the only one of its class, and one without a label, are not
-    assert judged.suggested.tolist() == [1] * 20
+    index, rows = out_of_fold(spy, samples)
+    assert index.tolist() == list(range(20))  # the only one of its class, and one without a label, are not
+    assert rows.argmax(1).tolist() == [1] * 20
     assert all((labels >= 0).all() for *_, labels in spy.trained)
     assert {method for _, _, method, _ in spy.trained} == {"erm"}
     assert [epochs for epochs, *_ in spy.trained] == [4] + [1] * ROUNDS * FOLDS  # the loss never falls
@@ -79,7 +79,7 @@ def test_no_sample_is_judged_by_a_model_that_saw_it():
 
 def test_nothing_to_hold_out():
     samples = Dataset(torch.arange(3.0)[:, None], torch.arange(3), ("a", "b", "c"))
-    assert len(out_of_fold(spying(samples), samples).index) == 0
+    assert len(out_of_fold(spying(samples), samples)[0]) == 0
 
 
 class Course(nn.Module):

@@ -19,6 +19,10 @@ class Judgment(NamedTuple):
     quality: Tensor
     wrong: Tensor
 
+    def replaced(self, index: Tensor, its: "Judgment") -> "Judgment":
+        """The judgment with another one, ``its``, of the samples at ``index``."""
+        return Judgment(*(all_.index_copy(0, index, some) for all_, some in zip(self, its, strict=True)))
+
 
 class Finding(NamedTuple):
     """How many labels are wrong, by given class, and what was done about it.

@@ -13,7 +13,7 @@ from reweigh.fit.scored import Scored
 from reweigh.fit.trainer import Trained, Trainer
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import CHUNK, Rows, Samples, judge
-from reweigh.methods.parts.stock import TEMPERATURES, TINY
+from reweigh.methods.parts.stock import explain, judged, take_stock
 from reweigh.plan import Plan
 from reweigh.pseudo_labels import Predictions, predictions
 
@@ -51,14 +51,15 @@ def judge_samples(
     learned = weights if weighting is not None else None  # other weights, as of self-paced learning, mean other things
     own = trained.method.judgment()
     if own is not None and train_set.candidates is None:
-        judgment = judge(given, store)
-        judgment = Judgment(*(all_.index_copy(0, kept, its) for all_, its in zip(judgment, own, strict=True)))
+        judgment = judge(given, store).replaced(kept, own)
     elif plan.train["scoring"] == "out-of-fold" and train_set.candidates is None:
-        held = out_of_fold(trainer, train_set.subset(kept) if len(apart) else train_set)
-        store.restart(kept[held.index], held.rows)
-        suggested = store.labels().index_copy(0, kept[held.index], held.suggested)
+        index, rows = out_of_fold(trainer, train_set.subset(kept) if len(apart) else train_set)
+        store.restart(kept[index], rows)
         judgment = judge(given, store)  # the word of models that did not see the sample, not of weights
-        judgment = judgment._replace(suggested=suggested, wrong=(given >= 0) & (suggested != given))
+        if len(index):
+            labels = F.one_hot(given[kept[index]], train_set.num_classes).to(rows)
+            found = judged(take_stock(rows, labels).posterior, given[kept[index]])
+            judgment = judgment.replaced(kept[index], found)
     else:
         judgment = judge(given, store, learned)
     if own is None and recall.looks == 0 and plan.train["scoring"] == "in-training":
@@ -107,29 +108,16 @@ def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bo
     """
     classes = predictions.shape[1]
     known = (trained.given >= 0).nonzero().flatten()
-    joint = torch.eye(classes, dtype=torch.float64)  # row: true class, column: given label; one more of each is right
+    joint = torch.eye(classes, dtype=torch.float64)  # row: given label, column: true class; one more of each is right
     ones = torch.ones(len(known), dtype=torch.float64)
-    joint.index_put_((trained.suggested[known], trained.given[known]), ones, accumulate=True)
-    sizes = joint.sum(1, keepdim=True)
+    joint.index_put_((trained.given[known], trained.suggested[known]), ones, accumulate=True)
     rate = float(1 - joint.diag().sum() / joint.sum())
     even = torch.full_like(joint, rate / max(classes - 1, 1)).fill_diagonal_(1 - rate)
+    sizes = joint.sum(0)
     confusion = 0.9 * joint / sizes + 0.1 * even
-    labeled = given >= 0
-    evidence = confusion[:, given.clamp_min(0)].T
-    logs = predictions.double().clamp_min(TINY).log()
-
-    def true(temperature: float) -> Tensor:
-        found = (logs / temperature).softmax(1) * (sizes.T if prior else 1.0)
-        return found / found.sum(1, keepdim=True)
-
-    def explained(temperature: float) -> float:
-        return float((true(temperature) * evidence)[labeled].sum(1).clamp_min(1e-300).log().sum())
-
-    posterior = true(max(TEMPERATURES, key=explained)) * evidence
-    posterior = posterior / posterior.sum(1, keepdim=True).clamp_min(1e-300)
-    likeliest = posterior.argmax(1)
-    quality = posterior.gather(1, given.clamp_min(0)[:, None]).squeeze(1).float()
-    return Judgment(likeliest, torch.where(labeled, quality, float("nan")), labeled & (likeliest != given))
+    share = sizes / sizes.sum() if prior else torch.full_like(sizes, 1 / classes)
+    labels = F.one_hot(given.clamp_min(0), classes).double()
+    return judged(explain(predictions.double(), labels, confusion, share, given >= 0)[0], given)
 
 
 def likeliest_candidates(candidates: Tensor, predictions: Rows) -> Tensor:

@@ -1,14 +1,13 @@
-"""Judge training samples by models that did not see them."""
+"""Predict training samples by models that did not see them."""
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
-from reweigh.fit.confusion import posterior, transition, undone
 from reweigh.fit.trainer import Trainer, at_once
 from reweigh.methods.parts.folds import stratified_folds
 from reweigh.plan import Part
@@ -21,37 +20,23 @@ ROUNDS = 3
 PLAIN = Part("methods", "erm", {})
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What held-out models say of the training samples.
+def out_of_fold(trainer: Trainer, train_set: Dataset) -> tuple[Tensor, Tensor]:
+    """Predict samples by models that were trained without them.
 
-    Attributes:
-        index: Shape (n,), indices of the samples that were held out.
-        suggested: Shape (n,), the likeliest class whatever the given label.
-        rows: Shape (n, num_classes), how likely each class is, the given label taken into account.
+    Models are trained plainly, with prior correction, and briefly: for as many epochs as predict the given labels of a
+    held-out fifth best, which needs no true label; beyond that they memorize wrong ones. Five of them leave out a fifth
+    of every class each, three times over; their predictions along training are averaged.
+
+    Returns:
+        The indices of the samples that were held out, shape (n,): all but the only sample of a class and those without
+        a label. And their predictions as if all classes were equally frequent, shape (n, num_classes).
     """
-
-    index: Tensor
-    suggested: Tensor
-    rows: Tensor
-
-
-def out_of_fold(trainer: Trainer, train_set: Dataset) -> Judged:
-    """Judge samples by models that were trained without them.
-
-    Models are trained plainly and briefly: for as many epochs as predict the given labels of a held-out fifth best,
-    which needs no true label; beyond that they memorize wrong ones. Five of them leave out a fifth of every class each,
-    three times over; their predictions along training are averaged. These follow the given labels, wrong ones too, so
-    the confusion of labels is estimated and undone (``confusion``).
-
-    The only sample of a class and samples without a label are not judged.
-    """
-    train = {**trainer.plan.train, "looks": 0, "prior": False, "checkpoint_steps": None}
+    train = {**trainer.plan.train, "looks": 0, "prior": True, "checkpoint_steps": None}
     plain = replace(trainer, plan=replace(trainer.plan, method=PLAIN, train=train))
     seed = train["seed"]
     index = (folds(train_set.labels, seed) >= 0).nonzero().flatten()
     if len(index) == 0:
-        return Judged(index, index, torch.empty(0, train_set.num_classes))
+        return index, torch.empty(0, train_set.num_classes)
     epochs = brief_epochs(plain, train_set)
     logger.info("out-of-fold predictions: %d models, trained for %d epochs each", ROUNDS * FOLDS, epochs)
     rows = torch.zeros(len(train_set), train_set.num_classes, dtype=torch.float64)
@@ -61,10 +46,7 @@ def out_of_fold(trainer: Trainer, train_set: Dataset) -> Judged:
         for out in (fold == which for which in range(FOLDS)):
             if out.any():
                 rows[out] += held_out(again, train_set, out).predicted / ROUNDS
-    given = train_set.labels[index]
-    confusion = transition(rows[index], given)
-    true = undone(rows[index], confusion)
-    return Judged(index, true.argmax(1), posterior(true, given, confusion).float())
+    return index, rows[index].float()
 
 
 def brief_epochs(trainer: Trainer, train_set: Dataset) -> int:

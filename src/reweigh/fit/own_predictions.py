@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from reweigh.errors import DataError
 from reweigh.issues import Samples
-from reweigh.methods.parts.stock import TINY, take_stock
+from reweigh.methods.parts.stock import TINY, judged, take_stock
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,10 +49,9 @@ def find_label_issues(labels: Any, pred_probs: Any, *, ranked: bool = True) -> "
         )
     numbers = torch.from_numpy(given.astype(np.int64))
     one_hot = F.one_hot(numbers, classes).double()
-    balanced = torch.from_numpy(rows) / one_hot.mean(0).clamp_min(TINY)
-    stock = take_stock(balanced / balanced.sum(1, keepdim=True), one_hot)
-    likeliest = stock.posterior.argmax(1)
-    quality = stock.posterior.gather(1, numbers[:, None]).squeeze(1).float()
-    losses = -torch.from_numpy(rows).gather(1, numbers[:, None]).squeeze(1).clamp_min(TINY).log()
-    found = Samples(numbers, likeliest, quality, likeliest != numbers, losses).label_issues(range(classes))
+    predictions = torch.from_numpy(rows)
+    balanced = predictions / one_hot.mean(0).clamp_min(TINY)  # as if all classes were equally frequent
+    judgment = judged(take_stock(balanced / balanced.sum(1, keepdim=True), one_hot).posterior, numbers)
+    losses = -predictions.gather(1, numbers[:, None]).squeeze(1).clamp_min(TINY).log()
+    found = Samples(numbers, *judgment, losses).label_issues(range(classes))
     return (found if ranked else found.sort_index()).drop(columns=["weight", "family"])

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from reweigh.core.judgment import Judgment
 from reweigh.data import Dataset
 
 TEMPERATURES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5)
@@ -52,6 +53,18 @@ def take_stock(predictions: Tensor, given: Tensor, known: Tensor | None = None) 
     joint = confident_joint(predictions[chosen], given[chosen])
     transition = joint / joint.sum(0).clamp_min(TINY)
     prior = joint.sum(0) / joint.sum().clamp_min(TINY)
+    posterior, temperature = explain(predictions, given, transition, prior, chosen)
+    return Stock(posterior, joint, transition, prior, temperature)
+
+
+def explain(
+    predictions: Tensor, given: Tensor, transition: Tensor, prior: Tensor, chosen: Tensor | slice
+) -> tuple[Tensor, float]:
+    """The posterior of ``take_stock`` for a known confusion and prior, and the temperature.
+
+    Args:
+        chosen: the samples whose labels are to be explained.
+    """
     logs, evidence = predictions.clamp_min(TINY).log(), given @ transition
 
     def fit(temperature: float) -> float:
@@ -62,7 +75,19 @@ def take_stock(predictions: Tensor, given: Tensor, known: Tensor | None = None) 
     temperature = max(TEMPERATURES, key=fit)
     posterior = (logs / temperature).softmax(1) * prior * evidence
     total = posterior.sum(1, keepdim=True)
-    return Stock(torch.where(total > 0, posterior / total, given), joint, transition, prior, temperature)
+    return torch.where(total > 0, posterior / total, given), temperature
+
+
+def judged(posterior: Tensor, labels: Tensor) -> Judgment:
+    """Each given label is believed as far as its posterior, and looks wrong if another class is likelier.
+
+    Args:
+        posterior: shape (N, C).
+        labels: shape (N,); -1 means no label.
+    """
+    labeled, likeliest = labels >= 0, posterior.argmax(1)
+    quality = posterior.gather(1, labels.clamp_min(0)[:, None]).squeeze(1).float()
+    return Judgment(likeliest, torch.where(labeled, quality, float("nan")), labeled & (likeliest != labels))
 
 
 def confident_joint(predictions: Tensor, given: Tensor) -> Tensor:
