@@ -12,7 +12,7 @@ from reweigh.core.judgment import Judgment
 if TYPE_CHECKING:
     import pandas as pd
 
-CHUNK = 100_000
+CELLS = 10_000_000  # samples times classes that are looked at together
 
 
 class Rows(Protocol):
@@ -38,7 +38,7 @@ def judge(given: Tensor, predictions: Rows, weights: Tensor | None = None) -> Ju
     """
     trust = torch.zeros(len(given)) if weights is None else weights.nan_to_num(0.0).clamp(0, 1).float()
     suggested, quality = [], []
-    for index in torch.arange(len(given)).split(CHUNK):
+    for index in chunks(len(given), predictions):
         rows = predictions[index].float()
         own = given[index].clamp_min(0).unsqueeze(1)
         believed = rows.gather(1, own).squeeze(1)
@@ -48,6 +48,12 @@ def judge(given: Tensor, predictions: Rows, weights: Tensor | None = None) -> Ju
     likeliest, labeled = torch.cat(suggested), given >= 0
     qualities = torch.where(labeled, torch.cat(quality).clamp(0, 1), float("nan"))
     return Judgment(likeliest, qualities, labeled & (likeliest != given))
+
+
+def chunks(count: int, predictions: Rows) -> Sequence[Tensor]:
+    """Indices of the samples, as many at a time as fit into memory with all their classes."""
+    classes = predictions[torch.zeros(1, dtype=torch.long)].shape[1] if count else 1
+    return torch.arange(count).split(max(1, CELLS // classes))
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,21 @@ def test_the_likeliest_candidate_against_a_loop() -> None:
     assert likeliest_candidates(candidates, ROWS).tolist() == [-c for _, c in by_hand]
 
 
+def test_many_classes_are_judged_a_few_samples_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = judge(GIVEN, ROWS)
+    seen: list[int] = []
+
+    class Counted:
+        def __getitem__(self, index: torch.Tensor) -> torch.Tensor:
+            seen.append(len(index))
+            return ROWS[index]
+
+    monkeypatch.setattr("reweigh.issues.CELLS", 7)  # two samples of three classes
+    for mine, its in zip(judge(GIVEN, Counted()), at_once, strict=True):
+        assert torch.equal(mine, its)
+    assert max(seen) == 2
+
+
 def test_a_store_of_predictions_serves_as_well() -> None:
     store = predictions(GIVEN, 3, 0.0)
     store.update(torch.arange(4), ROWS)

@@ -12,9 +12,10 @@ from reweigh.fit.out_of_fold import out_of_fold, probabilities
 from reweigh.fit.scored import Scored
 from reweigh.fit.trainer import Trained, Trainer
 from reweigh.fit.weighting import Weighting
-from reweigh.issues import CHUNK, Rows, Samples, judge
+from reweigh.issues import Rows, Samples, chunks, judge
 from reweigh.methods.parts.stock import explain, judged, take_stock
 from reweigh.plan import Plan
+from reweigh.plan.choose import POSTERIORS
 from reweigh.pseudo_labels import Predictions, predictions
 
 
@@ -37,7 +38,7 @@ def judge_samples(
     """
     recall, plan = trained.recall, trainer.plan
     store = predictions(train_set.labels, train_set.num_classes, 0.0)
-    for some in torch.arange(len(kept)).split(CHUNK):
+    for some in chunks(len(kept), recall.predictions):
         store.restart(kept[some], recall.predictions[some])
     losses, weights = spread(recall.losses, kept, len(train_set)), None
     if recall.weights is not None:
@@ -86,7 +87,10 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> S
     if test_set.candidates is not None or bool(trained.quality.isnan().all()):
         return None
     prior = plan.method.options.get("prior", plan.train["prior"])
-    judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
+    if max(tested.logits.numel(), test_set.num_classes**2) > POSTERIORS:
+        judgment = judge(test_set.labels, tested.probabilities)
+    else:
+        judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
     losses = F.cross_entropy(tested.logits.float(), test_set.labels.clamp_min(0), reduction="none")
     return Samples(test_set.labels, *judgment, losses=losses)
 
@@ -127,8 +131,8 @@ def likeliest_candidates(candidates: Tensor, predictions: Rows) -> Tensor:
         candidates: Shape (N, num_classes) bool, one or more in each row.
         predictions: See ``judge``.
     """
-    chunks = torch.arange(len(candidates)).split(CHUNK)
-    return torch.cat([predictions[index].float().where(candidates[index], -1.0).argmax(1) for index in chunks])
+    some = chunks(len(candidates), predictions)
+    return torch.cat([predictions[index].float().where(candidates[index], -1.0).argmax(1) for index in some])
 
 
 def given_labels(train_set: Dataset, store: Predictions) -> Tensor:
