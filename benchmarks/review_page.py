@@ -22,7 +22,7 @@ CLASSES, COLUMNS, SIDE = 30, 20, 28
 
 
 def made(kind: str, samples: int, folder: Path) -> list[str]:
-    """Write samples around thirty centers, a fifth of the labels wrong; the words that name them to ``reweigh train``."""
+    """Write samples around thirty centers, a fifth of the labels wrong; returns what to add to ``reweigh train``."""
     draw = np.random.default_rng(0)
     labels = draw.integers(0, CLASSES, samples)
     given = np.where(draw.random(samples) < 0.2, draw.integers(0, CLASSES, samples), labels)

@@ -135,9 +135,9 @@ def show_choices(
     from reweigh.data.checks import listed
     from reweigh.data.labels.candidates import SEPARATOR
 
-    facts = found.facts
+    facts, shape = found.facts, shape_words(found.facts.shape)
     show_columns(found.readings)
-    echo(f"{data}: {facts.samples:,} samples of {shape_words(facts.shape)} to train on, {len(facts.class_sizes):,} classes")
+    echo(f"{data}: {facts.samples:,} samples of {shape} to train on, {len(facts.class_sizes):,} classes")
     if found.held_out is not None:
         echo(f"{found.held_out:,} more are held out for testing. Their labels are as doubtful as the others;")
         echo("if you have a test set with trusted labels, use it instead (data.test=PATH).")

@@ -79,6 +79,7 @@ def read_account(path: Path, name: str, known: "list[Known] | None" = None) -> A
         origin=origin,
         dataset=dataset,
         unseen=None if dataset is None else unseen,
+        held_out=read_samples(run.held_out, classes.names),
         no_data=no_data,
     )
 
