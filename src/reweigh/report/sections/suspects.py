@@ -56,7 +56,8 @@ def panel(account: Account, most_cards: int = CARDS, most_rows: int = ROWS) -> P
             f"{percent(hits / samples.wrong.sum())} of all wrong labels."
         )
     if len(found) > most_rows:
-        words.append(f"The table shows the {most_rows:,} worst; {len(found) - most_rows:,} more are in samples.csv.")
+        files = "samples.csv and held_out.csv" if held_out else "samples.csv"
+        words.append(f"The table shows the {most_rows:,} worst; {len(found) - most_rows:,} more are in {files}.")
     looks, missing = None, account.no_data
     shown = [Shown()] * min(most_cards, len(found))
     if account.dataset is not None:
