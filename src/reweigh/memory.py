@@ -1,7 +1,9 @@
-"""Keep freed memory for the next training step instead of returning it to the system."""
+"""How much memory is free, and how to keep freed memory for the next training step."""
 
 import ctypes
 import platform
+import re
+from pathlib import Path
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # parameters of glibc's mallopt
 MOST = 2**31 - 1
@@ -19,3 +21,20 @@ def keep_freed_memory() -> bool:
         return False
     mallopt = ctypes.CDLL(None).mallopt
     return bool(mallopt(MMAP_THRESHOLD, 32 * 2**20)) and bool(mallopt(TRIM_THRESHOLD, MOST))
+
+
+def free_memory(device: str = "cpu") -> int | None:
+    """Bytes that can still be allocated; None where the system does not say.
+
+    Args:
+        device: "cpu", or a GPU such as "cuda:0".
+    """
+    if device.startswith("cuda"):
+        import torch
+
+        return torch.cuda.mem_get_info(torch.device(device))[0]
+    try:
+        found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+    except OSError:
+        return None
+    return None if found is None else 1024 * int(found[1])

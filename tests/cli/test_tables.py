@@ -35,3 +35,35 @@ def test_an_unknown_table(run):
     result = run("tables", "eleven")
     assert result.exit_code == 2
     assert "no table 'eleven'; there are: 1, 2" in result.output
+
+
+def test_what_a_run_costs_here(run, monkeypatch):
+    monkeypatch.setattr("reweigh.cli.cost.hours", lambda recipe, samples, classes: samples / 1000)
+    assert "cifar10-long-tail (200 epochs): 12 hours for each run" in run("tables", "1", "--cost").stdout
+    listed = run("tables", "--cost").stdout
+    assert "hours for a run" in listed
+    assert "2,440" in listed  # images of WebVision
+
+
+def test_hours_are_those_of_the_steps(monkeypatch):
+    from itertools import count
+
+    from reweigh.cli import cost
+
+    ticks = count()
+    monkeypatch.setattr(cost.time, "perf_counter", lambda: next(ticks))  # each step takes one second
+    expected = 60_000 * 24 / cost.FEW / 3600
+    assert cost.hours("fashion-mnist-partial", 60_000, 10) == expected
+
+
+def test_cells_of_one_run_are_listed_once(run, tmp_path):
+    lines = run("tables", "9", "--commands", "--runs", tmp_path).stdout.splitlines()
+    assert len(lines) == len(set(lines)) == 4
+
+
+def test_several_numbers_of_one_run(own, run, tmp_path):
+    shutil.copytree(own / "table-run", tmp_path / "9" / "erm")
+    last = json.loads((own / "table-run" / "metrics.jsonl").read_text().splitlines()[-1])
+    shown = run("tables", "9", "--runs", tmp_path).stdout
+    assert f"20.9 / {100 * last['test_accuracy']:.1f}" in shown
+    assert "40.9 / -" in shown or "test_many_shot_accuracy" in last

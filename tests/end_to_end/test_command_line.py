@@ -26,4 +26,4 @@ def test_the_commands_of_the_guide(tmp_path, monkeypatch):
         result = CliRunner().invoke(app, words)
         assert result.exit_code == 0, f"{line}\n{result.output}"
     assert (tmp_path / "predictions.csv").read_text().startswith("row,predicted,probability\n0,")
-    assert (tmp_path / "photos-cmw-net-sl-seed0.onnx").is_file()
+    assert (tmp_path / "photos-two-looks-seed0.onnx").is_file()

@@ -90,19 +90,19 @@ def test_the_likeliest_candidate_against_a_loop() -> None:
     assert likeliest_candidates(candidates, ROWS).tolist() == [-c for _, c in by_hand]
 
 
-def test_many_classes_are_judged_a_few_samples_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    at_once = judge(GIVEN, ROWS)
-    seen: list[int] = []
+def test_a_few_samples_at_a_time_are_judged_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = judge(GIVEN, ROWS)
+    monkeypatch.setattr("reweigh.issues.VALUES_AT_ONCE", 3)
+    asked: list[int] = []
 
-    class Counted:
+    class Watched:
         def __getitem__(self, index: torch.Tensor) -> torch.Tensor:
-            seen.append(len(index))
+            asked.append(len(index))
             return ROWS[index]
 
-    monkeypatch.setattr("reweigh.issues.CELLS", 7)  # two samples of three classes
-    for mine, its in zip(judge(GIVEN, Counted()), at_once, strict=True):
-        assert torch.equal(mine, its)
-    assert max(seen) == 2
+    for found, wanted in zip(judge(GIVEN, Watched()), expected, strict=True):
+        assert torch.equal(found, wanted)
+    assert max(asked) == 1
 
 
 def test_a_store_of_predictions_serves_as_well() -> None:

@@ -6,7 +6,8 @@ import torch
 
 from reweigh.errors import DataError, RecipeError
 from reweigh.fit.fitting import usable
-from reweigh.fit.source import read_training_set
+from reweigh.fit.run_folder import begin
+from reweigh.fit.source import read_source, read_training_set
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 
@@ -74,3 +75,55 @@ def test_a_probe_in_their_place_is_reported(caplog: pytest.LogCaptureFixture):
         read_data(_recipe(NOISE).source, 0)
     assert "linear probe, which is right for" in caplog.text
     assert "data.posteriors=FILE" in caplog.text
+
+
+def test_further_test_sets_are_read_like_the_training_data_and_judged_by_name(tmp_path):
+    import pandas as pd
+
+    rows = pd.DataFrame({"a": [0.0, 1, 2, 3, 4, 5] * 20, "kind": ["u", "v", "w"] * 40})
+    rows.to_csv(tmp_path / "train.csv", index=False)
+    rows[:7].assign(kind=["w", "w", "v", "u", "w", "v", "v"]).to_csv(tmp_path / "other.csv", index=False)
+    (tmp_path / "r.toml").write_text(
+        f"""
+        model = {{ name = "mlp", hidden = [4] }}
+        method = {{ name = "erm" }}
+        train = {{ epochs = 1 }}
+        optimizer = {{ name = "sgd", lr = 0.0001 }}
+        [data]
+        name = "files"
+        root = "{tmp_path}"
+        path = "train.csv"
+        label = "kind"
+        further_tests = {{ other = "other.csv" }}
+        """
+    )
+    plan = check(read(str(tmp_path / "r.toml"), []))
+    found = begin(plan, tmp_path / "run").fit
+    other = read_source(plan).further["other"]
+    batch = other.batch(torch.arange(7))
+    assert other.class_names == ("u", "v", "w")
+    with torch.no_grad():
+        right = (found.model(batch.inputs).argmax(1) == batch.labels).double().mean()
+    assert found.history[-1]["test_other_accuracy"] == float(right)
+    assert found.history[-1]["test_accuracy"] != float(right)
+    with pytest.raises(DataError, match=r"data\.further_tests\.other: .*gone\.csv"):
+        read_source(check(read(str(tmp_path / "r.toml"), ["data.further_tests.other=gone.csv"])))
+    with pytest.raises(RecipeError, match="further_tests"):
+        check(read(str(tmp_path / "r.toml"), ["data.further_tests={'no name' = 'other.csv'}"]))
+
+
+def test_clean_samples_are_set_apart_before_the_bias():
+    noise = "data.bias=[{name='symmetric', rate=0.9}]"
+    source = read_source(_recipe(noise, "data.clean=5", "meta_set={name='clean'}"))
+    whole = read_source(_recipe("data.bias=[]")).train
+    assert source.trusted is not None
+    assert torch.bincount(source.trusted.labels).tolist() == [5] * 10
+    label = dict(zip(whole.source_rows.tolist(), whole.labels.tolist(), strict=True))
+    assert [label[row] for row in source.trusted.source_rows.tolist()] == source.trusted.labels.tolist()
+    both = torch.cat([source.train.source_rows, source.trusted.source_rows])
+    assert sorted(both.tolist()) == sorted(label)
+    with pytest.raises(DataError, match=r"data.clean: 200 .* would leave none of class '8', which has"):
+        read_source(_recipe("data.clean=200", "meta_set={name='clean'}"))
+    for wrong in (["meta_set={name='clean'}"], ["data.clean=5"]):
+        with pytest.raises(RecipeError, match=r"meta_set.path=FILE, or from data.clean=N"):
+            read_source(_recipe(noise, *wrong))

@@ -176,3 +176,13 @@ def test_an_empty_path_is_no_start(recipe, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "empty")
     with pytest.raises(ModelError, match="give a folder that holds a run"):
         assemble(recipe("model.start=''"))
+
+
+def test_the_last_layer_alone_is_trained_from_a_start(recipe, tmp_path, file):
+    """Both levels of CMW-Net move it, and it alone."""
+    plan = recipe("method.name=cmw-net", f"model.start={file}", "model.trains=last-layer", "train.epochs=2")
+    trained = begin(plan, tmp_path / "run").fit.model
+    before, after = load_file(file), dict(trained.named_parameters())
+    moved = {name for name, param in after.items() if not torch.equal(param, before[name])}
+    assert {name.rpartition(".")[0] for name in moved} == {list(after)[-1].rpartition(".")[0]}
+    assert len(moved) == 2

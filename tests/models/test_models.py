@@ -29,9 +29,10 @@ PUBLISHED = [
     ("vgg16-bn", 32, 10, 14_991_946, None),  # (f)
     ("vgg16-bn", 224, 1000, 138_365_992, 15.47e9),  # (c)
     ("vgg19-bn", 224, 1000, 143_678_248, 19.632e9),  # (c)
+    ("bilinear-vgg16", 224, 1, 14_714_688 + 512**2 + 1, None),  # VGG-16 without its head, as Keras counts it
 ]
 
-SMALLEST = {"vgg16-bn": 32, "vgg19-bn": 32, "cnn": 4}
+SMALLEST = {"vgg16-bn": 32, "vgg19-bn": 32, "cnn": 4, "bilinear-vgg16": 16}
 
 
 def smallest_shape(name):
@@ -107,7 +108,9 @@ def test_image_models_refuse_images_too_small(name):
 
 
 def test_unknown_model():
-    with pytest.raises(RecipeError, match=r"no model named 'resnet3'; there are: cnn, .* Did you mean 'resnet3[24]'\?"):
+    with pytest.raises(
+        RecipeError, match=r"no model named 'resnet3'; there are: bilinear-vgg16, cnn, .* Did you mean 'resnet3[24]'\?"
+    ):
         find("resnet3")
 
 
@@ -120,3 +123,26 @@ def test_unknown_option():
 
 def test_options_arrive():
     assert build("mlp", (4,), 2, hidden=(3,), batch_norm=False)[1].weight.shape == (3, 4)
+
+
+def test_the_bilinear_network_pools_outer_products():
+    torch.manual_seed(0)
+    model = build("bilinear-vgg16", (3, 32, 32), 4).double().eval()
+    image = torch.randn(1, 3, 32, 32, dtype=torch.float64)
+    with torch.no_grad():
+        places = model.features(image)[0]
+        total = torch.zeros(512, 512, dtype=torch.float64)
+        for row in range(places.shape[1]):
+            for column in range(places.shape[2]):
+                total += torch.outer(places[:, row, column], places[:, row, column])
+        pooled = (total / (places.shape[1] * places.shape[2]) + 1e-5).sqrt().flatten()
+        expected = model.classifier(pooled / pooled.norm())
+        torch.testing.assert_close(model(image)[0], expected)
+
+
+def test_its_convolutions_are_called_as_those_of_torchvision():
+    with torch.device("meta"):
+        names = [name for name, _ in build("bilinear-vgg16", (3, 448, 448), 2).named_parameters()]
+    numbers = [0, 2, 5, 7, 10, 12, 14, 17, 19, 21, 24, 26, 28]  # torchvision.models.vgg16().features
+    own = [f"features.{number}.{part}" for number in numbers for part in ("weight", "bias")]
+    assert names == [*own, "classifier.weight", "classifier.bias"]

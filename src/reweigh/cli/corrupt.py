@@ -35,6 +35,14 @@ def corrupt(
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random; a bias may have its own.")] = 0,
     label: Label = None,
     labels: Labels = None,
+    posteriors: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Probability of each class for each training sample (.npy, one row each) for feature-dependent "
+            "noise. Default: those of a linear probe.",
+        ),
+    ] = None,
     root: Root = None,
     overwrite: Overwrite = False,
 ) -> None:
@@ -55,7 +63,7 @@ def corrupt(
     source, wrong_data = find(data, label, labels, root)
     raise_all(wrong_data + wrong_biases, "reweigh corrupt")
     dataset = source.read()
-    done = draw(dataset, parts, seed)
+    done = draw(dataset, parts, seed, None if posteriors is None else str(posteriors))
     content = labels_to_write(out, dataset, done)
     write_whole(out.with_suffix(".json"), to_json(data, dataset, parts, seed, done))
     write_whole(out, content)

@@ -1,6 +1,7 @@
 """One training step in which the weights of the samples are learned as well."""
 
 import warnings
+from copy import deepcopy
 from typing import Any, Literal, get_args
 
 import torch
@@ -15,6 +16,7 @@ from reweigh.core.objective import Forward, MetaObjective, Objective, Terms
 from reweigh.core.processes import Averaged, Reduce, alone
 from reweigh.core.rerun import Params, Randomness, Rerun, is_compiled, unwrapped
 from reweigh.core.scope import scoped
+from reweigh.core.shards import ask_apart
 from reweigh.core.speed import Tricks
 from reweigh.core.step import Step, Weigher
 from reweigh.core.update import LookAhead, Update, dense
@@ -97,6 +99,21 @@ class MetaLearner:
         """
         return self._learn(objective, family, meta, "only").meta_loss
 
+    def gradient_norms(self, objective: Objective, family: Tensor, meta: MetaObjective) -> tuple[Tensor, Tensor]:
+        """The norms of both gradients at this point (paper: Theorems 1 and 2); nothing is learned and nothing trained.
+
+        Returns:
+            Of the weighted training loss by the parameters that the look-ahead moves, the weights held constant as in
+            Eq. 9; and of the loss on trusted data one step ahead by what is learned.
+        """
+        before = deepcopy(self.weigher.state_dict())
+        try:
+            norms = self._learn(objective, family, meta, "only").gradient_norms
+        finally:
+            self.weigher.load_state_dict(before)
+        assert norms is not None
+        return norms
+
     def _learn(
         self, objective: Objective, family: Tensor, meta: MetaObjective, lookahead: Literal["virtual", "real", "only"]
     ) -> Step:
@@ -156,7 +173,7 @@ class MetaLearner:
 
         step = Step(loss.detach(), raw.detach(), losses, meta_loss, detached(here.outputs))
         if terms is None:
-            return step
+            return step._replace(gradient_norms=(norm(list(grads.values())), outer))
         if not real:
             step = self._train(terms, self.weigher(terms.losses.detach(), family))
         self._warn_of_collapse(step.weights)
@@ -236,6 +253,8 @@ class MetaLearner:
     def _move(self, scope: Params) -> None:
         """Let the look-ahead move these parameters."""
         self._scope = scope
+        if self._wanted != "all":
+            ask_apart(self._plain, scope)
         self._update = Update(self.optimizer, scope, self._plain_step)
         self._tricks = Tricks(self._plain, scope if self._wanted != "all" and self._plain is self.model else None)
 

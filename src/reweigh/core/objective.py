@@ -71,10 +71,25 @@ def soft_labels(loss: Loss, inputs: Any, labels: Tensor, pseudo: Tensor, scale: 
         scale: shape (n,), how much each sample counts besides.
     """
 
+    return instead(loss, lambda outputs: loss(outputs, pseudo), inputs, labels, scale)
+
+
+def instead(
+    loss: Loss, other: Callable[[Any], Tensor], inputs: Any, labels: Tensor, scale: Tensor | float = 1.0
+) -> Objective:
+    """Trust the given label by the weight, and take something else by what is left.
+
+        sum_i  v_i L_i + (1 - v_i) other_i
+
+    Args:
+        other: what the model returns -> another loss of each sample, shape (n,).
+        scale: shape (n,), how much each sample counts besides.
+    """
+
     def objective(forward: Forward) -> Terms:
         outputs = call(forward, inputs)
-        given, corrected = loss(outputs, labels), loss(outputs, pseudo)
-        return Terms(scale * (given - corrected), given, (scale * corrected).mean(), len(given), outputs)
+        given, left = loss(outputs, labels), other(outputs)
+        return Terms(scale * (given - left), given, (scale * left).mean(), len(given), outputs)
 
     return objective
 

@@ -1,9 +1,10 @@
 """(Dataset, Plan) -> Fit: train, judge every training sample, and keep what was learned."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from reweigh.fit.held_out import judges, set_apart
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import judge_samples, unseen
 from reweigh.fit.scored import Scored, judged_by, scored
-from reweigh.fit.trainer import Build, Trainer, at_once, builder, find_device
+from reweigh.fit.trainer import Build, Trainer, builder, find_device
 from reweigh.fit.tuning import fine_tuned
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Samples
@@ -75,6 +76,7 @@ def fit(
     *,
     test_set: Dataset | None = None,
     trusted: Dataset | None = None,
+    further: Mapping[str, Dataset] = MappingProxyType({}),
     build: Build | None = None,
     front: Front | None = None,
     run: Callable[[], Run] | None = None,
@@ -88,6 +90,7 @@ def fit(
         plan: What to train and how; its section [data] is not read.
         test_set: What the model is judged on after each epoch.
         trusted: Trusted samples apart from the training set, if the plan's meta set asks for them.
+        further: Further sets that the model is judged on after each epoch, by name.
         build: Makes the network, if the plan names none.
         front: The frozen network in front of it, if the plan names none and there is one.
         run: Opens the folder for metrics and checkpoints. It is called once everything is built, so that a plan that
@@ -108,14 +111,17 @@ def fit(
         behind = partial(front.through, normalize=train_set.normalize, device=device, observer=observer)
         test_set = test_set and behind(test_set)
         trusted = trusted and behind(trusted)
-    train_set = processes.divided(train_set)
-    test_set, trusted = (None if some is None else processes.divided(some) for some in (test_set, trusted))
+        further = {name: behind(some) for name, some in further.items()}
+    train_set = processes.fetched_together(train_set)
+    test_set, trusted = (some and processes.fetched_together(some) for some in (test_set, trusted))
+    tests = {} if test_set is None else {"": test_set}
+    tests |= {f"{name}_": processes.fetched_together(some) for name, some in further.items()}
     if build is None:
         assert plan.model is not None
         build = builder(plan.model, trust_code)
     trainer = Trainer(plan, build, device, trusted)
     with threads(plan.train["num_threads"]):
-        found = trained_by(trainer, train_set, raw, test_set, front, run, observer)
+        found = trained_by(trainer, train_set, raw, tests, front, run, observer)
     if front is None or plan.features is None or plan.features.added["unfreeze"] is None:
         return found
     return tuned(found, front, raw, raw_test, train_set.normalize, device, observer)
@@ -165,7 +171,7 @@ def trained_by(
     trainer: Trainer,
     train_set: Dataset,
     raw: Dataset,
-    test_set: Dataset | None,
+    tests: Mapping[str, Dataset],
     front: Front | None,
     run: Callable[[], Run] | None,
     observer: Observer | None,
@@ -174,7 +180,9 @@ def trained_by(
 
     Args:
         raw: The training samples before the frozen network, if there is one.
+        tests: The sets to judge the model on, by what the names of their numbers begin with; nothing for the main one.
     """
+    test_set = tests.get("")
     plan, device = trainer.plan, trainer.device
     share, seed = plan.train["judge"], plan.train["seed"]
     kept, calibrating = set_apart(train_set, plan.train["calibration"], seed)
@@ -183,7 +191,7 @@ def trained_by(
     apart = torch.cat([judging, calibrating])
     used = train_set.subset(kept) if len(apart) else train_set
     sizes = used.class_sizes
-    evaluate = None if test_set is None else judged_by(test_set, sizes, device, method_named(plan.method.name).abstains)
+    evaluate = judged_by(tests, sizes, device, method_named(plan.method.name).abstains) if tests else None
     trained = trainer.train(used, evaluate, run, observer, train_set.subset(judging) if len(judging) else None)
     model, look = trained.method.model, partial(judged, trained.method.model, device=device)
     net, families = trained.method.weighting(), trained.method.families()
@@ -226,5 +234,5 @@ def usable(train_set: Dataset, method: str) -> Dataset:
 
 def judged(model: nn.Module, dataset: Dataset, device: torch.device) -> Scored:
     """What the model says of labeled samples."""
-    found = scored(model, dataset, at_once(dataset), device)
+    found = scored(model, dataset, device)
     return found._replace(labels=labels_of(dataset, found.logits))

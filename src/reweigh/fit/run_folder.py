@@ -96,7 +96,7 @@ def resume(
 
 
 def _train(plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer | None, trust_code: bool) -> Outcome:
-    train_set, test_set, trusted = read_source(plan)
+    train_set, test_set, trusted, further = read_source(plan)
     train_set = usable(train_set, plan.method.name)
     try:
         found = fit(
@@ -104,6 +104,7 @@ def _train(plan: Plan, path: Path, folder: Callable[[], Run], observer: Observer
             plan,
             test_set=test_set,
             trusted=trusted,
+            further=further,
             run=folder,
             observer=observer,
             trust_code=trust_code,

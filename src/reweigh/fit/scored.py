@@ -1,6 +1,6 @@
 """Predictions and how sure each is, of any model and dataset."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import torch
@@ -32,25 +32,30 @@ class Scored(NamedTuple):
         return self.logits.double().softmax(1).float()
 
 
-def scored(model: nn.Module, dataset: Dataset, chunk: int = 1000, device: str | torch.device = "cpu") -> Scored:
+def scored(model: nn.Module, dataset: Dataset, device: str | torch.device = "cpu") -> Scored:
     """Logits and scores of every sample, on the CPU."""
-    both = predict(Ranked(model), dataset, chunk, device)
+    both = predict(Ranked(model), dataset, device)
     return Scored(both[:, :-1], both[:, -1].double().sigmoid())
 
 
 def judged_by(
-    dataset: Dataset, class_sizes: Tensor, device: torch.device, abstains: bool
+    test_sets: Mapping[str, Dataset], class_sizes: Tensor, device: torch.device, abstains: bool
 ) -> Callable[[nn.Module], dict[str, float]]:
-    """A function that judges a model on a dataset.
+    """A function that judges a model on some test sets.
 
     Args:
+        test_sets: By what the names of their numbers begin with; nothing for the main one.
         class_sizes: samples of each class in the training set, shape (num_classes,).
         abstains: whether to report the errors among the surest samples too.
     """
 
     def judged(model: nn.Module) -> dict[str, float]:
-        logits, scores, _ = scored(model, dataset, device=device)
-        return metrics(logits, labels_of(dataset, logits), class_sizes, scores if abstains else None)
+        numbers = {}
+        for name, dataset in test_sets.items():
+            logits, scores, _ = scored(model, dataset, device)
+            found = metrics(logits, labels_of(dataset, logits), class_sizes, scores if abstains else None)
+            numbers |= {name + key: value for key, value in found.items()}
+        return numbers
 
     return judged
 

@@ -2,9 +2,10 @@
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -16,14 +17,16 @@ from reweigh.bias.mixture import stream
 from reweigh.bias.probe import out_of_fold
 from reweigh.data import Dataset, check, few_labels, read, replace_inputs, with_candidates
 from reweigh.data.arrays import load
+from reweigh.data.readers import has_test_part
 from reweigh.errors import DataError, RecipeError
 from reweigh.fit.decisions import with_decisions
 from reweigh.meta_sets import MetaSet
+from reweigh.meta_sets.balanced_random import BalancedRandom
 from reweigh.plan import Part, Plan
 from reweigh.plan.tables import member
 
 logger = logging.getLogger(__name__)
-CANDIDATES, LABELED = 1000, 1001  # streams of the seed of a run; biases have 0, 1, ...
+CANDIDATES, LABELED, CLEAN = 1000, 1001, 1002  # streams of the seed of a run; biases have 0, 1, ...
 
 
 class Source(NamedTuple):
@@ -33,11 +36,13 @@ class Source(NamedTuple):
         train: The training set, biased.
         test: What the model is judged on.
         trusted: Trusted samples apart from the training set; None if the plan names none.
+        further: Further sets that the model is judged on, by name.
     """
 
     train: Dataset
     test: Dataset
     trusted: Dataset | None = None
+    further: Mapping[str, Dataset] = MappingProxyType({})
 
 
 def read_source(plan: Plan) -> Source:
@@ -47,9 +52,18 @@ def read_source(plan: Plan) -> Source:
         DataError: The data cannot be read or used.
         RecipeError: Labels are to be changed where there are sets of them, or none.
     """
-    train, test = read_training_set(plan.source, plan.train["seed"])
+    train, test, apart = _read(plan.source, plan.train["seed"])
     meta_set = plan.meta_set.bind()()
-    return Source(train, test, read_trusted(meta_set, train, plan.source))
+    if (plan.meta_set.name == "clean" and meta_set.source is None) != (apart is not None):
+        raise RecipeError(
+            "meta_set.name = 'clean' takes its samples from meta_set.path=FILE, or from data.clean=N, which sets N "
+            "samples of each class apart; give one of these, and data.clean for no other meta set"
+        )
+    further = {
+        name: read_like(train, path, plan.source, f"data.further_tests.{name}", part="test")
+        for name, path in (plan.source.added["further_tests"] or {}).items()
+    }
+    return Source(train, test, apart or read_trusted(meta_set, train, plan.source), further)
 
 
 def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
@@ -61,6 +75,11 @@ def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
     Raises:
         DataError, RecipeError: As for ``read_source``.
     """
+    return _read(data, seed)[:2]
+
+
+def _read(data: Part, seed: int) -> tuple[Dataset, Dataset, Dataset | None]:
+    """The same, and samples with right labels that were set apart, if the section asks for some."""
     if data.parts["candidates"] and data.added["labeled"] is not None:
         raise RecipeError("data.labeled and data.candidates: no method learns from both; remove one of them")
     train, test = data.bind()(data_root(data.added["root"]))
@@ -72,6 +91,19 @@ def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
             "data.bias, data.candidates and data.labeled need one label per sample; these data already have sets of "
             "labels (data.separator) or gaps (data.unlabeled)"
         )
+    apart = None
+    if data.added["clean"] is not None:
+        smallest = int(train.class_sizes.min())
+        if data.added["clean"] >= smallest:
+            raise DataError(
+                f"data.clean: {data.added['clean']} samples of each class would leave none of class "
+                f"{train.class_names[int(train.class_sizes.argmin())]!r}, which has {smallest}; set fewer apart"
+            )
+        draw = BalancedRandom(per_class=data.added["clean"])
+        chosen = draw.choose(train.labels, None, torch.Generator().manual_seed(stream(seed, CLEAN)))
+        kept = torch.ones(len(train), dtype=torch.bool)
+        kept[chosen] = False
+        train, apart = train.subset(kept), train.subset(chosen)
     if data.parts["bias"]:
         train = biased(train, data, seed)
     if data.parts["candidates"]:
@@ -81,7 +113,7 @@ def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
     if data.added["reviewed"] is not None:
         parts = (train, test) if test.origin is not None else (train,)  # a test set of its own has its own rows
         train, test = (*with_decisions(parts, data.added["reviewed"], data.added["decisions"]), test)[:2]
-    return check(train, "training set"), test
+    return check(train, "training set"), test, apart
 
 
 def partially_labeled(train: Dataset, rule: Part, seed: int) -> Dataset:
@@ -103,20 +135,42 @@ def read_trusted(meta_set: MetaSet, train: Dataset, data: Part) -> Dataset | Non
     """
     if meta_set.source is None:
         return None
-    clean = read(
-        data_root(data.added["root"]) / meta_set.source,
-        label=meta_set.label,
-        size=(train.shape[1], train.shape[2]) if train.is_images else None,
-        resize=data.options.get("resize", "crop"),
-        class_names=train.class_names,
-        encoding=train.reading.encoding,
-    )
-    if clean.shape != train.shape:
-        raise DataError(
-            f"meta_set.path: samples of shape {clean.shape}, but the training samples have {train.shape}; "
-            "trusted and training data must be of one kind"
+    return read_like(train, meta_set.source, data, "meta_set.path", meta_set.label)
+
+
+def read_like(
+    train: Dataset, path: str, data: Part, what: str, label: str | None = None, part: str = "train"
+) -> Dataset:
+    """Other data with the classes, and in the form, of the training samples.
+
+    Args:
+        path: Where they are, below the root of the data.
+        what: The option that names them, for messages.
+        label: The column of the labels, if it is not that of the training data.
+        part: Which part to read, "train" or "test", where there are two.
+
+    Raises:
+        DataError: they cannot be read, or differ in shape from the training samples.
+    """
+    source = data_root(data.added["root"]) / path
+    try:
+        found = read(
+            source,
+            label=label or data.options.get("label"),
+            split=part if source.exists() and has_test_part(source) else "train",
+            size=(train.shape[1], train.shape[2]) if train.is_images else None,
+            resize=data.options.get("resize", "crop"),
+            class_names=train.class_names,
+            encoding=train.reading.encoding,
         )
-    return replace(clean, normalize=train.normalize)
+    except DataError as error:
+        raise DataError(f"{what}: {error}") from error
+    if found.shape != train.shape:
+        raise DataError(
+            f"{what}: samples of shape {found.shape}, but the training samples have {train.shape}; give data of the "
+            "same kind"
+        )
+    return replace(found, normalize=train.normalize)
 
 
 def data_root(given: str | Path | None) -> Path:

@@ -1,4 +1,4 @@
-"""Start a model from the weights of another run."""
+"""Start a model from the weights of another run, and train all of it or its last layer."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -54,6 +54,13 @@ def start_from(model: nn.Module, path: str | Path) -> None:
         logger.info("model: not used of %s: %s", file, _first(unused))
 
 
+def freeze_features(model: nn.Module) -> None:
+    """Let the last layer alone be trained; the statistics of BatchNorm layers below it still follow the data."""
+    last = last_layer(model, dict(model.named_parameters()))
+    for name, param in model.named_parameters():
+        param.requires_grad_(name.rpartition(".")[0] == last)
+
+
 def _file(path: Path) -> Path:
     if not path.is_dir():
         file, remedy = path, "give a run folder or a safetensors file"
@@ -68,7 +75,8 @@ def _file(path: Path) -> Path:
 
 def _read(file: Path) -> dict[str, Tensor]:
     try:
-        return read(file, sealed=Run(file.parent).recipe.is_file())[0]  # other programs write no checksum
+        of_run = file == Run(file.parent).model and Run(file.parent).recipe.is_file()
+        return read(file, sealed=of_run)[0]  # other programs write no checksum
     except DataError as error:
         raise ModelError(f"model.start: {error}; give a whole safetensors file, not a pickled .pt file") from error
 

@@ -10,10 +10,13 @@ from reweigh.meta_sets.meta_set import MetaSet
 
 
 class Clean(MetaSet):
-    """All samples of another file or folder of the same kind as the training data. Paper: Sec. 3.2, MW-Net's own.
+    """All samples of another file or folder of the same kind as the training data, or set apart from it.
+
+    Paper: Sec. 3.2, MW-Net's own.
 
     Args:
-        path: the file or folder, relative to the data root.
+        path: the file or folder, relative to the data root; None for samples of the training data that were set apart
+            before any bias (``data.clean``).
         label: name of the label column, if it is a table.
         mixup: whether trusted batches are mixed in pairs.
         batch_size: number of samples in a trusted batch; by default as many as a training batch has.
@@ -24,7 +27,7 @@ class Clean(MetaSet):
     def __init__(
         self,
         *,
-        path: str,
+        path: str | None = None,
         label: str | None = None,
         mixup: bool = False,
         batch_size: Annotated[int, Ge(1)] | None = None,

@@ -3,8 +3,8 @@
 from typing import Any
 
 from reweigh.core.method import Method
+from reweigh.errors import RecipeError
 from reweigh.methods.abstain.selectivenet import SelectiveNet
-from reweigh.methods.abstain.selectivenet_cmw_net import SelectiveNetCMWNet
 from reweigh.methods.abstain.softmax_response import SoftmaxResponse
 from reweigh.methods.candidates.proden import PRODEN
 from reweigh.methods.candidates.proden_cmw_net import PRODENCMWNet
@@ -31,6 +31,7 @@ from reweigh.methods.noisy.co_teaching import CoTeaching
 from reweigh.methods.noisy.decoupling import Decoupling
 from reweigh.methods.noisy.dividemix import DivideMix
 from reweigh.methods.noisy.elr import ELR
+from reweigh.methods.noisy.elr_cmw_net import ELRCMWNet
 from reweigh.methods.noisy.elr_plus import ELRPlus
 from reweigh.methods.noisy.forward import Forward
 from reweigh.methods.noisy.losses import GCE, BootstrapHard, BootstrapSoft
@@ -47,8 +48,9 @@ from reweigh.methods.options import keyword_only, options_of_method
 from reweigh.methods.setup import Setup
 from reweigh.methods.simclr import SimCLR
 from reweigh.methods.two_looks import TwoLooks
+from reweigh.names import lookup
 
-__all__ = ["METHODS", "build", "options_of_method"]
+__all__ = ["METHODS", "build", "find", "options_of_method"]
 
 METHODS: dict[str, type[Method]] = {
     "erm": ERM,
@@ -78,6 +80,7 @@ METHODS: dict[str, type[Method]] = {
     "l2rw": L2RW,
     "mentornet": MentorNet,
     "elr": ELR,
+    "elr+cmw-net": ELRCMWNet,
     "elr+": ELRPlus,
     "self-adaptive": SelfAdaptive,
     "plc": PLC,
@@ -92,7 +95,7 @@ METHODS: dict[str, type[Method]] = {
     "proden+cmw-net": PRODENCMWNet,
     "softmax-response": SoftmaxResponse,
     "selectivenet": SelectiveNet,
-    "selectivenet+cmw-net": SelectiveNetCMWNet,
+    "selectivenet+cmw-net": on_top_of(SelectiveNet),
     "labeled-only": LabeledOnly,
     "pseudo-label": PseudoLabel,
     "pi-model": PiModel,
@@ -104,13 +107,32 @@ METHODS: dict[str, type[Method]] = {
 }
 
 
+def find(name: str) -> type[Method]:
+    """A method of ``METHODS``, or CMW-Net on top of one that only brings another loss, such as "gce+cmw-net".
+
+    Raises:
+        RecipeError: there is none of that name.
+    """
+    base, plus, _ = name.partition("+cmw-net")
+    beneath = METHODS.get(base)
+    if name not in METHODS and plus and beneath is not None:
+        if issubclass(beneath, ERM) and beneath.own_loss is not None and beneath._loss is ERM._loss:
+            return on_top_of(beneath)
+        pairs = [each for each in METHODS if each.endswith("+cmw-net")]
+        raise RecipeError(
+            f"no method named {name!r}: {base!r} does more than give each sample a loss; there are {', '.join(pairs)}, "
+            "and OTHER+cmw-net for every method that only brings another loss, such as focal or gce"
+        )
+    return lookup(METHODS, name, "method")
+
+
 def build(name: str, setup: Setup, /, **options: Any) -> Method:
     """The method of that name on a setup.
 
     Args:
         options: arguments of the method and, if it learns weights, of its reweighter; see ``options_of_method``.
     """
-    method = METHODS[name]
+    method = find(name)
     own = keyword_only(method).keys() if method.learns_weights else options.keys()
     borrowed = {key: value for key, value in options.items() if key not in own}
     if borrowed:

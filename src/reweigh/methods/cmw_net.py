@@ -1,17 +1,19 @@
 """CMW-Net: learn the weight of each sample from its loss and the size of its class, while the model trains."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from annotated_types import Ge
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.core.method import Method
-from reweigh.core.objective import reweighted
+from reweigh.core.objective import MetaObjective, Objective, reweighted
 from reweigh.core.step import Step
 from reweigh.families import Families
 from reweigh.methods.erm import ERM
+from reweigh.methods.parts.convergence import Convergence
 from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup
 from reweigh.weighting import load_weighting
@@ -26,11 +28,13 @@ class CMWNet(Method):
         weighting: file of a weighting function learned elsewhere, used as it is (the paper's meta-test, Algorithm 2);
             no trusted samples are needed then, and none are chosen. For the file that the authors released, give the
             order of its heads too: "vnet.pth:large,small,medium".
+        convergence: Number of training samples, always the same, on which the gradients of both levels are taken at the
+            start of each epoch: the quantities of the paper's Theorems 1 and 2, drawn in the report. 0 takes none.
     """
 
     learns_weights = True
 
-    def __init__(self, setup: Setup, *, weighting: str | None = None):
+    def __init__(self, setup: Setup, *, weighting: str | None = None, convergence: Annotated[int, Ge(0)] = 0):
         self._setup = setup
         self._plain = ERM(setup)
         self._frozen = bool(weighting)
@@ -44,8 +48,9 @@ class CMWNet(Method):
             **self._fixed(),
         )
         self._trusted = Trusted(setup)
+        self._convergence = Convergence(setup, convergence) if convergence and not weighting else None
         self._warm_up = False
-        self._weights = torch.full((len(setup.train_set),), float("nan"))
+        self._weights = torch.full((len(setup.train_set),), float("nan"), device=setup.device)
 
     def _fixed(self) -> Mapping[str, Any]:
         """Options of the reweighter that the method fixes."""
@@ -60,6 +65,8 @@ class CMWNet(Method):
         self._warm_up = warm_up
         if not warm_up and not self._frozen:
             self._trusted.refresh()
+            if self._convergence is not None:
+                self._convergence.start_epoch(self._trusted)
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         numbers = self._plain_step(batch) if self._warm_up else self._reweighted_step(batch)
@@ -73,20 +80,32 @@ class CMWNet(Method):
         return numbers
 
     def _reweighted_step(self, batch: Batch) -> Mapping[str, float | Tensor]:
+        found = {}
+        if self._convergence is not None:
+            found = self._convergence.measured(self._reweighter, self._objective, self._trusted_objective)
         step = self._train_on(batch, self._trusted.next(len(batch)) if self._reweighter.due else (None, None))
-        self._weights[batch.index.cpu()] = step.weights.to(self._weights)
+        self._weights[batch.index] = step.weights.to(self._weights)
         self._observe(batch, step)
-        return step.scalars()
+        return {**step.scalars(), **found}
 
     def _observe(self, batch: Batch, step: Step) -> None:
         self._trusted.observe(batch.index, step.losses)
 
     def _train_on(self, batch: Batch, trusted: tuple[Tensor | None, Tensor | None]) -> Step:
-        objective = reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)
-        return self._reweighter.step_on(objective, batch.labels, *trusted)
+        inputs, labels = trusted
+        meta = None if labels is None else self._trusted_objective(inputs, labels)
+        return self._reweighter.step_on(self._objective(batch), batch.labels, inputs, labels, meta)
+
+    def _objective(self, batch: Batch) -> Objective:
+        """The loss of each sample, times its weight."""
+        return reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)
+
+    def _trusted_objective(self, inputs: Any, labels: Tensor) -> MetaObjective | None:
+        """What the weights should lower for trusted samples; None stands for their mean loss."""
+        return None
 
     def sample_weights(self) -> Tensor | None:
-        return self._weights
+        return self._weights.cpu()
 
     def weighting(self) -> nn.Module | None:
         return self._reweighter.weight_net
@@ -101,10 +120,13 @@ class CMWNet(Method):
             "trusted": self._trusted.state_dict(),
             "warm_up": self._warm_up,
             "weights": self._weights,
+            "convergence": None if self._convergence is None else self._convergence.state_dict(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._plain.load_state_dict(state)
         self._reweighter.load_state_dict(state["reweighter"])
         self._trusted.load_state_dict(state["trusted"])
-        self._warm_up, self._weights = state["warm_up"], state["weights"]
+        self._warm_up, self._weights = state["warm_up"], state["weights"].to(self._setup.device)
+        if self._convergence is not None:
+            self._convergence.load_state_dict(state["convergence"])

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.core.method import Method
-from reweigh.core.objective import Objective, reweighted
+from reweigh.core.objective import MetaObjective, Objective, reweighted
 from reweigh.methods.setup import Setup
 
 
@@ -16,8 +16,12 @@ class ERM(Method):
     """Empirical risk minimization: the mean loss, no weights. The baseline of every comparison.
 
     Attributes:
+        deep: whether weights on top of it (``on_top_of``) act through layers below the last one, so that the look-ahead
+            has to move these.
         losses: shape (n,), losses of the samples in the last step; None if a subclass minimizes something else.
     """
+
+    deep: ClassVar[bool] = False
 
     def __init__(self, setup: Setup):
         self._setup = setup
@@ -48,6 +52,15 @@ class ERM(Method):
     def objective(self, batch: Batch) -> Objective:
         """The loss of each sample, which may be weighted, and what no weight touches; see ``on_top_of``."""
         return reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)
+
+    @property
+    def weighs(self) -> bool:
+        """Whether weights on top count in this epoch."""
+        return True
+
+    def trusted_objective(self, inputs: Any, labels: Tensor) -> MetaObjective | None:
+        """What weights on top should lower for trusted samples; None stands for their mean loss."""
+        return None
 
     def trained(self, setup: Setup) -> Setup:
         """A setup with the model that this method trains, which may be another one than it was given."""

@@ -1,12 +1,15 @@
 """CMW-Net on top of another method: the loss that the other method gives a sample, times a learned weight."""
 
 import inspect
-from typing import Any, ClassVar
+from functools import cache
+from typing import Annotated, Any, ClassVar
 
+from annotated_types import Ge
 from torch import Tensor
 
 from reweigh.core.batch import Batch
-from reweigh.core.step import Step
+from reweigh.core.objective import MetaObjective, Objective
+from reweigh.errors import RecipeError
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
@@ -16,25 +19,42 @@ class OnTop(CMWNet):
     """What every pair shares; ``on_top_of`` makes the pair.
 
     The weight multiplies the loss of each sample as the method beneath computes it; what that method adds besides, no
-    weight touches. Trusted samples are judged by the loss of the recipe, cross-entropy as a rule. A method beneath that
-    only brings another loss leaves the warm-up to that of the recipe too, as in the paper's released code for LDAM; any
-    other one warms up by itself.
+    weight touches. Trusted samples are judged by the loss of the recipe, cross-entropy as a rule, unless the method
+    beneath has an objective for them. One that only brings another loss leaves the warm-up to that of the recipe too,
+    as in the paper's released code for LDAM; any other one warms up by itself.
     """
 
     beneath: ClassVar[type[ERM]] = ERM
 
-    def __init__(self, setup: Setup, *, weighting: str | None = None, **options: Any):
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        scope: str = "all",
+        weighting: str | None = None,
+        convergence: Annotated[int, Ge(0)] = 0,
+        **options: Any,
+    ):
+        if self.beneath.deep and scope in ("last-layer", "last-block"):
+            raise RecipeError(
+                f"method.scope: got {scope!r}, but the weights act through the features below the heads; use 'all' or "
+                "a pattern over names, such as 'classifier.layer4.*'"
+            )
+        setup = setup.reweighting(scope=scope)
         self._beneath = self.beneath(setup, **options)
-        super().__init__(self._beneath.trained(setup), weighting=weighting)
+        super().__init__(self._beneath.trained(setup), weighting=weighting, convergence=convergence)
         if self.own_loss is None:
             self._plain = self._beneath
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
-        super().start_epoch(epoch, warm_up)
         self._beneath.start_epoch(epoch, warm_up)
+        super().start_epoch(epoch, warm_up or not self._beneath.weighs)
 
-    def _train_on(self, batch: Batch, trusted: tuple[Tensor | None, Tensor | None]) -> Step:
-        return self._reweighter.step_on(self._beneath.objective(batch), batch.labels, *trusted)
+    def _objective(self, batch: Batch) -> Objective:
+        return self._beneath.objective(batch)
+
+    def _trusted_objective(self, inputs: Any, labels: Tensor) -> MetaObjective | None:
+        return self._beneath.trusted_objective(inputs, labels)
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), **self._beneath.state_dict()}
@@ -44,6 +64,7 @@ class OnTop(CMWNet):
         self._beneath.load_state_dict(state)
 
 
+@cache
 def on_top_of(method: type[ERM]) -> type[CMWNet]:
     """CMW-Net on top of a method whose ``objective`` depends on the model and the batch alone.
 
@@ -58,8 +79,7 @@ def on_top_of(method: type[ERM]) -> type[CMWNet]:
         "__module__": __name__,
         "__signature__": inspect.Signature(list(merged.values())),
         "beneath": method,
-        "own_loss": method.own_loss,
-        "one_process": method.one_process,
+        **{name: getattr(method, name) for name in ("abstains", "own_loss", "one_process")},
         "wraps": staticmethod(method.wraps),
     }
     return type(f"{method.__name__}CMWNet", (OnTop,), attributes)

@@ -11,6 +11,7 @@ from torch import nn
 
 from reweigh.errors import RecipeError
 from reweigh.models import cnn, foreign, mlp
+from reweigh.models.bilinear import bilinear_vgg16
 from reweigh.models.cosine import with_cosine_head
 from reweigh.models.large_resnet import resnet10, resnet34, resnet50
 from reweigh.models.preact_resnet import preact_resnet18, wrn_28_2, wrn_28_8
@@ -30,6 +31,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "wrn-28-8": wrn_28_8,
     "vgg16-bn": vgg16_bn,
     "vgg19-bn": vgg19_bn,
+    "bilinear-vgg16": bilinear_vgg16,
 }
 
 __all__ = ["MODELS", "build", "find"]

@@ -23,6 +23,9 @@ class DataOptions(Options):
         posteriors: .npy file with the probability of each class for each training sample, shape (N, C), that
             feature-dependent noise is drawn from; by default those of a quick linear probe.
         labeled: keep so many labels, the same number in each class, and take away the others; None keeps all.
+        clean: Set so many samples of each class apart before any bias, as trusted samples of the meta set ``clean``.
+        further_tests: further data to test on after each epoch, by name, in any format that ``read`` knows; a folder
+            with a test part is taken for that. Their numbers are ``test_NAME_accuracy`` and so on.
     """
 
     root: str | None = None
@@ -31,6 +34,15 @@ class DataOptions(Options):
     decisions: Annotated[int, Ge(1)] | None = None
     posteriors: str | None = None
     labeled: Annotated[int, Ge(1)] | None = None
+    clean: Annotated[int, Ge(1)] | None = None
+    further_tests: dict[str, str] | None = None
+
+    @field_validator("further_tests")
+    @classmethod
+    def _plain_names(cls, tests: dict[str, str] | None) -> dict[str, str] | None:
+        if wrong := [name for name in tests or () if not re.fullmatch("[a-z][a-z0-9]*", name)]:
+            raise ValueError(f"{wrong[0]!r} is not a name; use small letters and digits, such as ilsvrc12")
+        return tests
 
 
 class BiasOptions(Options):
@@ -65,10 +77,17 @@ class ModelOptions(Options):
     Attributes:
         start: run folder or safetensors file whose weights the model starts from; otherwise it starts at random.
         logits: last layer of the model: "linear" as it is, or "cosine", whose logits are cosines times 30.
+        channels_last: keep images and filters in the order of memory that GPUs prefer.
+        compile: compile the model with ``torch.compile``, which takes a minute and then saves time on a GPU; passes
+            that look ahead run as written.
+        trains: What is trained: "all" of the model, or its "last-layer" alone, on features that stay as they start.
     """
 
     start: str | None = None
     logits: Literal["linear", "cosine"] = "linear"
+    channels_last: bool = False
+    compile: bool = False
+    trains: Literal["all", "last-layer"] = "all"
 
 
 class TrainOptions(Options):

@@ -10,6 +10,7 @@ import torch
 
 from reweigh.core.judgment import Finding
 from reweigh.data import Dataset
+from reweigh.data.dataset import Inputs, Rows
 from reweigh.data.subsets import at_origin
 from reweigh.plan.plan import Plan
 from reweigh.report.tables import Samples, Tested
@@ -41,6 +42,15 @@ class Classes:
         if label < 0:
             return UNKNOWN
         return self.names[label] if label < len(self.names) else f"class {label}"
+
+
+def _joined(first: Inputs, second: Inputs) -> Inputs | None:
+    """Rows in memory, or rows that are fetched from the same place, as one; None for others."""
+    if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
+        return torch.cat([first, second])
+    if isinstance(first, Rows) and isinstance(second, Rows) and first.inputs is second.inputs:
+        return Rows(first.inputs, torch.cat([first.index, second.index]))
+    return None
 
 
 @dataclass(frozen=True)
@@ -81,18 +91,17 @@ class Account:
     def with_held_out(self) -> "tuple[Account, int]":
         """All judged samples of the data as one, those that were held out last, and the number of these.
 
-        0 if they cannot be shown beside the others: images that are read when needed, or data that have changed.
+        0 if they cannot be shown beside the others: they come from another source, or have changed.
         """
         held_out, dataset, unseen = self.held_out, self.dataset, self.unseen
         if self.samples is None or held_out is None or dataset is None or unseen is None:
             return self, 0
         unseen = at_origin(unseen, torch.from_numpy(held_out.row))
-        if not isinstance(dataset.inputs, torch.Tensor) or not isinstance(unseen.inputs, torch.Tensor):
-            return self, 0
-        if not np.array_equal(unseen.labels.numpy(), held_out.given):
+        inputs = _joined(dataset.inputs, unseen.inputs)
+        if inputs is None or not np.array_equal(unseen.labels.numpy(), held_out.given):
             return self, 0
         joined = Dataset(
-            torch.cat([dataset.inputs, unseen.inputs]),
+            inputs,
             torch.cat([dataset.labels, unseen.labels]),
             dataset.class_names,
             reading=dataset.reading,

@@ -61,7 +61,7 @@ def of_run(path: Path) -> Subject:
         DataError: There is no run, it has not ended, or it does not judge labels.
     """
     run, _ = open_run(path)
-    account = read_account(path, path.resolve().name)
+    account = read_account(path, path.resolve().name, decoded=True)
     account, held_out = account.with_held_out()
     samples, dataset = account.samples, account.dataset
     if samples is None:

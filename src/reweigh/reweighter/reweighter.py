@@ -211,6 +211,14 @@ class Reweighter(Recording):
             meta = self._trusted(meta_inputs, meta_labels)
         return self._learner.step(objective, self._curve(labels), meta if self.due else None)
 
+    def gradient_norms(
+        self, objective: Objective, labels: Any, meta_inputs: Any, meta_labels: Any, meta: MetaObjective | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The norms of the gradients of model and weight net, called as ``step_on``; nothing changes."""
+        labels, _ = self._checked(labels, "labels")
+        meta = meta or self._trusted(meta_inputs, meta_labels)
+        return self._learner.gradient_norms(objective, self._curve(labels), meta)
+
     def weigh(self, losses: Tensor, labels: Any) -> Tensor:
         """The weight of each sample, for a loop that owns its backward (mixed precision, accumulation).
 

@@ -78,3 +78,13 @@ def test_the_first_samples_with_published_labels(cifar_root, tmp_path):
         DATASETS["cifar10"](cifar_root, first=91, labels=str(tmp_path / "noisy.npy"))
     with pytest.raises(DataError, match=r"data\.first: 10000000 samples, but the training set has"):
         DATASETS["cifar10"](cifar_root, first=10_000_000)
+
+
+def test_labels_in_another_order_are_noticed(cifar_root, tmp_path, caplog):
+    official = DATASETS["cifar10"](cifar_root).train.labels.numpy()
+    noisy, moved = np.where(np.arange(1000) % 10 < 3, official, 0), (official + 1) % 10
+    for name, labels, warns in (("noisy", noisy, False), ("moved", moved, True)):
+        np.save(tmp_path / f"{name}.npy", labels)
+        caplog.clear()
+        DATASETS["cifar10"](cifar_root, labels=str(tmp_path / f"{name}.npy"))
+        assert any("in the order of the official files?" in record.getMessage() for record in caplog.records) == warns

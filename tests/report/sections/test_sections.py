@@ -42,16 +42,24 @@ def with_neighbors(account):
     return replace(account, samples=replace(samples, name=None, near_duplicate_of=near, outlier=alone))
 
 
+def with_gradients(account):
+    """Four epochs, of which the last two measured both gradients."""
+    numbers = [{}, {}, *({"train_squared_gradient": 4.0 / n, "train_squared_meta_gradient": 1.0 * n} for n in (1, 2))]
+    return replace(account, history=[{"epoch": epoch + 1.0, **line} for epoch, line in enumerate(numbers)])
+
+
 @pytest.mark.parametrize("name", [name for name in SECTIONS if name != "columns"])
 def test_a_section_of_a_full_and_of_a_bare_run(name, account, plain, partial):
     if name == "wrong-labels":
         account = with_finding(account)
     if name == "neighbors":
         account = with_neighbors(account)
+    if name == "convergence":
+        account = with_gradients(account)
     section = SECTIONS[name]([partial if name == "candidates" else account, plain, replace(account, **BARE)])
     assert section.title
     assert section.lead
-    assert section.together or len(section.panels) == 3
+    assert section.together or section.overlaid or len(section.panels) == 3
     for panel in section.panels:
         assert panel.words or panel.plots or panel.cards or panel.code or panel.table
         for plot in panel.plots:
@@ -300,3 +308,55 @@ def test_without_scores_nothing_is_drawn(account):
     for score in (None, np.full(540, np.nan)):
         unknown = replace(account, tested=replace(account.tested, score=score))
         assert not SECTIONS["abstaining"]([unknown]).panels[0].plots
+
+
+def test_the_smallest_gradients_so_far_beside_the_rate(account, plain):
+    meta, model = SECTIONS["convergence"]([with_gradients(account)]).panels[0].plots
+    lines = [line.get_ydata().tolist() for line in model.figure.axes[0].lines]
+    assert lines == [[4, 2], [4, pytest.approx(4 / math.sqrt(2))]]
+    lines = [line.get_ydata().tolist() for line in meta.figure.axes[0].lines]
+    assert lines == [[1, 1], [1, pytest.approx(1 / math.sqrt(2))]]  # it rose, so the smallest stays
+    assert "4 in epoch 3, 2 in epoch 4" in model.alternative
+    assert SECTIONS["convergence"]([account, plain]) is None
+
+
+def test_settings_that_differ_are_compared(account):
+    def run(name, every, seed, accuracy):
+        recipe = replace(
+            account.recipe,
+            method=replace(account.recipe.method, options={**account.recipe.method.options, "every": every}),
+            train={**account.recipe.train, "seed": seed},
+        )
+        history = [{"epoch": 1.0, "test_accuracy": accuracy, "seconds": 60.0 * every}]
+        return replace(account, name=name, recipe=recipe, history=history)
+
+    runs = [run("a", 10, 0, 0.7), run("b", 10, 1, 0.8), run("c", 2, 0, 0.9)]
+    section = SECTIONS["settings"](runs)
+    assert [plot.alternative for plot in section.overlaid] == [
+        "Accuracy on the test set, % by setting. every = 2: 90; every = 10: 75.",
+        "Training time, minutes by setting. every = 2: 2.0 minutes; every = 10: 10.0 minutes.",
+    ]
+    assert SECTIONS["settings"](runs[:2]) is None  # the seed alone
+    assert SECTIONS["settings"](runs[:1]) is None
+
+
+def test_losses_by_family(account):
+    _, family = SECTIONS["losses"]([account]).panels[0].plots
+    of_class = np.array(account.classes.families)
+    for number in set(account.classes.families):
+        own = account.samples.loss[np.isin(account.samples.given, np.flatnonzero(of_class == number))]
+        assert f"classes {np.median(own):.2f}" in family.alternative
+
+
+def test_weighting_functions_of_several_runs_in_one_figure(account, plain):
+    from reweigh.weighting import ClassAwareNet
+
+    other, one = (
+        replace(account, name="other", net=ClassAwareNet(3)),
+        replace(account, name="one", net=ClassAwareNet(1)),
+    )
+    (plot,) = SECTIONS["weighting"]([account, other, one, plain]).overlaid
+    assert len(plot.figure.axes) == 3
+    assert all(len(axes.lines) == 3 for axes in plot.figure.axes)
+    assert np.array_equal(plot.figure.axes[0].lines[2].get_ydata(), plot.figure.axes[2].lines[2].get_ydata())
+    assert SECTIONS["weighting"]([account, plain]).overlaid == []

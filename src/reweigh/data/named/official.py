@@ -1,5 +1,6 @@
 """The benchmark datasets, read from their official files below a data root."""
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +18,8 @@ from reweigh.data.readers.idx import find_idx_pair, read_idx
 from reweigh.data.subsets import beyond, part
 from reweigh.errors import DataError
 
+log = logging.getLogger(__name__)
+BY_CHANCE = 1.5  # times the share of labels that agree if they are shuffled
 Size = Annotated[int, Gt(0)] | None
 
 # Class names, and mean and standard deviation of the training pixels in [0, 1].
@@ -38,6 +41,19 @@ def idx_split(name: str, folder: Path, split: str) -> Dataset:
     assert pair is not None  # the folder is complete
     images, labels = map(read_idx, pair)
     return from_arrays(images, labels, class_names=names, normalize=Standardize([mean], [std]), what=str(pair[0]))
+
+
+def warn_of_order(train: Dataset, file: str) -> None:
+    """Warn if the labels of a file agree with the official ones about as often as by chance."""
+    assert train.true_labels is not None
+    agree = float((train.labels == train.true_labels).double().mean())
+    if agree < BY_CHANCE / train.num_classes:
+        log.warning(
+            "%s: only %.1f %% of its labels are the official ones, about as many as by chance; is it in the order of "
+            "the official files?",
+            file,
+            100 * agree,
+        )
 
 
 def official_files(name: str, about: str) -> Callable[..., Splits]:
@@ -81,6 +97,7 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
             train = train.subset(torch.arange(first))
         if labels is not None:
             train = train.with_labels(read_labels(labels, len(train), train.class_names))
+            warn_of_order(train, labels)
         if held_out is not None:
             test = beyond(train, train_size, held_out, subset_seed)
         return Splits(

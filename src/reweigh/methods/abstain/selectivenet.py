@@ -8,15 +8,10 @@ from annotated_types import Ge, Gt, Le
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.core.objective import Loss
+from reweigh.core.objective import Forward, Loss, MetaObjective, Objective, Terms
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
 from reweigh.models.selective import Heads, SelectiveModel
-
-Coverage = Annotated[float, Gt(0), Le(1)]
-Penalty = Annotated[float, Ge(0)]
-Alpha = Annotated[float, Ge(0), Le(1)]
-Score = Literal["selection", "softmax-response"]
 
 
 @dataclass(frozen=True)
@@ -73,6 +68,7 @@ class SelectiveNet(ERM):
     """
 
     abstains = True
+    deep = True
 
     @staticmethod
     def wraps(model: nn.Module) -> nn.Module:
@@ -82,10 +78,10 @@ class SelectiveNet(ERM):
         self,
         setup: Setup,
         *,
-        coverage: Coverage = 0.8,
-        penalty: Penalty = 32.0,
-        alpha: Alpha = 0.5,
-        score: Score = "selection",
+        coverage: Annotated[float, Gt(0), Le(1)] = 0.8,
+        penalty: Annotated[float, Ge(0)] = 32.0,
+        alpha: Annotated[float, Ge(0), Le(1)] = 0.5,
+        score: Literal["selection", "softmax-response"] = "selection",
     ):
         super().__init__(with_heads(setup))
         assert isinstance(self._model, SelectiveModel)
@@ -98,14 +94,25 @@ class SelectiveNet(ERM):
         super().start_epoch(epoch, warm_up)
         self._warm_up = warm_up
 
-    def _loss(self, batch: Batch) -> Tensor:
-        heads = self._model(batch.inputs, heads=True)
-        selected, auxiliary = (
-            batch.weighted(self._setup.loss(logits, batch.labels)).mean() for logits in (heads.logits, heads.auxiliary)
-        )
-        if not self._warm_up:
-            selected = self._risk(heads, batch.labels, batch.scale)
-        return self._alpha * selected + (1 - self._alpha) * auxiliary
+    def objective(self, batch: Batch) -> Objective:
+        """The auxiliary losses, which may be weighted, and the rest: the risk, or the plain loss in the warm-up."""
+        loss, warm_up = self._setup.loss, self._warm_up
+
+        def objective(forward: Forward) -> Terms:
+            heads = forward(batch.inputs, heads=True)
+            losses = loss(heads.auxiliary, batch.labels)
+            if warm_up:
+                selected = batch.weighted(loss(heads.logits, batch.labels)).mean()
+            else:
+                selected = self._risk(heads, batch.labels, batch.scale)
+            coefficients = (1 - self._alpha) * batch.weighted(losses)
+            return Terms(coefficients, losses, self._alpha * selected, len(losses), heads.logits)
+
+        return objective
+
+    def trusted_objective(self, inputs: Any, labels: Tensor) -> MetaObjective | None:
+        """The risk of what is predicted, which weights reach through the features that all heads share."""
+        return lambda forward: self._risk(forward(inputs, heads=True), labels)
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "warm_up": self._warm_up}

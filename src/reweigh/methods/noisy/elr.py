@@ -38,26 +38,35 @@ class ELR(ERM):
         super().__init__(setup)
         self._strength = strength
         self._momentum = momentum
-        self._targets = torch.zeros(len(setup.train_set), setup.train_set.num_classes)
+        self._targets = torch.zeros(len(setup.train_set), setup.train_set.num_classes, device=setup.device)
 
     def _loss(self, batch: Batch) -> Tensor:
         logits = self._model(batch.inputs)
-        targets = self._updated(batch.index.cpu(), bounded(logits.detach()))
-        losses = self._setup.loss(logits, batch.labels) + self._strength * departure(logits, targets)
-        return batch.weighted(losses).mean()
+        losses, targets = self._setup.loss(logits, batch.labels), self.update(batch.index, logits.detach())
+        self.losses = losses.detach()
+        return batch.weighted(losses + self.regularization(logits, targets)).mean()
 
-    def _updated(self, index: Tensor, probabilities: Tensor) -> Tensor:
+    def update(self, index: Tensor, logits: Tensor) -> Tensor:
         """The targets of some samples, updated by the latest predictions; shape (n, num_classes)."""
+        probabilities = bounded(logits)
         latest = (probabilities / probabilities.sum(1, keepdim=True)).to(self._targets)
         self._targets[index] = self._momentum * self._targets[index] + (1 - self._momentum) * latest
-        return self._targets[index].to(probabilities)
+        return self._targets[index].to(logits)
+
+    def targets(self, index: Tensor) -> Tensor:
+        """The targets of some samples, shape (n, num_classes)."""
+        return self._targets[index]
+
+    def regularization(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """What is added to the loss of each sample, shape (n,)."""
+        return self._strength * departure(logits, targets)
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "targets": self._targets}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
-        self._targets = state["targets"].clone()
+        self._targets = state["targets"].to(self._setup.device, copy=True)
 
 
 def departure(logits: Tensor, targets: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from reweigh.core.batch import Batch
 from reweigh.core.objective import Forward, Objective, Terms
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.recent import RecentPredictions
+from reweigh.methods.parts.vanished import warn_of_vanished
 from reweigh.methods.setup import Setup
 
 
@@ -32,7 +33,9 @@ class Relabeling(ERM):
         super().start_epoch(epoch, warm_up)
         if epoch > 0 and not warm_up:
             believed, times = self._recent.mean()
-            self.labels = self._reconsidered(believed).where(times > 0, self.labels)
+            labels = self._reconsidered(believed).where(times > 0, self.labels)
+            warn_of_vanished(self.labels, labels, self._setup.train_set.class_names)
+            self.labels = labels
             self._rounds += 1
         self._recent.start_epoch()
 
@@ -41,7 +44,7 @@ class Relabeling(ERM):
         raise NotImplementedError
 
     def objective(self, batch: Batch) -> Objective:
-        inner = super().objective(replace(batch, labels=self.labels[batch.index.cpu()].to(batch.index.device)))
+        inner = super().objective(replace(batch, labels=self.labels[batch.index].to(batch.inputs.device)))
 
         def noted(forward: Forward) -> Terms:
             terms = inner(forward)

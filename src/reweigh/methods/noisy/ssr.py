@@ -11,6 +11,7 @@ from torch import Tensor
 from reweigh.core.batch import Batch
 from reweigh.losses.labels import as_rows
 from reweigh.methods.erm import ERM
+from reweigh.methods.parts.vanished import warn_of_vanished
 from reweigh.methods.setup import Setup
 from reweigh.models.last_layer import Needs, linear_head, with_features
 from reweigh.pseudo_labels.mixup import checked_draw
@@ -62,7 +63,9 @@ class SSR(ERM):
             return
         features, probabilities = self._looked()
         given = self._setup.train_set.labels
-        self._labels = probabilities.argmax(1).where(probabilities.max(1).values > self._relabel, given)
+        labels = probabilities.argmax(1).where(probabilities.max(1).values > self._relabel, given)
+        warn_of_vanished(self._labels, labels, self._setup.train_set.class_names)
+        self._labels = labels
         rows = F.one_hot(self._labels, probabilities.shape[1]).to(features)
         among = torch.randperm(len(features), generator=self._setup.generator)[: self._anchors]
         votes = neighbor_votes(features, features[among], rows[among], self._neighbors, same=among)
@@ -88,7 +91,7 @@ class SSR(ERM):
             shares = self._kept / sizes[self._labels].clamp_min(1)
             index = torch.multinomial(shares, len(batch), replacement=True, generator=self._setup.generator)
             batch = self._setup.new_batch(index)
-            batch = replace(batch, labels=self._labels[index].to(batch.index.device))
+            batch = replace(batch, labels=self._labels[index].to(batch.inputs.device))
         mix = checked_draw(batch.inputs, self._mixup if self._kept is not None else 0.0, self._setup.generator)
         logits = self._model(mix.inputs(batch.inputs))
         return batch.weighted(self._setup.loss(logits, mix.inputs(as_rows(batch.labels, logits)))).mean()

@@ -7,6 +7,8 @@ import torch
 from torch import nn
 
 from reweigh.core.scope import scoped
+from reweigh.errors import ModelError
+from reweigh.memory import free_memory
 from reweigh.methods.setup import Setup
 from reweigh.models.ensemble import Ensemble
 
@@ -24,9 +26,13 @@ class Peer:
     Args:
         reset: the part of the network that starts differently: all, last-block, last-layer (for a pretrained model),
             or a pattern over parameter names.
+
+    Raises:
+        ModelError: a second network would not fit into memory.
     """
 
     def __init__(self, setup: Setup, reset: str = "all"):
+        check_room(setup.model, setup.device)
         self._first = setup.optimizer
         # copied together: the parameters of the copied optimizer are those of the copied model
         self.model, self.optimizer = copy.deepcopy((setup.model, setup.optimizer))
@@ -55,3 +61,15 @@ class Peer:
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.model.train()
+
+
+def check_room(model: nn.Module, device: torch.device) -> None:
+    """Raise a ModelError if a second network with its gradients and momentum does not fit into memory."""
+    needed = 3 * sum(param.numel() * param.element_size() for param in model.parameters())
+    free = free_memory(str(device))
+    if free is not None and needed > free:
+        raise ModelError(
+            "this method trains two networks, and the second one does not fit into memory: with gradients and momentum "
+            f"it takes {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free; take a smaller model, or a method with "
+            "one network, such as 'elr'"
+        )

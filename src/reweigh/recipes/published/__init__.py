@@ -1,9 +1,11 @@
 """The paper's tables: which recipe makes which cell, and the number that the paper has there."""
 
+import re
 import tomllib
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reweigh.errors import RecipeError
 from reweigh.names import suggestion
@@ -18,6 +20,8 @@ class Cell(NamedTuple):
         recipe: name of a shipped recipe.
         changes: ``key=value`` for the recipe, which make it this cell.
         paper: the number that the paper has; NaN if none.
+        metric: the number of a run that stands beside it, as in ``metrics.jsonl``.
+        run: name of the run; cells that differ by the metric share one.
     """
 
     column: str
@@ -25,6 +29,8 @@ class Cell(NamedTuple):
     recipe: str
     changes: tuple[str, ...]
     paper: float
+    metric: str
+    run: str
 
 
 class PaperTable(NamedTuple):
@@ -35,6 +41,8 @@ class PaperTable(NamedTuple):
         title: what is compared.
         measure: "accuracy" or "error", in percent.
         epoch: which numbers of a run the paper reports: "last", or "last-ten", the mean of the last ten epochs.
+        samples: training samples, of one of its cells.
+        classes: and classes.
         about: what differs from the paper.
         columns: names of the columns.
         rows: name of each row -> its cells, in the order of the columns.
@@ -44,6 +52,8 @@ class PaperTable(NamedTuple):
     title: str
     measure: str
     epoch: str
+    samples: int
+    classes: int
     about: str
     columns: tuple[str, ...]
     rows: dict[str, tuple[Cell, ...]]
@@ -64,16 +74,30 @@ def table(name: str) -> PaperTable:
     if name not in names():
         raise RecipeError(f"no table {name!r}; there are: {', '.join(names())}.{suggestion(name, names())}")
     text = tomllib.loads((Path(__file__).parent / f"{name}.toml").read_text(encoding="utf-8"))
-    columns = [
-        (", ".join(value["name"] for value in values), tuple(change for value in values for change in value["set"]))
-        for values in product(*(axis["values"] for axis in text["axis"]))
-    ]
-    rows = {}
-    for row in text["row"]:
-        own, method = tuple(row.get("set", [])), row.get("method", "")
-        rows[row["name"]] = tuple(
-            Cell(column, method, row.get("recipe", text["recipe"]), (*changes, *own), paper)
-            for (column, changes), paper in zip(columns, row["paper"], strict=True)
+    columns = list(product(*(axis["values"] for axis in text["axis"])))
+    heads = [", ".join(value["name"] for value in column) for column in columns]
+    rows = {row["name"]: tuple(_cells(text, row, columns, heads)) for row in text["row"]}
+    kept = (text["title"], text["measure"], text["epoch"], text["samples"], text["classes"], text.get("about", ""))
+    return PaperTable(name, *kept, tuple(heads), rows)
+
+
+def _cells(text: dict[str, Any], row: dict[str, Any], columns: list[Any], heads: list[str]) -> Iterator[Cell]:
+    """The cells of a row.
+
+    Args:
+        text: the file of the table.
+        columns: for each column a value of each axis: what it is called, what it sets, or which number of a run it is.
+    """
+    for column, head, paper in zip(columns, heads, row["paper"], strict=True):
+        changes = tuple(change for value in column for change in value.get("set", ()))
+        metric = next((value["metric"] for value in column if "metric" in value), row.get("metric", "test_accuracy"))
+        own = ", ".join(value["name"] for value in column if "metric" not in value)
+        yield Cell(
+            column=head,
+            method=row.get("method", ""),
+            recipe=row.get("recipe", text["recipe"]),
+            changes=(*text.get("set", ()), *changes, *row.get("set", ())),
+            paper=paper,
+            metric=metric,
+            run=re.sub(r"[^\w+.-]+", "-", f"{row['name']} {own}").strip("-").lower(),
         )
-    kept = (text["title"], text["measure"], text["epoch"], text.get("about", ""))
-    return PaperTable(name, *kept, tuple(column for column, _ in columns), rows)

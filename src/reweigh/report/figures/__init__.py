@@ -8,7 +8,8 @@ from reweigh.report.figures.history import plot_history
 from reweigh.report.figures.losses import plot_losses
 from reweigh.report.figures.matrix import plot_matrix
 from reweigh.report.figures.risk_coverage import plot_risk_coverage
-from reweigh.report.figures.weighting import curves, plot_weighting
+from reweigh.report.figures.settings import plot_settings
+from reweigh.report.figures.weighting import curves, plot_weighting, plot_weightings
 from reweigh.report.figures.weights import plot_weights
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "plot_losses",
     "plot_matrix",
     "plot_risk_coverage",
+    "plot_settings",
     "plot_weighting",
+    "plot_weightings",
     "plot_weights",
 ]

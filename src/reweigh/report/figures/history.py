@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reweigh.report.figures.style import FAMILIES, LIGHT, LINES, dress, legend, panels, shorten
+from reweigh.report.figures.style import LINES, RUNS, dress, legend, panels, shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
-
-COLORS = [LIGHT["accent"], FAMILIES[0], FAMILIES[1], FAMILIES[3], LIGHT["muted"]]
 
 
 def plot_history(
@@ -37,7 +35,7 @@ def plot_history(
         axes.plot(
             epochs,
             numbers,
-            color=COLORS[place % len(COLORS)],
+            color=RUNS[place % len(RUNS)],
             linestyle=LINES[place % len(LINES)],
             linewidth=1.7,
             marker="o" if np.isfinite(numbers).sum() < 3 else None,

@@ -22,6 +22,7 @@ def plot_losses(
     wrong: np.ndarray | None = None,
     max_loss: float | None = None,
     figure: "Figure | SubFigure | None" = None,
+    what: str = "given label",
 ) -> "Figure":
     """The density of the losses of each class.
 
@@ -34,6 +35,7 @@ def plot_losses(
         wrong: Which labels are wrong, shape (N,) bool; they are drawn in their own color.
         max_loss: End of the axis; by default just beyond the losses.
         figure: Figure to draw into; a new one by default.
+        what: What the rows are.
     """
     known = np.isfinite(losses)
     end = max_loss or loss_limit(losses[known])
@@ -50,7 +52,7 @@ def plot_losses(
         for heights, color, alpha in shapes:
             outline = np.r_[0, 0, grid, end, end], base + scale * np.r_[0, heights[0], heights, heights[-1], 0]
             axes.fill(*outline, facecolor=(color, alpha), edgecolor=color, linewidth=0.8)
-    dress(axes, "loss of a sample", "given label", grid="")
+    dress(axes, "loss of a sample", what, grid="")
     axes.set(xlim=(0, end), ylim=(-0.08, len(class_names)))
     axes.set_yticks(range(len(class_names)), [shorten(name) for name in reversed(class_names)])
     axes.hlines(range(len(class_names)), 0, end, color=LIGHT["line"], linewidth=0.6, zorder=0)

@@ -35,6 +35,7 @@ DARK = {
     "family-3": "#f0a8dc",
 }
 FAMILIES = [LIGHT[f"family-{family}"] for family in range(4)]
+RUNS = [LIGHT["accent"], *FAMILIES[:2], FAMILIES[3], LIGHT["muted"]]  # lines that are not families
 HOVER = "hover-"  # how the id of a mark with words begins
 LINES: list[Any] = ["-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (9, 2))]
 

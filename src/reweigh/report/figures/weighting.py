@@ -1,13 +1,13 @@
 """The learned weighting function: weight against loss, one line per family, and the losses of the samples."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import nn
 
-from reweigh.report.figures.style import FAMILIES, LIGHT, LINES, dress, legend, panels, shorten
+from reweigh.report.figures.style import FAMILIES, LIGHT, LINES, RUNS, dress, legend, panels, shorten
 from reweigh.weighting import num_curves
 
 if TYPE_CHECKING:
@@ -65,6 +65,37 @@ def plot_weighting(
         axes[1].minorticks_off()
         axes[1].yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     legend(drawn, axes[0])
+    return drawn
+
+
+def plot_weightings(
+    nets: Mapping[str, nn.Module],
+    families: Sequence[str],
+    max_loss: float,
+    figure: "Figure | SubFigure | None" = None,
+    what: str = "loss",
+) -> "Figure":
+    """The functions of several runs, one panel per family and one line per run.
+
+    Args:
+        nets: The weight net of each run, all with as many families or a single one, which is drawn in every panel.
+        families: Names of the families, the rarest first.
+        max_loss: End of the axis.
+        figure: Figure to draw into; a new one by default.
+        what: What the functions read of a sample.
+    """
+    drawn, found = panels(figure, 0.9 + 1.5 * len(families), nrows=len(families), sharex=True, squeeze=False)
+    grid = np.linspace(0, max_loss, POINTS)
+    for place, (name, net) in enumerate(nets.items()):
+        lines = curves(net, grid)
+        look = {"color": RUNS[place % len(RUNS)], "linestyle": LINES[place % len(LINES)], "linewidth": 1.7}
+        for family, axes in enumerate(found[:, 0]):
+            axes.plot(grid, lines[family % len(lines)], label=shorten(name, 40), **look)
+    for family, axes in enumerate(found[:, 0]):
+        last = family == len(families) - 1
+        dress(axes, f"{what} of a sample" if last else "", f"weight: {shorten(families[family], 44)}")
+        axes.set(xlim=(0, max_loss), ylim=(0, None))
+    legend(drawn, found[0, 0])
     return drawn
 
 

@@ -9,9 +9,11 @@ from reweigh.report.sections.candidates import candidates
 from reweigh.report.sections.classes import classes
 from reweigh.report.sections.columns import columns
 from reweigh.report.sections.confusion import confusion
+from reweigh.report.sections.convergence import convergence
 from reweigh.report.sections.history import history
 from reweigh.report.sections.losses import losses
 from reweigh.report.sections.neighbors import neighbors
+from reweigh.report.sections.settings import settings
 from reweigh.report.sections.setup import setup
 from reweigh.report.sections.suspects import suspects
 from reweigh.report.sections.weighting import weighting
@@ -27,10 +29,12 @@ SECTIONS: dict[str, Callable[[Sequence[Account]], Section | None]] = {
     "neighbors": neighbors,
     "classes": classes,
     "confusion": confusion,
+    "settings": settings,
     "history": history,
     "weighting": weighting,
     "weights": weights,
     "losses": losses,
+    "convergence": convergence,
     "abstaining": abstaining,
     "columns": columns,
     "setup": setup,

@@ -6,6 +6,7 @@ import numpy as np
 
 from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
+from reweigh.report.families import name
 from reweigh.report.figures import plot_losses
 from reweigh.report.figures.weighting import loss_limit
 from reweigh.report.words import several
@@ -58,4 +59,18 @@ def panel(account: Account, end: float) -> Panel:
     alternative = "Density of the loss by given label; median and mean: " + "; ".join(
         f"{classes.names[label]} {means[label][0]:.2f} and {means[label][1]:.2f}" for label in shown
     )
-    return Panel(words, [Plot(figure, "Loss density by given label", alternative + ".")])
+    return Panel(words, [Plot(figure, "Loss density by given label", alternative + "."), *by_family(account, end)])
+
+
+def by_family(account: Account, end: float) -> list[Plot]:
+    """The same by the family of the given label, which is what the weighting function knows of a class."""
+    samples, of_class = account.samples, account.classes.families
+    if samples is None or samples.loss is None or len(set(of_class)) < 2:
+        return []
+    count = max(of_class) + 1
+    known = (samples.given >= 0) & (samples.given < len(of_class)) & np.isfinite(samples.loss)
+    family = np.where(known, np.array(of_class)[np.where(known, samples.given, 0)], -1)
+    names = [name(each, count) for each in range(count)]
+    figure = plot_losses(samples.loss, family, names, samples.wrong, end, what="family of the given label")
+    said = "; ".join(f"{names[each]} {np.median(samples.loss[family == each]):.2f}" for each in sorted(set(of_class)))
+    return [Plot(figure, "Loss density by family of classes", f"Density of the loss by family; median: {said}.")]

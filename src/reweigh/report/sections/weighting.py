@@ -7,8 +7,8 @@ import numpy as np
 
 from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
-from reweigh.report.families import Family, describe
-from reweigh.report.figures import curves, plot_weighting
+from reweigh.report.families import Family, describe, name
+from reweigh.report.figures import curves, plot_weighting, plot_weightings
 from reweigh.report.figures.weighting import loss_limit
 from reweigh.report.words import sentence, several
 from reweigh.weighting import num_curves
@@ -30,7 +30,29 @@ def weighting(accounts: Sequence[Account]) -> Section:
     end = max(loss_limit(np.concatenate([account.read for account in accounts])), guess)
     reads = " or the ".join(dict.fromkeys(account.origin.reads for account in accounts if account.net is not None))
     lead = LEAD.format(reads=reads or "loss")
-    return Section("How much a sample counts", lead, [panel(account, end) for account in accounts])
+    panels = [panel(account, end) for account in accounts]
+    return Section("How much a sample counts", lead, panels, overlaid=overlaid(accounts, end))
+
+
+def overlaid(accounts: Sequence[Account], end: float) -> list[Plot]:
+    """The functions of several runs in one figure: those with the usual number of families, or with a single one.
+
+    Args:
+        end: End of the axis of losses.
+    """
+    known = {account.name: account.net for account in accounts if account.net and account.origin.reads == "loss"}
+    counts = [num_curves(net, 1) for net in known.values()]
+    usual = max(counts, key=counts.count, default=1)
+    nets = {run: net for (run, net), count in zip(known.items(), counts, strict=True) if count in (1, usual)}
+    if len(nets) < 2:
+        return []
+    at = np.array([0, end / 2, end])
+    alternative = f"Weights at loss 0, {end / 2:.1f} and {end:.1f}, family by family." + "".join(
+        f" {run}: " + "; ".join(", ".join(f"{weight:.2f}" for weight in line) for line in curves(net, at)) + "."
+        for run, net in nets.items()
+    )
+    figure = plot_weightings(nets, [name(family, usual) for family in range(usual)], end)
+    return [Plot(figure, "All runs: weight of a sample by its loss", alternative)]
 
 
 def panel(account: Account, end: float) -> Panel:

@@ -11,7 +11,7 @@ from reweigh.data import Dataset
 from reweigh.losses import LOSSES
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS, build, options_of_method
-from reweigh.methods.abstain.selectivenet_cmw_net import SelectiveNetCMWNet
+from reweigh.methods.on_top import OnTop
 from reweigh.methods.setup import Setup
 
 LOSS = LOSSES["cross-entropy"]
@@ -28,9 +28,9 @@ def _setup() -> Setup:
     return Setup(model, optimizer, data, trusted, LOSS, None, torch.Generator().manual_seed(0), torch.device("cpu"))
 
 
-def _made(**options) -> SelectiveNetCMWNet:
+def _made(**options) -> OnTop:
     method = build("selectivenet+cmw-net", _setup(), every=1, **options)
-    assert isinstance(method, SelectiveNetCMWNet)
+    assert isinstance(method, OnTop)
     return method
 
 
@@ -78,18 +78,20 @@ def test_the_meta_gradient_is_that_of_real_steps() -> None:
     learner.weigher.learn = recorded
     learner.weigher.propose = lambda losses, family: weights.clone().requires_grad_()
     learner.learn(
-        method._objective(batch), torch.zeros(12, dtype=torch.int64), method._meta(trusted.inputs, trusted.labels)
+        method._beneath.objective(batch),
+        torch.zeros(12, dtype=torch.int64),
+        method._beneath.trusted_objective(trusted.inputs, trusted.labels),
     )
 
     def risk_after(weights: Tensor) -> float:
         ours = copy.deepcopy(start)
         heads = ours.model(batch.inputs, heads=True)
         total = 0.6 * (weights * LOSS(heads.auxiliary, batch.labels)).mean()
-        total = total + 0.4 * ours._risk(heads, batch.labels)
+        total = total + 0.4 * ours._beneath._risk(heads, batch.labels)
         ours._setup.optimizer.zero_grad()
         total.backward()
         ours._setup.optimizer.step()
-        return ours._risk(ours.model(trusted.inputs, heads=True), trusted.labels).item()
+        return ours._beneath._risk(ours.model(trusted.inputs, heads=True), trusted.labels).item()
 
     for place in (0, 5, 11):
         bump = torch.zeros(12).double()
@@ -103,10 +105,10 @@ def test_the_weights_are_those_of_the_auxiliary_loss() -> None:
     batch = method._setup.train_set.batch(torch.arange(20))
     method.model.eval()
     heads = method.model(batch.inputs, heads=True)
-    terms = method._objective(batch)(method.model)
+    terms = method._beneath.objective(batch)(method.model)
     torch.testing.assert_close(terms.coefficients, 0.75 * LOSS(heads.auxiliary, batch.labels))
     torch.testing.assert_close(terms.losses, LOSS(heads.auxiliary, batch.labels))
-    torch.testing.assert_close(terms.rest, 0.25 * method._risk(heads, batch.labels))
+    torch.testing.assert_close(terms.rest, 0.25 * method._beneath._risk(heads, batch.labels))
 
 
 def test_it_learns_weights_and_tells_them() -> None:
