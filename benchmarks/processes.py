@@ -4,12 +4,14 @@ python benchmarks/processes.py exact    # every method, and every engine, look-a
 python benchmarks/processes.py bytes    # sent in a step, relative to plain DistributedDataParallel
 python benchmarks/processes.py speed    # of two processes, one thread each, relative to one
 python benchmarks/processes.py kills    # 30 random kills of a process, resumed each time
+python benchmarks/processes.py torchrun [N]    # N random kills (30) of torchrun or of a process that it started
 """
 
 import itertools
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -57,15 +59,16 @@ def exact() -> None:
         print(f"{number} processes: stopped and resumed by 2, 3, 1 and 1 processes: {outcome['resumed']:.1e}")
 
 
-def problem(name: str, lookahead: Order) -> tuple[Reweighter, list[Tensor], int]:
+def problem(name: str, lookahead: Order, scope: str = "all", size: int = BATCH) -> tuple[Reweighter, list[Tensor], int]:
     """A network with its reweighter, a batch with trusted samples, and the bytes of its parameters."""
     torch.manual_seed(0)
     model = models.build(name, (3, 32, 32), 10)
     if processes.several():
         shard(model)
-    labels = torch.arange(BATCH) % 10
-    batch = [torch.rand(BATCH, 3, 32, 32), labels, torch.rand(BATCH, 3, 32, 32), labels]
-    reweighter = Reweighter(model, torch.optim.SGD(model.parameters(), 0.1), labels, every=2, lookahead=lookahead)
+    labels = torch.arange(size) % 10
+    batch = [torch.rand(size, 3, 32, 32), labels, torch.rand(size, 3, 32, 32), labels]
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    reweighter = Reweighter(model, optimizer, labels, every=2, lookahead=lookahead, scope=scope)
     return reweighter, batch, sum(p.numel() * p.element_size() for p in model.parameters())
 
 
@@ -83,15 +86,18 @@ def sent() -> None:
         return call
 
     distributed.all_reduce, distributed.all_gather = counted(reduce, 0), counted(gather, 1)
-    for name, lookahead in itertools.product(("cnn", "resnet32"), get_args(Order)):
-        reweighter, batch, plain = problem(name, lookahead)
+    cases = [(name, order, "all") for name in ("cnn", "resnet32") for order in get_args(Order)]
+    cases += [("resnet32", "virtual", "last-layer"), ("resnet50", "virtual", "all")]
+    for name, lookahead, scope in cases:
+        reweighter, batch, plain = problem(name, lookahead, scope, 8 if name == "resnet50" else BATCH)
         ratios = []
         for _ in range(4):
             count = 0
             reweighter.step(*batch)
             ratios.append(count / plain)
         if processes.is_first():
-            print(f"{name}, {lookahead}: learning step {ratios[2]:.3f}, other step {ratios[3]:.3f} times plain DDP")
+            numbers = f"learning step {ratios[2]:.3f}, other step {ratios[3]:.3f} times plain DDP"
+            print(f"{name}, {lookahead}, scope {scope}: {numbers}", flush=True)
 
 
 def timed(file: Path, name: str) -> None:
@@ -152,7 +158,50 @@ def kills(number: int = 30) -> None:
     print(f"{lives} kills: the others ended within {max(ends):.1f} s; the end differs from one process by {far:.1e}")
 
 
+def torchrun_kills(number: int = 30) -> None:
+    """Kill torchrun or one of its processes at random moments of ``reweigh train``, and resume each time."""
+    from safetensors.torch import load_file
+
+    rng, ends, kinds = random.Random(1), [], []
+    changes = ["demo", "train.epochs=40", "method.every=2", "train.checkpoint_steps=10"]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "-m", "reweigh", "train"]
+    with tempfile.TemporaryDirectory() as folder:
+        run, alone = Path(folder, "run"), Path(folder, "alone")
+
+        def arguments() -> list[str]:
+            return ["--resume", str(run)] if (run / "recipe.toml").exists() else [*changes, "--out", str(run)]
+
+        while len(ends) < number:
+            with open(Path(folder, "log"), "wb") as log:
+                begun = subprocess.Popen([*torchrun, *arguments()], stdout=log, stderr=log, start_new_session=True)
+            time.sleep(rng.uniform(3, 25))
+            children = [int(pid) for pid in Path(f"/proc/{begun.pid}/task/{begun.pid}/children").read_text().split()]
+            if begun.poll() is not None:
+                if begun.returncode:
+                    sys.exit(Path(folder, "log").read_text())
+                shutil.rmtree(run)
+                continue
+            victim = rng.choice([begun.pid, *children])
+            os.kill(victim, signal.SIGKILL)
+            struck = time.monotonic()
+            while begun.poll() is None or any(Path(f"/proc/{pid}/cmdline").exists() for pid in children):
+                time.sleep(0.05)
+            ends.append(time.monotonic() - struck)
+            kinds.append("torchrun" if victim == begun.pid else "process")
+            print(f"{kinds[-1]} killed; all had ended after {ends[-1]:.1f} s", flush=True)
+        reweigh = [sys.executable, "-m", "reweigh", "train"]
+        for command in (arguments(), [*changes, "--out", str(alone)]):
+            subprocess.run([*reweigh, *command], check=True, capture_output=True)
+        ours, theirs = (load_file(path / "model.safetensors") for path in (run, alone))
+        far = max(float((ours[key].double() - theirs[key].double()).abs().max()) for key in ours)
+    print(
+        f"{kinds.count('torchrun')} kills of torchrun and {kinds.count('process')} of a process: all ended within "
+        f"{max(ends):.1f} s; the end differs from one undisturbed process by {far:.1e} (float32)"
+    )
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     verbs = {"exact": exact, "bytes": lambda: several(sent, 2), "speed": speed, "kills": kills}
+    verbs["torchrun"] = lambda: torchrun_kills(*map(int, sys.argv[2:]))
     verbs[sys.argv[1]]()

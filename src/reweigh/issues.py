@@ -12,7 +12,12 @@ from reweigh.core.judgment import Judgment
 if TYPE_CHECKING:
     import pandas as pd
 
-CHUNK = 100_000
+VALUES_AT_ONCE = 16_000_000  # probabilities that are looked at together; 64 MB
+
+
+def chunks(samples: int, num_classes: int) -> tuple[Tensor, ...]:
+    """Indices of all samples, as many at a time as their probabilities fit in little memory."""
+    return torch.arange(samples).split(max(1, VALUES_AT_ONCE // max(1, num_classes)))
 
 
 class Rows(Protocol):
@@ -38,7 +43,7 @@ def judge(given: Tensor, predictions: Rows, weights: Tensor | None = None) -> Ju
     """
     trust = torch.zeros(len(given)) if weights is None else weights.nan_to_num(0.0).clamp(0, 1).float()
     suggested, quality = [], []
-    for index in torch.arange(len(given)).split(CHUNK):
+    for index in chunks(len(given), predictions[torch.arange(min(1, len(given)))].shape[1]):
         rows = predictions[index].float()
         own = given[index].clamp_min(0).unsqueeze(1)
         believed = rows.gather(1, own).squeeze(1)

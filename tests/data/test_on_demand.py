@@ -1,9 +1,15 @@
+import os
 import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from reweigh.data.on_demand import OnDemand, fits
+from reweigh.data.dataset import Rows
+from reweigh.data.on_demand import OnDemand, fits, shared_memory
+from reweigh.errors import DataError
 
 
 @pytest.mark.parametrize("workers", [1, 4])
@@ -37,3 +43,74 @@ def test_an_error_in_a_thread_reaches_the_caller():
 def test_what_fits():
     assert fits(1000, (3, 10, 10), torch.uint8, 0.0003)
     assert not fits(1000, (3, 10, 10), torch.float32, 0.0003)
+
+
+def counted(length: int, log: Path, **options: Any) -> OnDemand:
+    """Samples that say where they are; each reading adds a byte to a file, whatever process reads."""
+
+    def read_one(index: int) -> torch.Tensor:
+        if index == 13:
+            raise DataError("13 cannot be read")
+        with open(log, "ab") as file:
+            file.write(b".")
+        return torch.full((2, 3), index, dtype=torch.uint8)
+
+    return OnDemand(read_one, length, (2, 3), **options)
+
+
+def sums(batches: Iterable[torch.Tensor]) -> list[list[int]]:
+    return [batch[:, 0, 0].tolist() for batch in batches]
+
+
+def test_batches_are_read_ahead_by_other_processes(tmp_path):
+    inputs = OnDemand(lambda index: torch.tensor([index, os.getpid()]), 9, (2,), torch.int64)
+    batches = [torch.tensor([4, 0, 8]), torch.tensor([1]), torch.tensor([2, 2])]
+    state = torch.get_rng_state()
+    found = list(inputs.ahead(batches))
+    assert [batch[:, 0].tolist() for batch in found] == [index.tolist() for index in batches]
+    assert torch.equal(state, torch.get_rng_state())  # nothing is drawn
+    if shared_memory():
+        assert os.getpid() not in torch.cat(found)[:, 1]
+    rows = Rows(inputs, torch.tensor([8, 7, 6]))
+    assert [batch[:, 0].tolist() for batch in rows.ahead([torch.tensor([2]), torch.tensor([0, 1])])] == [[6], [8, 7]]
+
+
+def test_what_is_passed_as_serial_or_cannot_be_shared_is_read_here(monkeypatch):
+    batches = list(torch.arange(4).split(1))
+    for workers, free in ((1, None), (None, 0), (None, 5)):
+        inputs = OnDemand(lambda index: torch.tensor([os.getpid()]), 4, (1,), torch.int64, workers)
+        if free is not None:
+            monkeypatch.setattr("reweigh.data.on_demand.shared_memory", lambda free=free: free)
+        assert {int(batch) for batch in inputs.ahead(batches)} == {os.getpid()}
+
+
+def test_an_error_in_a_process_is_the_error_itself(tmp_path):
+    inputs = counted(20, tmp_path / "log")
+    with pytest.raises(DataError) as raised:
+        list(inputs.ahead(list(torch.arange(20).split(5))))
+    assert str(raised.value) == "13 cannot be read"
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="needs posix_fallocate")
+def test_samples_that_are_kept_are_read_once(tmp_path):
+    log, batches = tmp_path / "log", [torch.tensor([5, 1, 0]), torch.tensor([2, 1, 8])]
+    inputs = counted(9, log)
+    inputs.keep(0, 1)
+    for _ in range(2):  # by other processes, and then here
+        assert sums(inputs.ahead(batches)) == [[5, 1, 0], [2, 1, 8]]
+        assert inputs[torch.tensor([8, 5])][:, 1, 2].tolist() == [8, 5]
+    assert len(log.read_bytes()) in (5, 6)  # two processes may read sample 1 at the same time
+    part = counted(9, tmp_path / "other")
+    part.keep(1, 3)  # samples 1, 4 and 7
+    for _ in range(3):
+        assert part[torch.arange(9)][:, 0, 0].tolist() == list(range(9))
+    assert len((tmp_path / "other").read_bytes()) == 3 + 3 * 6
+
+
+def test_nothing_is_kept_where_there_is_no_room(tmp_path):
+    log = tmp_path / "log"
+    inputs = counted(9, log, disk_gb=1e-9)
+    inputs.keep(0, 1)
+    for _ in range(2):
+        inputs[torch.tensor([3])]
+    assert len(log.read_bytes()) == 2

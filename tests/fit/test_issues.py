@@ -90,6 +90,21 @@ def test_the_likeliest_candidate_against_a_loop() -> None:
     assert likeliest_candidates(candidates, ROWS).tolist() == [-c for _, c in by_hand]
 
 
+def test_a_few_samples_at_a_time_are_judged_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = judge(GIVEN, ROWS)
+    monkeypatch.setattr("reweigh.issues.VALUES_AT_ONCE", 3)
+    asked: list[int] = []
+
+    class Watched:
+        def __getitem__(self, index: torch.Tensor) -> torch.Tensor:
+            asked.append(len(index))
+            return ROWS[index]
+
+    for found, wanted in zip(judge(GIVEN, Watched()), expected, strict=True):
+        assert torch.equal(found, wanted)
+    assert max(asked) == 1
+
+
 def test_a_store_of_predictions_serves_as_well() -> None:
     store = predictions(GIVEN, 3, 0.0)
     store.update(torch.arange(4), ROWS)

@@ -14,12 +14,13 @@ def _data() -> Dataset:
     return Dataset(torch.randn(50, 6, generator=generator), torch.arange(50) % 3, ("a", "b", "c"))
 
 
-def test_a_plain_model_and_a_selective_one():
+def test_a_plain_model_and_a_selective_one(monkeypatch):
+    monkeypatch.setattr("reweigh.data.dataset.SAMPLES_AT_ONCE", 7)
     torch.manual_seed(0)
     data, plain = _data(), build("mlp", (6,), 3)
     model = SelectiveModel(plain).train()
     for each in (plain, model):
-        logits, scores, _ = scored(each, data, chunk=7)
+        logits, scores, _ = scored(each, data)
         assert model.training
         assert model.selection.training
         each.eval()

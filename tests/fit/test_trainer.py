@@ -236,3 +236,48 @@ def test_a_clean_set_is_what_is_trusted():
     assert len(setup.meta_set.choose(clean.labels, None, torch.Generator())) == 4
     weighing = planned(method={"name": "cmw-net"})
     assert Trainer(weighing, linear, torch.device("cpu")).assemble(SAMPLES).setup.meta_set.judge == "training"
+
+
+def trained(recipe, *changes: str) -> tuple[nn.Module, set[torch.dtype]]:
+    """A small convolutional network after an epoch, and what its outputs in training were."""
+    plan = recipe("model.name=cnn", "train.epochs=1", "train.warmup_epochs=0", "train.looks=0", *changes)
+    generator, labels = torch.Generator().manual_seed(0), torch.arange(60) % 3
+    samples = Dataset(torch.randn(60, 3, 8, 8, generator=generator), labels, ("a", "b", "c"))
+    seen: set[torch.dtype] = set()
+
+    def build(shape: tuple[int, ...], classes: int) -> nn.Module:
+        model = builder(plan.model)(shape, classes)
+        model.register_forward_hook(
+            lambda module, inputs, outputs: seen.add(outputs.dtype) if module.training else None
+        )
+        return model
+
+    return Trainer(plan, build, torch.device("cpu")).train(samples).method.model, seen
+
+
+def apart(some: nn.Module, other: nn.Module) -> float:
+    return max(float((a - b).abs().max()) for a, b in zip(some.parameters(), other.parameters(), strict=True))
+
+
+def test_precision_memory_format_and_compilation(recipe, monkeypatch):
+    usual, kinds = trained(recipe)
+    assert kinds == {torch.float32}
+    half, kinds = trained(recipe, "train.precision=bf16")
+    assert torch.bfloat16 in kinds
+    assert {param.dtype for param in half.parameters()} == {torch.float32}
+    assert 0 < apart(half, usual) < 0.05
+    other, _ = trained(recipe, "model.channels_last=true")
+    filters = next(param for param in other.parameters() if param.dim() == 4)
+    assert filters.is_contiguous(memory_format=torch.channels_last)
+    assert apart(other, usual) < 1e-4
+    compiled: list[nn.Module] = []
+
+    def compile(model: nn.Module) -> None:
+        compiled.append(model)
+        model._compiled_call_impl = model._call_impl
+
+    monkeypatch.setattr(nn.Module, "compile", compile)
+    model, _ = trained(recipe, "model.compile=true")
+    assert len(compiled) == 1
+    assert model._compiled_call_impl is None
+    assert apart(model, usual) < 1e-5

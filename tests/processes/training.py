@@ -26,7 +26,7 @@ from torch import Tensor, distributed, nn
 from reweigh.bias import CANDIDATES
 from reweigh.compare.grid import plan
 from reweigh.data import Dataset, few_labels, with_candidates
-from reweigh.data.dataset import Inputs
+from reweigh.data.dataset import Fetched, Inputs
 from reweigh.features import Network
 from reweigh.fit import fit
 from reweigh.fit.front import Front
@@ -101,7 +101,7 @@ def apart(some: dict[str, Tensor], others: dict[str, Tensor]) -> float:
     return max(float((some[key].double() - others[key].double()).abs().max()) for key in some)
 
 
-class Stored:
+class Stored(Fetched):
     """Inputs that are fetched, not held; ``fetched`` counts the samples."""
 
     fetched = 0

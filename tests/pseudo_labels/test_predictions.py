@@ -41,6 +41,14 @@ def test_the_small_store_is_close_to_the_dense_one() -> None:
     assert torch.equal(small.labels(), dense.labels())
 
 
+def test_more_classes_than_16_bits_have_numbers() -> None:
+    store = TopPredictions(torch.tensor([39_999, 5]), 40_000, 0.5)
+    assert store.labels().tolist() == [39_999, 5]
+    store.restart(torch.tensor([1]), torch.nn.functional.one_hot(torch.tensor([35_000]), 40_000).float())
+    assert store.labels().tolist() == [39_999, 35_000]
+    assert int(store[torch.tensor([1])].argmax()) == 35_000
+
+
 def test_a_million_samples_of_a_thousand_classes_take_less_than_100_mb() -> None:
     store = predictions(torch.zeros(1_000_000, dtype=torch.int64), 1000, 0.9)
     assert isinstance(store, TopPredictions)

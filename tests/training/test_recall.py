@@ -35,7 +35,7 @@ class Scripted:
 
 def recalled(looks: int, epochs: int = 6) -> tuple[Recall, Scripted]:
     method = Scripted()
-    recall = Recall(DATA, epochs, looks, chunk=3)
+    recall = Recall(DATA, epochs, looks)
     for method.epoch in range(epochs):
         recall.end_epoch(method.epoch, method)  # pyright: ignore[reportArgumentType]
     return recall, method

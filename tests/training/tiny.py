@@ -82,7 +82,7 @@ def begin(run: Run | None, method_type: type[Tiny] = Tiny, **options: Any) -> tu
     data = dataset()
     method = method_type(generator)
     schedule = SCHEDULES["cosine"](method.optimizer, options["epochs"])
-    judged = partial(evaluate, dataset=data, judge=metrics, class_sizes=data.class_sizes, chunk=20)
+    judged = partial(evaluate, dataset=data, judge=metrics, class_sizes=data.class_sizes)
     defaults = {"evaluate": judged, "run": run, "augment": noise, "generator": generator}
     return method, train(method, data, schedule, **{**defaults, **options})
 

@@ -80,8 +80,11 @@ def look_at_images(part: "Part", root: Path, given: Mapping[str, Any]) -> Look |
     from reweigh.data.readers.found_images import find_images
     from reweigh.data.readers.idx import find_idx_pair
     from reweigh.data.readers.image_files import check_pillow
-    from reweigh.data.readers.image_list import find_list, headers
+    from reweigh.data.readers.image_list import find_list
     from reweigh.data.readers.image_paths import class_folders, split_folder
+    from reweigh.data.readers.listed_images import headers
+    from reweigh.data.readers.parquet_images import find_parquet_images, holds_images
+    from reweigh.data.readers.shards import find_shards, is_shards
 
     path = Path(root, part.options.get("path") or "")
     if part.name != "files" or part.options["separator"]:
@@ -90,9 +93,15 @@ def look_at_images(part: "Part", root: Path, given: Mapping[str, Any]) -> Look |
     from reweigh.plan.facts import Facts
 
     labels = part.options["labels"] and Path(root, part.options["labels"])
-    if (by_list := find_list(path, labels, part.options["label"])) is not None:
+    if holds_images(path):
+        by_list = find_parquet_images(path, label=part.options["label"])
+    elif is_shards(path):
+        by_list = find_shards(path, label=part.options["label"])
+    else:
+        by_list = find_list(path, labels, part.options["label"])
+    if by_list is not None:
         images, _, rows = headers(by_list)
-        numbers, names = encode([by_list.labels[row] for row in rows], None, str(path))
+        numbers, names = encode([by_list.labels[row] for row in rows], by_list.class_names, str(path))
         found = [image._replace(label=label) for image, label in zip(images, numbers.tolist(), strict=True)]
     else:
         if not path.is_dir() or find_layout(path) or find_idx_pair(path, "train"):

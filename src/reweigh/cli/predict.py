@@ -112,7 +112,7 @@ def predictions(
 
     from reweigh.data.readers import read_unlabeled
     from reweigh.fit.scored import Scored, scored
-    from reweigh.fit.trainer import at_once, find_device
+    from reweigh.fit.trainer import find_device
     from reweigh.training import progress
 
     form = trained.inputs
@@ -126,7 +126,7 @@ def predictions(
     samples = form.dataset(given.inputs, trained.class_names, trained.front, device, progress())
     if given.names and samples.origin is not None:  # some could not be read
         given = given._replace(inputs=samples.inputs, names=tuple(given.names[row] for row in samples.origin.tolist()))
-    return given, scored(trained.model.to(device), samples, at_once(samples), device)
+    return given, scored(trained.model.to(device), samples, device)
 
 
 def id_column(trained: "TrainedModel", frame: "pd.DataFrame | None") -> dict[str, list[str]]:

@@ -72,7 +72,9 @@ class Source(NamedTuple):
         if self.part is None:
             section |= {"root": str(Path.cwd()), "path": str(Path(self.data).resolve())}  # root: for data.test
         if self.label is not None:
-            if Path(self.data).is_dir() and self.labels is None:
+            from reweigh.data.readers import has_columns
+
+            if Path(self.data).is_dir() and self.labels is None and not has_columns(Path(self.data)):
                 raise RecipeError(
                     f"--label: got {self.label!r}, but a folder has no columns; leave it out (or use --labels FILE)"
                 )

@@ -12,7 +12,8 @@ class Batch:
     Attributes:
         inputs: shape (n, ...), on the model's device, ready for the model.
         labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
-        index: shape (n,), the index of each sample in the training set; weights and pseudo-labels are keyed by it.
+        index: shape (n,), the index of each sample in the training set, on the CPU; weights and pseudo-labels are keyed
+            by it.
         weights: shape (n,), how much each sample counts by the user's wish; None counts all the same.
     """
 

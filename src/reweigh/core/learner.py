@@ -16,6 +16,7 @@ from reweigh.core.objective import Forward, MetaObjective, Objective, Terms
 from reweigh.core.processes import Averaged, Reduce, alone
 from reweigh.core.rerun import Params, Randomness, Rerun, is_compiled, unwrapped
 from reweigh.core.scope import scoped
+from reweigh.core.shards import ask_apart
 from reweigh.core.speed import Tricks
 from reweigh.core.step import Step, Weigher
 from reweigh.core.update import LookAhead, Update, dense
@@ -252,6 +253,8 @@ class MetaLearner:
     def _move(self, scope: Params) -> None:
         """Let the look-ahead move these parameters."""
         self._scope = scope
+        if self._wanted != "all":
+            ask_apart(self._plain, scope)
         self._update = Update(self.optimizer, scope, self._plain_step)
         self._tricks = Tricks(self._plain, scope if self._wanted != "all" and self._plain is self.model else None)
 

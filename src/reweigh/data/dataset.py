@@ -1,6 +1,7 @@
 """The one dataset type: raw inputs, given labels, and how they become batches."""
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -10,6 +11,8 @@ from torch import Tensor
 from reweigh.core.batch import Batch
 from reweigh.data.normalize import as_float, unchanged
 
+SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together, at most
+VALUES_AT_ONCE = 5_000_000  # values of their inputs; 33 color images of 224 x 224 pixels
 SMALL_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32)
 
 
@@ -29,24 +32,56 @@ def is_image(shape: Sequence[int]) -> bool:
     return len(shape) == 3
 
 
-class Rows:
+class Fetched(ABC):
+    """Inputs that are not in memory.
+
+    Attributes:
+        content: index -> bytes that determine the sample and are quicker to read than the sample itself; None if there
+            are none.
+    """
+
+    content: Callable[[int], Sequence[bytes]] | None = None
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, index: Tensor, /) -> Tensor: ...
+
+    def ahead(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
+        """The samples at each of these indices in turn; while one batch is used, the next ones may be read."""
+        return (self[index] for index in batches)
+
+    def keep(self, part: int, parts: int) -> None:  # noqa: B027 (nothing is to be done for most)
+        """Prepare for being fetched again and again, all of them or every ``parts``-th sample from ``part`` on."""
+
+
+def ahead(inputs: Inputs, batches: Sequence[Tensor]) -> Iterator[Tensor]:
+    """The samples at each of these indices in turn, read ahead if they are not in memory."""
+    return inputs.ahead(batches) if isinstance(inputs, Fetched) else (inputs[index] for index in batches)
+
+
+class Rows(Fetched):
     """Some rows of inputs that are not in memory, fetched through the inputs themselves."""
 
     def __init__(self, inputs: Inputs, index: Tensor) -> None:
         self.inputs = inputs
         self.index = index
-
-    @property
-    def content(self) -> Callable[[int], Sequence[bytes]] | None:
-        """Bytes that determine a sample, if the inputs know them (see ``OnDemand``)."""
-        content = getattr(self.inputs, "content", None)
-        return None if content is None else lambda row: content(int(self.index[row]))
+        content = inputs.content if isinstance(inputs, Fetched) else None
+        self.content = None if content is None else lambda row: content(int(index[row]))
 
     def __len__(self) -> int:
         return len(self.index)
 
     def __getitem__(self, index: Tensor, /) -> Tensor:
         return self.inputs[self.index[index]]
+
+    def ahead(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
+        return ahead(self.inputs, [self.index[index] for index in batches])
+
+    def keep(self, part: int, parts: int) -> None:
+        if isinstance(self.inputs, Fetched):
+            self.inputs.keep(part, parts)
 
 
 @dataclass(frozen=True)
@@ -131,6 +166,11 @@ class Dataset:
         return is_image(self.shape)
 
     @property
+    def chunk(self) -> int:
+        """How many samples to predict at once: of large ones fewer, whose activations would not fit in memory."""
+        return max(1, min(SAMPLES_AT_ONCE, VALUES_AT_ONCE // max(1, torch.Size(self.shape).numel())))
+
+    @property
     def source_rows(self) -> Tensor:
         """The row of each sample in what was read, shape (N,)."""
         return torch.arange(len(self)) if self.origin is None else self.origin
@@ -151,6 +191,7 @@ class Dataset:
         augment: Callable[[Tensor, torch.Generator], Tensor] | None = None,
         generator: torch.Generator | None = None,
         device: torch.device | str = "cpu",
+        raw: Tensor | None = None,
     ) -> Batch:
         """The samples at ``index``, augmented in [0, 1] (bytes) or as they are (floats), then normalized.
 
@@ -158,12 +199,25 @@ class Dataset:
             index: indices into this dataset, shape (n,).
             augment: float batch and generator -> float batch.
             generator: random generator for ``augment``; torch's global one by default.
+            raw: their raw inputs, if they were read ahead.
         """
-        inputs = as_float(self.inputs[index])
+        inputs = as_float(self.inputs[index] if raw is None else raw)
         if augment is not None:
             inputs = augment(inputs, torch.default_generator if generator is None else generator)
-        weights = None if self.sample_weight is None else self.sample_weight[index].to(device)
-        return Batch(self.normalize(inputs).to(device), self._labels_at(index).to(device), index.to(device), weights)
+        weights = None if self.sample_weight is None else to_device(self.sample_weight[index], device)
+        labels = to_device(self._labels_at(index), device)
+        return Batch(to_device(self.normalize(inputs), device), labels, index, weights)
+
+    def batches(
+        self,
+        indices: Sequence[Tensor],
+        augment: Callable[[Tensor, torch.Generator], Tensor] | None = None,
+        generator: torch.Generator | None = None,
+        device: torch.device | str = "cpu",
+    ) -> Iterator[Batch]:
+        """The batch at each of these indices in turn, see ``batch``; what is not in memory is read ahead."""
+        for index, raw in zip(indices, ahead(self.inputs, indices), strict=True):
+            yield self.batch(index, augment, generator, device, raw)
 
     def _labels_at(self, index: Tensor) -> Tensor:
         """Class numbers, shape (n,), or rows that sum to one, shape (n, num_classes)."""
@@ -192,6 +246,13 @@ class Dataset:
         """The same inputs with other given labels; the old ones become the true labels, unless these were known."""
         true_labels = self.labels if self.true_labels is None else self.true_labels
         return replace(self, labels=labels, true_labels=true_labels, soft_labels=None, candidates=None)
+
+
+def to_device(tensor: Tensor, device: torch.device | str) -> Tensor:
+    """The tensor on a device; the copy to a GPU does not make the host wait."""
+    if torch.device(device).type == "cpu" or tensor.device.type != "cpu":
+        return tensor.to(device)
+    return (tensor.pin_memory() if torch.cuda.is_available() else tensor).to(device, non_blocking=True)
 
 
 class Splits(NamedTuple):

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from reweigh.data.checks import raise_all
-from reweigh.data.dataset import Dataset, Inputs
+from reweigh.data.dataset import Dataset, Fetched, Inputs
 
 
-class Patched:
+class Patched(Fetched):
     """Inputs that are read on demand, some of them from another dataset."""
 
     def __init__(self, inputs: Inputs, foreign: Inputs, source: Tensor) -> None:

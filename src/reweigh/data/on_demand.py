@@ -1,23 +1,35 @@
-"""Inputs that do not fit in memory, read by threads when a batch asks for them."""
+"""Inputs that do not fit in memory: read when a batch asks for them, or ahead of it by worker processes."""
 
+import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+import shutil
+import signal
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from torch import Tensor
 
-from reweigh.data.dataset import Inputs
-from reweigh.errors import DataError
+from reweigh.data.dataset import Fetched, Inputs
+from reweigh.data.scratch import DEFAULT_DISK_GB, Scratch, scratch
+from reweigh.errors import DataError, ReweighError
 
 DEFAULT_MEMORY_GB = 2.0  # larger sets are read on demand
 SAMPLED = 250  # inputs that say what the mean and the standard deviation are; 250 photos are millions of pixels
+AHEAD = 2  # batches that each worker process reads ahead
+SHARED = "/dev/shm"  # memory through which worker processes hand over batches; containers often have little of it
 
 
-class OnDemand:
-    """Inputs that a function reads one by one, in several threads.
+class OnDemand(Fetched):
+    """Inputs that a function reads one by one: a single batch in several threads, many batches in worker processes.
 
-    Threads, not processes: decoding an image releases the GIL, and nothing has to be copied between processes.
+    Args:
+        read_one: index -> the sample, of ``shape`` and ``dtype``.
+        workers: number of threads or processes; by default the number of processors, at most eight.
+        content: see ``Fetched``.
+        disk_gb: gigabytes that decoded samples may take on disk during a training; larger sets are decoded again
+            whenever they are needed.
     """
 
     def __init__(
@@ -28,43 +40,129 @@ class OnDemand:
         dtype: torch.dtype = torch.uint8,
         workers: int | None = None,
         content: Callable[[int], Sequence[bytes]] | None = None,
+        disk_gb: float = DEFAULT_DISK_GB,
     ) -> None:
-        """
-        Args:
-            read_one: index -> the sample, of ``shape`` and ``dtype``.
-            workers: number of threads; by default the number of processors, at most eight.
-            content: index -> bytes that determine the sample, which are quicker to read than the sample itself.
-        """
         self.read_one = read_one
         self.length = length
         self.shape = shape
         self.dtype = dtype
-        self.workers = workers or min(8, os.cpu_count() or 1)
+        self.workers = workers or processors()
+        self._serial = workers == 1  # perhaps because what it reads from cannot be shared
         self.content = content
+        self.disk_gb = disk_gb
+        self._kept: Scratch | None = None
+        self._part, self._parts = 0, 1
 
     def __len__(self) -> int:
         return self.length
 
     def __getitem__(self, index: Tensor, /) -> Tensor:
-        indices = torch.arange(self.length)[index].tolist()  # negative indices and masks as for a tensor
+        rows = index.nonzero().flatten() if index.dtype == torch.bool else index
+        indices = torch.where(rows < 0, rows + self.length, rows).tolist()
         batch = torch.empty((len(indices), *self.shape), dtype=self.dtype)
-
-        def fill(rows: range) -> None:
-            for row in rows:
-                batch[row] = self.read_one(indices[row])
-
         shares = [range(first, len(indices), self.workers) for first in range(min(self.workers, len(indices)))]
         if len(shares) <= 1:
-            fill(range(len(indices)))
+            self._fill(batch, indices, range(len(indices)))
             return batch
         with ThreadPoolExecutor(len(shares)) as pool:
-            for _ in pool.map(fill, shares):
+            for _ in pool.map(lambda rows: self._fill(batch, indices, rows), shares):
                 pass
         return batch
+
+    def _fill(self, batch: Tensor, indices: Sequence[int], rows: range) -> None:
+        for row in rows:
+            batch[row] = self._one(indices[row])
+
+    def _one(self, index: int) -> Tensor:
+        slot, other = divmod(index - self._part, self._parts)
+        if self._kept is None or other:
+            return self.read_one(index)
+        found = self._kept.get(slot)
+        if found is None:
+            found = self.read_one(index)
+            self._kept.put(slot, found)
+        return found
+
+    def keep(self, part: int, parts: int) -> None:
+        """From now on, decode these samples once; see ``scratch``."""
+        if self._kept is None:
+            self._part, self._parts = part, parts
+            self._kept = scratch(-(-self.length // parts), self.shape, self.dtype, self.disk_gb)
+
+    def ahead(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
+        """The samples at each of these indices in turn, read ahead by worker processes of torch's ``DataLoader``.
+
+        Without ``fork``, with little shared memory or with ``workers=1`` each batch is read when it is needed.
+        """
+        largest = max(map(len, batches), default=0) * torch.Size(self.shape).numel() * self.dtype.itemsize
+        workers = min(self.workers, len(batches), shared_memory() // max(1, largest * (AHEAD + 1)))
+        if self._serial or workers == 0 or len(batches) == 1:
+            yield from super().ahead(batches)
+            return
+        from torch.utils.data import DataLoader
+
+        loader = DataLoader(
+            _Batches(self),  # pyright: ignore[reportArgumentType]
+            batch_size=None,
+            sampler=batches,
+            num_workers=workers,
+            prefetch_factor=AHEAD,
+            worker_init_fn=_ignore_interrupts,
+            multiprocessing_context="fork",
+            generator=torch.Generator(),  # otherwise it draws from torch's own
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of Python: that torch has threads when it forks
+            running = iter(loader)
+        try:
+            for found in running:
+                if isinstance(found, ReweighError):
+                    raise found
+                yield found
+        except RuntimeError as error:
+            if "worker" not in str(error):
+                raise
+            raise DataError(
+                f"a process that reads samples has ended ({str(error).splitlines()[0]}); is there enough memory?"
+            ) from error
 
     def in_memory(self) -> Tensor:
         """All inputs as one tensor."""
         return self[torch.arange(self.length)]
+
+
+class _Batches:
+    """What a worker process does: read the samples of a batch, one after the other."""
+
+    def __init__(self, inputs: OnDemand) -> None:
+        self._inputs = inputs
+
+    def __getitem__(self, index: Tensor) -> Tensor | ReweighError:
+        batch = torch.empty((len(index), *self._inputs.shape), dtype=self._inputs.dtype)
+        try:
+            self._inputs._fill(batch, index.tolist(), range(len(index)))
+        except ReweighError as error:
+            return error  # raised there it would come with the traceback of this process
+        return batch
+
+
+def _ignore_interrupts(worker: int) -> None:
+    """Ctrl-C is for the process that trains, which ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def processors() -> int:
+    """How many samples to read side by side: processors of this process, at most eight."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(8, available // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
+
+
+def shared_memory() -> int:
+    """Bytes through which worker processes can hand over batches; 0 if there can be none."""
+    if "fork" not in multiprocessing.get_all_start_methods() or not os.path.isdir(SHARED):
+        return 0
+    return shutil.disk_usage(SHARED).free // 2
 
 
 def some_of(inputs: Inputs) -> Tensor:

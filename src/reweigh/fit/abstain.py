@@ -5,7 +5,6 @@ from torch import Tensor
 from reweigh.data import Dataset
 from reweigh.fit.fitting import Fit
 from reweigh.fit.scored import device_of, scored
-from reweigh.fit.trainer import at_once
 from reweigh.selective import check_coverage, threshold
 
 
@@ -21,5 +20,5 @@ def confident(found: Fit, samples: Dataset, coverage: float) -> tuple[Tensor, Te
     """
     check_coverage(coverage)
     assert found.held_out is not None
-    predicted = scored(found.model, samples, at_once(samples), device_of(found.model))
+    predicted = scored(found.model, samples, device_of(found.model))
     return predicted.logits.argmax(1), predicted.scores >= threshold(found.held_out.scores, coverage)

@@ -19,7 +19,7 @@ from reweigh.fit.held_out import judges, set_apart
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import judge_samples, unseen
 from reweigh.fit.scored import Scored, judged_by, scored
-from reweigh.fit.trainer import Build, Trainer, at_once, builder, find_device
+from reweigh.fit.trainer import Build, Trainer, builder, find_device
 from reweigh.fit.tuning import fine_tuned
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Samples
@@ -112,10 +112,10 @@ def fit(
         test_set = test_set and behind(test_set)
         trusted = trusted and behind(trusted)
         further = {name: behind(some) for name, some in further.items()}
-    train_set = processes.divided(train_set)
-    test_set, trusted = (None if some is None else processes.divided(some) for some in (test_set, trusted))
+    train_set = processes.fetched_together(train_set)
+    test_set, trusted = (some and processes.fetched_together(some) for some in (test_set, trusted))
     tests = {} if test_set is None else {"": test_set}
-    tests |= {f"{name}_": processes.divided(some) for name, some in further.items()}
+    tests |= {f"{name}_": processes.fetched_together(some) for name, some in further.items()}
     if build is None:
         assert plan.model is not None
         build = builder(plan.model, trust_code)
@@ -196,9 +196,6 @@ def trained_by(
     model, look = trained.method.model, partial(judged, trained.method.model, device=device)
     net, families = trained.method.weighting(), trained.method.families()
     weighting = None if net is None or families is None else Weighting(net.cpu(), families)
-    finding = trained.method.finding()
-    if finding is not None:
-        logger.info(finding.words)
     samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
     if front is not None and isinstance(train_set.inputs, Tensor):
         samples = beside_neighbors(samples, train_set.inputs)
@@ -217,7 +214,7 @@ def trained_by(
         tested=tested,
         test_origin=None if test_set is None else test_set.source_rows,
         held_out=look(train_set.subset(calibrating)) if len(calibrating) else None,
-        finding=finding,
+        finding=trained.method.finding(),
         front=front,
         unseen=None if test_set is None or tested is None else unseen(plan, test_set, tested, samples),
     )
@@ -237,5 +234,5 @@ def usable(train_set: Dataset, method: str) -> Dataset:
 
 def judged(model: nn.Module, dataset: Dataset, device: torch.device) -> Scored:
     """What the model says of labeled samples."""
-    found = scored(model, dataset, at_once(dataset), device)
+    found = scored(model, dataset, device)
     return found._replace(labels=labels_of(dataset, found.logits))

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 import torch
-from torch import Tensor
 
 from reweigh.data import Dataset, Inputs
 from reweigh.data.normalize import Standardize, unchanged
@@ -110,4 +109,4 @@ class InputForm:
 
 
 def _are_bytes(inputs: Inputs) -> bool:
-    return isinstance(inputs, Tensor) and inputs.dtype == torch.uint8
+    return inputs[torch.empty(0, dtype=torch.int64)].dtype == torch.uint8

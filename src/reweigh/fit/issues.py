@@ -8,14 +8,16 @@ from torch import Tensor
 
 from reweigh.core.judgment import Judgment
 from reweigh.data import Dataset
-from reweigh.fit.out_of_fold import out_of_fold, probabilities
+from reweigh.fit.out_of_fold import out_of_fold
 from reweigh.fit.scored import Scored
 from reweigh.fit.trainer import Trained, Trainer
 from reweigh.fit.weighting import Weighting
-from reweigh.issues import CHUNK, Rows, Samples, judge
+from reweigh.issues import Rows, Samples, chunks, judge
 from reweigh.methods.parts.stock import explain, judged, take_stock
 from reweigh.plan import Plan
+from reweigh.plan.choose import POSTERIORS
 from reweigh.pseudo_labels import Predictions, predictions
+from reweigh.training.evaluation import logits
 
 
 def judge_samples(
@@ -37,15 +39,17 @@ def judge_samples(
     """
     recall, plan = trained.recall, trainer.plan
     store = predictions(train_set.labels, train_set.num_classes, 0.0)
-    for some in torch.arange(len(kept)).split(CHUNK):
+    for some in chunks(len(kept), train_set.num_classes):
         store.restart(kept[some], recall.predictions[some])
     losses, weights = spread(recall.losses, kept, len(train_set)), None
     if recall.weights is not None:
         weights = spread(recall.weights, kept, len(train_set))
     if len(apart):
-        rows = probabilities(trained.method.model, train_set.subset(apart), trainer.device)
-        store.restart(apart, rows)
-        losses[apart] = F.nll_loss(rows.log(), train_set.labels[apart].clamp_min(0), reduction="none")
+        for some, outputs in logits(trained.method.model, train_set.subset(apart), trainer.device):
+            rows = outputs.double().softmax(1).float()
+            store.restart(apart[some], rows)
+            labels = train_set.labels[apart[some]].clamp_min(0)
+            losses[apart[some]] = F.nll_loss(rows.log(), labels, reduction="none")
         losses[apart[train_set.labels[apart] < 0]] = torch.nan
     given = given_labels(train_set, store)
     learned = weights if weighting is not None else None  # other weights, as of self-paced learning, mean other things
@@ -86,7 +90,10 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> S
     if test_set.candidates is not None or bool(trained.quality.isnan().all()):
         return None
     prior = plan.method.options.get("prior", plan.train["prior"])
-    judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
+    if max(tested.logits.numel(), test_set.num_classes**2) > POSTERIORS:
+        judgment = judge(test_set.labels, tested.probabilities)
+    else:
+        judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
     losses = F.cross_entropy(tested.logits.float(), test_set.labels.clamp_min(0), reduction="none")
     return Samples(test_set.labels, *judgment, losses=losses)
 
@@ -102,7 +109,7 @@ def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bo
 
     Args:
         given: Shape (n,), the given labels; -1 means no label.
-        predictions: Shape (n, num_classes), probabilities by the trained model. Formula: q.
+        predictions: Probabilities by the trained model, shape (n, num_classes). Formula: q.
         trained: What training made of its samples.
         prior: Whether the model predicts as if all classes were equally frequent; otherwise share is left out.
     """
@@ -127,8 +134,8 @@ def likeliest_candidates(candidates: Tensor, predictions: Rows) -> Tensor:
         candidates: Shape (N, num_classes) bool, one or more in each row.
         predictions: See ``judge``.
     """
-    chunks = torch.arange(len(candidates)).split(CHUNK)
-    return torch.cat([predictions[index].float().where(candidates[index], -1.0).argmax(1) for index in chunks])
+    parts = chunks(*candidates.shape)
+    return torch.cat([predictions[index].float().where(candidates[index], -1.0).argmax(1) for index in parts])
 
 
 def given_labels(train_set: Dataset, store: Predictions) -> Tensor:

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
-from reweigh.fit.trainer import Trainer, at_once
+from reweigh.fit.trainer import Trainer
 from reweigh.methods.parts.folds import stratified_folds
 from reweigh.plan import Part
 from reweigh.training.evaluation import logits
@@ -105,7 +105,7 @@ def folds(labels: Tensor, seed: int) -> Tensor:
 def probabilities(model: nn.Module, samples: Dataset, device: torch.device) -> Tensor:
     """The probability of each class, shape (N, num_classes) float32."""
     rows = torch.empty(len(samples), samples.num_classes)
-    for index, outputs in logits(model, samples, at_once(samples), device):
+    for index, outputs in logits(model, samples, device):
         rows[index] = outputs.double().softmax(1).float()
     return rows
 

@@ -32,9 +32,9 @@ class Scored(NamedTuple):
         return self.logits.double().softmax(1).float()
 
 
-def scored(model: nn.Module, dataset: Dataset, chunk: int = 1000, device: str | torch.device = "cpu") -> Scored:
+def scored(model: nn.Module, dataset: Dataset, device: str | torch.device = "cpu") -> Scored:
     """Logits and scores of every sample, on the CPU."""
-    both = predict(Ranked(model), dataset, chunk, device)
+    both = predict(Ranked(model), dataset, device)
     return Scored(both[:, :-1], both[:, -1].double().sigmoid())
 
 
@@ -52,7 +52,7 @@ def judged_by(
     def judged(model: nn.Module) -> dict[str, float]:
         numbers = {}
         for name, dataset in test_sets.items():
-            logits, scores, _ = scored(model, dataset, device=device)
+            logits, scores, _ = scored(model, dataset, device)
             found = metrics(logits, labels_of(dataset, logits), class_sizes, scores if abstains else None)
             numbers |= {name + key: value for key, value in found.items()}
         return numbers

@@ -28,9 +28,6 @@ from reweigh.training.randomness import restore, snapshot
 from reweigh.training.schedules import Schedule
 from reweigh.transforms import Compose
 
-SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together
-VALUES_AT_ONCE = 10_000_000
-
 Build = Callable[[tuple[int, ...], int], nn.Module]
 """(shape of a sample, number of classes) -> a fresh network."""
 
@@ -104,10 +101,17 @@ class Trainer:
         """A network as the plan starts it, with its optimizer."""
         plan = self.plan
         model = self.build(shape, num_classes).to(self.device)
-        if plan.model is not None and plan.model.added["start"] is not None:
-            start_from(model, plan.model.added["start"])
-        if plan.model is not None and plan.model.added["trains"] == "last-layer":
+        how = {} if plan.model is None else plan.model.added
+        if how.get("start") is not None:
+            start_from(model, how["start"])
+        if how.get("trains") == "last-layer":
             freeze_features(model)
+        if how.get("channels_last"):
+            model = model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (not declared)
+        if how.get("compile"):
+            if processes.several():
+                raise RecipeError("model.compile: a compiled model is trained in one process, without torchrun")
+            model.compile()
         return processes.together(model), plan.optimizer.bind()(model.parameters())
 
     def train(
@@ -134,10 +138,9 @@ class Trainer:
         with own_randomness(options["seed"]):
             method, schedule, setup = self.assemble(train_set)
             looks = self.plan.train["looks"]
-            chunk = at_once(train_set)
-            recall = Recall(train_set, options["epochs"], looks, self.device, chunk)
+            recall = Recall(train_set, options["epochs"], looks, self.device)
             steps = len(batch_bounds(len(train_set), options["batch_size"]))
-            judge = None if held_out is None else Judge(method.model, held_out, steps, self.device, chunk)
+            judge = None if held_out is None else Judge(method.model, held_out, steps, self.device)
             result = train(
                 method,
                 train_set,
@@ -152,7 +155,8 @@ class Trainer:
                 judge=judge,
                 **options,
             )
-        method.model.eval()
+        for module in method.model.eval().modules():
+            module._compiled_call_impl = None  # as written again: for other sizes of batches it would compile again
         return Trained(method, result.history, recall)
 
 
@@ -169,11 +173,6 @@ def _named(
     name: str, options: dict[str, Any], trust_code: bool, input_shape: tuple[int, ...], num_classes: int
 ) -> nn.Module:
     return models.build(name, input_shape, num_classes, trust_code=trust_code, **options)
-
-
-def at_once(samples: Dataset) -> int:
-    """How many samples to predict at once; of large ones fewer."""
-    return max(1, min(SAMPLES_AT_ONCE, VALUES_AT_ONCE // max(1, torch.Size(samples.shape).numel())))
 
 
 def find_device(name: str) -> torch.device:

@@ -50,7 +50,7 @@ class CMWNet(Method):
         self._trusted = Trusted(setup)
         self._convergence = Convergence(setup, convergence) if convergence and not weighting else None
         self._warm_up = False
-        self._weights = torch.full((len(setup.train_set),), float("nan"))
+        self._weights = torch.full((len(setup.train_set),), float("nan"), device=setup.device)
 
     def _fixed(self) -> Mapping[str, Any]:
         """Options of the reweighter that the method fixes."""
@@ -84,7 +84,7 @@ class CMWNet(Method):
         if self._convergence is not None:
             found = self._convergence.measured(self._reweighter, self._objective, self._trusted_objective)
         step = self._train_on(batch, self._trusted.next(len(batch)) if self._reweighter.due else (None, None))
-        self._weights[batch.index.cpu()] = step.weights.to(self._weights)
+        self._weights[batch.index] = step.weights.to(self._weights)
         self._observe(batch, step)
         return {**step.scalars(), **found}
 
@@ -105,7 +105,7 @@ class CMWNet(Method):
         return None
 
     def sample_weights(self) -> Tensor | None:
-        return self._weights
+        return self._weights.cpu()
 
     def weighting(self) -> nn.Module | None:
         return self._reweighter.weight_net
@@ -127,6 +127,6 @@ class CMWNet(Method):
         self._plain.load_state_dict(state)
         self._reweighter.load_state_dict(state["reweighter"])
         self._trusted.load_state_dict(state["trusted"])
-        self._warm_up, self._weights = state["warm_up"], state["weights"]
+        self._warm_up, self._weights = state["warm_up"], state["weights"].to(self._setup.device)
         if self._convergence is not None:
             self._convergence.load_state_dict(state["convergence"])

@@ -56,7 +56,7 @@ class CMWNetSL(CMWNet):
         self._average = AveragedModel(setup.model, 0.0 if average is None else average)
         self._epoch_long = average is None
         self._trusted = Trusted(setup, self._average)
-        self._predictions = predictions(setup.train_set.labels, setup.train_set.num_classes, ensembling)
+        self._predictions = predictions(setup.train_set.labels, setup.train_set.num_classes, ensembling, setup.device)
         self._mixup = mixup
         self._settled = settled
         self._average_mode = average_mode

@@ -104,21 +104,19 @@ class Setup:
             rows = compute(logits, batch.labels).cpu()
             if len(found) == 0:  # room for all: small parts kept between large ones that are freed scatter the memory
                 found = rows.new_empty((len(self.train_set), *rows.shape[1:]))
-            found[batch.index.cpu()] = rows
+            found[batch.index] = rows
         return found
 
     @torch.no_grad()
-    def predicted(
-        self, model: nn.Module, index: Tensor | None = None, chunk: int = 500
-    ) -> Iterator[tuple[Batch, Tensor]]:
-        """Training samples, ``chunk`` at a time, with their logits; in eval mode, without augmentation.
+    def predicted(self, model: nn.Module, index: Tensor | None = None) -> Iterator[tuple[Batch, Tensor]]:
+        """Training samples, some at a time, with their logits; in eval mode, without augmentation.
 
         Args:
             index: shape (n,), which samples; all of them by default.
         """
         training = model.training
         model.eval()
-        for some in (torch.arange(len(self.train_set)) if index is None else index).split(chunk):
-            batch = self.train_set.batch(some, device=self.device)
+        chosen = torch.arange(len(self.train_set)) if index is None else index
+        for batch in self.train_set.batches(chosen.split(self.train_set.chunk), device=self.device):
             yield batch, model(batch.inputs)
         model.train(training)

@@ -60,8 +60,8 @@ class SimCLR(ERM):
         self._head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, projection)).to(layer.weight)
         self._head_optimizer = _alike(setup.optimizer, self._head)
 
-    def step(self, batch: Batch) -> dict[str, float]:
-        twice = batch.index.cpu().repeat(2)
+    def step(self, batch: Batch) -> dict[str, float | Tensor]:
+        twice = batch.index.repeat(2)
         views = self._setup.train_set.batch(twice, self._view, self._setup.generator, self._setup.device)
         features, logits = split(self.model, self._forward, views.inputs)
         first, second = self._head(features).chunk(2)
@@ -76,7 +76,7 @@ class SimCLR(ERM):
         loss.backward()
         for optimizer in optimizers:
             optimizer.step()
-        return {"loss": loss.item(), "contrast": contrast.item()}
+        return {"loss": loss.detach(), "contrast": contrast.detach()}
 
     def _forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """What enters the last layer, with its graph; and the logits, whose graph ends there."""

@@ -77,11 +77,16 @@ class ModelOptions(Options):
     Attributes:
         start: run folder or safetensors file whose weights the model starts from; otherwise it starts at random.
         logits: last layer of the model: "linear" as it is, or "cosine", whose logits are cosines times 30.
+        channels_last: keep images and filters in the order of memory that GPUs prefer.
+        compile: compile the model with ``torch.compile``, which takes a minute and then saves time on a GPU; passes
+            that look ahead run as written.
         trains: What is trained: "all" of the model, or its "last-layer" alone, on features that stay as they start.
     """
 
     start: str | None = None
     logits: Literal["linear", "cosine"] = "linear"
+    channels_last: bool = False
+    compile: bool = False
     trains: Literal["all", "last-layer"] = "all"
 
 

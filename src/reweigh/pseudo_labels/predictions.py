@@ -58,33 +58,35 @@ class DensePredictions:
         labels: shape (N,); samples without a label, -1, start from all classes equally.
         num_classes: number of classes. Paper: C.
         momentum: momentum of the average; 0 keeps only the latest prediction. Paper: alpha.
+        device: where they are kept: that of the predictions, or each update waits for it.
     """
 
-    def __init__(self, labels: Tensor, num_classes: int, momentum: float):
-        self._rows = torch.zeros(len(labels), num_classes).scatter_(1, labels.clamp_min(0)[:, None], 1.0)
-        self._rows[labels < 0] = 1 / num_classes
+    def __init__(self, labels: Tensor, num_classes: int, momentum: float, device: torch.device | str = "cpu"):
+        rows = torch.zeros(len(labels), num_classes).scatter_(1, labels.clamp_min(0)[:, None], 1.0)
+        rows[labels < 0] = 1 / num_classes
+        self._rows = rows.to(device)
         self.momentum = momentum
 
     def update(self, index: Tensor, probabilities: Tensor) -> Tensor:
         index = _checked(index, len(self._rows), len(probabilities))
-        rows = torch.lerp(probabilities.float().cpu(), self._rows[index], self.momentum)
+        rows = torch.lerp(probabilities.to(self._rows), self._rows[index], self.momentum)
         self._rows[index] = rows
         return rows.to(probabilities)
 
     def restart(self, index: Tensor, probabilities: Tensor) -> None:
-        self._rows[index.cpu()] = probabilities.float().cpu()
+        self._rows[index.cpu()] = probabilities.to(self._rows)
 
     def __getitem__(self, index: Tensor) -> Tensor:
         return self._rows[index]
 
     def labels(self) -> Tensor:
-        return self._rows.argmax(1)
+        return self._rows.argmax(1).cpu()
 
     def state_dict(self) -> dict[str, Any]:
         return {"rows": self._rows}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._rows = state["rows"].clone()
+        self._rows = state["rows"].to(self._rows.device, copy=True)
 
 
 class TopPredictions:
@@ -94,36 +96,41 @@ class TopPredictions:
 
     Args:
         labels: shape (N,); samples without a label, -1, start from all classes equally.
-        num_classes: number of classes, at most 32,768.
+        num_classes: number of classes.
         momentum: momentum of the average.
+        device: where they are kept; see ``DensePredictions``.
         keep: number of probabilities to keep for each sample.
     """
 
-    def __init__(self, labels: Tensor, num_classes: int, momentum: float, keep: int = 10):
+    def __init__(
+        self, labels: Tensor, num_classes: int, momentum: float, device: torch.device | str = "cpu", keep: int = 10
+    ):
         self._num_classes = num_classes
         self.momentum = momentum
         keep = min(keep, num_classes)
-        self._values = torch.zeros(len(labels), keep, dtype=torch.float16)
-        self._values[:, 0] = 1
-        self._values[labels < 0] = 1 / num_classes
+        values = torch.zeros(len(labels), keep, dtype=torch.float16)
+        values[:, 0] = 1
+        values[labels < 0] = 1 / num_classes
         # distinct classes in each row, the given label first
-        self._classes = ((labels[:, None] + torch.arange(keep)) % num_classes).to(torch.int16)
+        classes = (labels[:, None] + torch.arange(keep)) % num_classes
+        self._values = values.to(device)
+        self._classes = classes.to(torch.int16 if num_classes <= 2**15 else torch.int32).to(device)
 
     def update(self, index: Tensor, probabilities: Tensor) -> Tensor:
         index = _checked(index, len(self._values), len(probabilities))
-        rows = torch.lerp(probabilities.float().cpu(), self[index], self.momentum)
+        rows = torch.lerp(probabilities.float().to(self._values.device), self[index], self.momentum)
         self._put(index, rows)
         return rows.to(probabilities)
 
     def restart(self, index: Tensor, probabilities: Tensor) -> None:
-        self._put(index.cpu(), probabilities.float().cpu())
+        self._put(index.cpu(), probabilities.float().to(self._values.device))
 
     def _put(self, index: Tensor, rows: Tensor) -> None:
         values, classes = rows.topk(self._values.shape[1], dim=1)
-        self._values[index], self._classes[index] = values.half(), classes.to(torch.int16)
+        self._values[index], self._classes[index] = values.half(), classes.to(self._classes.dtype)
 
     def labels(self) -> Tensor:
-        return self._classes.gather(1, self._values.argmax(1, keepdim=True)).squeeze(1).long()
+        return self._classes.gather(1, self._values.argmax(1, keepdim=True)).squeeze(1).long().cpu()
 
     def __getitem__(self, index: Tensor) -> Tensor:
         values, classes = self._values[index].float(), self._classes[index].long()
@@ -136,7 +143,8 @@ class TopPredictions:
         return {"values": self._values, "classes": self._classes}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._values, self._classes = state["values"].clone(), state["classes"].clone()
+        device = self._values.device
+        self._values, self._classes = (state[key].to(device, copy=True) for key in ("values", "classes"))
 
 
 def _checked(index: Tensor | None, samples: int, n: int) -> Tensor:
@@ -159,7 +167,7 @@ def _checked(index: Tensor | None, samples: int, n: int) -> Tensor:
     return index
 
 
-def predictions(labels: Tensor, num_classes: int, momentum: float) -> Predictions:
+def predictions(labels: Tensor, num_classes: int, momentum: float, device: torch.device | str = "cpu") -> Predictions:
     """The store that suits the size of the problem."""
     store = DensePredictions if len(labels) * num_classes <= DENSE_AT_MOST else TopPredictions
-    return store(labels, num_classes, momentum)
+    return store(labels, num_classes, momentum, device)

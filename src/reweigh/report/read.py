@@ -42,11 +42,12 @@ def read_accounts(paths: Sequence[Path]) -> list[Account]:
     return [replace(each, classes=replace(each.classes, names=_short(each.classes.names))) for each in accounts]
 
 
-def read_account(path: Path, name: str, known: "list[Known] | None" = None) -> Account:
+def read_account(path: Path, name: str, known: "list[Known] | None" = None, decoded: bool = False) -> Account:
     """Everything that one run holds. Nothing in the folder is changed: it may be in use.
 
     Args:
         known: Data that were read before, to which those read now are added; runs on the same data share them.
+        decoded: Whether to decode all images now; otherwise each when it is looked at.
 
     Raises:
         DataError, RecipeError: See ``read_accounts``.
@@ -54,15 +55,12 @@ def read_account(path: Path, name: str, known: "list[Known] | None" = None) -> A
     run, recipe = open_run(path)
     classes = read_classes(run)
     samples, tested = read_samples(run.samples, classes.names), read_tested(run.test)
-    dataset, unseen, no_data = None, None, ""
+    data = Known(None, None)
     if samples is not None:  # otherwise nothing needs the data
-        _, dataset, unseen, no_data = _read_data_once(recipe, [] if known is None else known)
-    if dataset is not None:
-        dataset = usable(dataset, recipe.method.name)
-    if dataset is not None and samples is not None:
-        dataset = at_origin(dataset, torch.from_numpy(samples.row))
-    if dataset is not None and samples is not None and not _same(dataset, samples):
-        dataset, no_data = None, "the data are no longer those of the run"
+        known = [] if known is None else known
+        data = _samples_of(recipe, samples, known, decoded)
+        if data.dataset is None and not decoded:  # an image that cannot be decoded was left out when it was
+            data = _samples_of(recipe, samples, known, decoded=True)
     net, origin = load_weighting(run.weighting) if run.weighting.is_file() else (None, Origin())
     return Account(
         path=path,
@@ -77,9 +75,10 @@ def read_account(path: Path, name: str, known: "list[Known] | None" = None) -> A
         tested=tested,
         net=net,
         origin=origin,
-        dataset=dataset,
-        unseen=None if dataset is None else unseen,
-        no_data=no_data,
+        dataset=data.dataset,
+        unseen=data.unseen,
+        held_out=read_samples(run.held_out, classes.names),
+        no_data=data.reason,
     )
 
 
@@ -92,8 +91,22 @@ class Known(NamedTuple):
     reason: str = ""
 
 
-def _read_data_once(recipe: Plan, known: list[Known]) -> Known:
-    wanted = (recipe.source, recipe.train["seed"])
+def _samples_of(recipe: Plan, samples: Samples, known: list[Known], decoded: bool) -> Known:
+    """The samples that the run was trained on, in its order."""
+    found = _read_data_once(recipe, known, decoded)
+    if found.dataset is None:
+        return found
+    dataset = at_origin(usable(found.dataset, recipe.method.name), torch.from_numpy(samples.row))
+    if not _same(dataset, samples):
+        return Known(found.wanted, None, reason="the data are no longer those of the run")
+    return found._replace(dataset=dataset)
+
+
+def _read_data_once(recipe: Plan, known: list[Known], decoded: bool) -> Known:
+    source = recipe.source
+    if not decoded and "memory_gb" in source.options:
+        source = replace(source, options={**source.options, "memory_gb": 0.0})
+    wanted = (source, recipe.train["seed"])
     for each in known:
         if each.wanted == wanted:
             return each
@@ -107,8 +120,11 @@ def _read_data_once(recipe: Plan, known: list[Known]) -> Known:
 
 
 def _same(dataset: Dataset, samples: Samples) -> bool:
-    """Whether these are the samples that the run was trained on, judging by their labels."""
+    """Whether these are the samples that the run was trained on, judging by their labels and names."""
     if len(dataset) != len(samples):
+        return False
+    names = dataset.reading.names
+    if names and samples.name and [names[row] for row in dataset.source_rows.tolist()] != list(samples.name):
         return False
     if dataset.candidates is not None:
         return bool(dataset.candidates.numpy()[np.arange(len(samples)), samples.given].all())

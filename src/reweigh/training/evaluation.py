@@ -1,6 +1,6 @@
 """Judge a model on a dataset, without touching its state."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -22,31 +22,34 @@ class Samples(Protocol):
 
     def __len__(self) -> int: ...
 
-    def batch(self, index: Tensor, augment: Any = None, generator: Any = None, device: Any = "cpu") -> Batch: ...
+    @property
+    def chunk(self) -> int: ...
+
+    def batches(
+        self, indices: Sequence[Tensor], augment: Any = None, generator: Any = None, device: Any = "cpu"
+    ) -> Iterator[Batch]: ...
 
 
-def logits(
-    model: nn.Module, dataset: Samples, chunk: int = 1000, device: str | torch.device = "cpu"
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """Indices and logits of every sample, ``chunk`` samples at a time: shapes (n,) and (n, num_classes), on the CPU.
+def logits(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Iterator[tuple[Tensor, Tensor]]:
+    """Indices and logits of every sample, some samples at a time: shapes (n,) and (n, num_classes), on the CPU.
 
     Computed in eval mode, without gradients; after each chunk every layer is back in the mode that it had.
     """
-    for index in torch.arange(len(dataset)).split(chunk):
+    for batch in dataset.batches(torch.arange(len(dataset)).split(dataset.chunk), device=device):
         modes = [(module, module.training) for module in model.modules()]
         model.eval()
         try:
             with torch.no_grad():
-                outputs = model(dataset.batch(index, device=device).inputs).cpu()
+                outputs = model(batch.inputs).cpu()
         finally:
             for module, training in modes:
                 module.training = training
-        yield index, outputs
+        yield batch.index, outputs
 
 
-def predict(model: nn.Module, dataset: Samples, chunk: int = 1000, device: str | torch.device = "cpu") -> Tensor:
+def predict(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Tensor:
     """The logits of every sample, shape (N, num_classes), on the CPU; see ``logits``."""
-    return torch.cat([outputs for _, outputs in logits(model, dataset, chunk, device)])
+    return torch.cat([outputs for _, outputs in logits(model, dataset, device)])
 
 
 def evaluate(
@@ -54,7 +57,6 @@ def evaluate(
     dataset: Samples,
     judge: Judge,
     class_sizes: Tensor,
-    chunk: int = 1000,
     device: str | torch.device = "cpu",
 ) -> dict[str, float]:
     """What ``judge`` says of the model on a dataset.
@@ -65,7 +67,7 @@ def evaluate(
         judge: (logits, labels, class sizes) -> numbers, such as ``reweigh.fit.metrics.metrics``.
         class_sizes: of the training set, shape (num_classes,): what is head and tail is decided by training.
     """
-    outputs = predict(model, dataset, chunk, device)
+    outputs = predict(model, dataset, device)
     return judge(outputs, labels_of(dataset, outputs), class_sizes)
 
 

@@ -31,8 +31,8 @@ class Judge:
         device: of the model.
     """
 
-    def __init__(self, model: nn.Module, held_out: Samples, steps: int, device: Any = "cpu", chunk: int = 1000):
-        self._held_out, self._device, self._chunk = held_out, device, chunk
+    def __init__(self, model: nn.Module, held_out: Samples, steps: int, device: Any = "cpu"):
+        self._held_out, self._device = held_out, device
         self._average = AveragedModel(model, decay=1 - 1 / max(1, steps))
         self.scores = HeldOutScores(held_out.labels)
         self._kept: dict[int, dict[str, Any]] = {}  # the averaged model and the recall of epochs that may be kept
@@ -48,7 +48,7 @@ class Judge:
     def end_epoch(self, recall: Recall | None) -> dict[str, float]:
         """Judge the epoch: its balanced accuracy, the standard error, and the epoch to keep if it were the last."""
         epoch = len(self.scores.right)
-        self.scores.add(predict(self.model, self._held_out, self._chunk, self._device))
+        self.scores.add(predict(self.model, self._held_out, self._device))
         self._kept[epoch] = {
             "model": {name: value.clone() for name, value in self.model.state_dict().items()},
             "recall": recall.state_dict(copy=True) if recall else None,

@@ -3,8 +3,8 @@
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import Annotated
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Annotated, Literal
 
 import torch
 from annotated_types import Ge
@@ -48,6 +48,7 @@ def train(
     batch_size: Annotated[int, Ge(1)] = 64,
     seed: Annotated[int, Ge(0)] = 0,
     checkpoint_steps: Annotated[int, Ge(1)] | None = None,
+    precision: Literal["float32", "bf16"] = "float32",
 ) -> Result:
     """Train a method for some epochs, or until it says that it is finished.
 
@@ -68,6 +69,8 @@ def train(
         batch_size: see ``batch_bounds`` for what becomes of a remainder.
         seed: of the order of samples, and of the generator if none is given.
         checkpoint_steps: steps between checkpoints, besides the one after every epoch.
+        precision: "bf16" computes the forwards of training steps in half precision where that is safe (autocast);
+            parameters, losses and evaluations stay as they are.
 
     Raises:
         RecipeError: an option is too small.
@@ -83,7 +86,7 @@ def train(
     generator = generator or randomness.seeded(seed)
     samples = len(train_set)
     bounds = batch_bounds(samples, batch_size)
-    steps = len(bounds)
+    steps, half = len(bounds), precision == "bf16"
     settings = {"samples": samples, "batch_size": batch_size, "seed": seed}
     keeper = Keeper(run, method, generator, settings, recall, judge)
     place = keeper.load()
@@ -95,11 +98,13 @@ def train(
             begun = time.perf_counter() - place.seconds
             if place.step == 0:
                 method.start_epoch(place.epoch, place.epoch < warmup_epochs)
-            for first, end in bounds[place.step :]:
-                numbers = method.step(train_set.batch(order[first:end], augment, generator, device))
+            indices = [order[first:end] for first, end in bounds[place.step :]]
+            for batch in train_set.batches(indices, augment, generator, device):
+                with torch.autocast(torch.device(device).type, torch.bfloat16) if half else nullcontext():
+                    numbers = method.step(batch)
                 if judge is not None:
                     judge.step(method.model)
-                place.end_step(numbers, end - first)
+                place.end_step(numbers, len(batch))
                 observer.step(place.epoch + 1, place.step, place.means)
                 if place.step % CHECKED == 0 or place.step == steps or not isinstance(numbers["loss"], Tensor):
                     _check_loss(numbers["loss"])

@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -21,9 +21,9 @@ from torch import Generator, Tensor, distributed, nn
 
 from reweigh.core.processes import collective
 from reweigh.core.shards import shard
-from reweigh.core.shards.exchange import gather, own
+from reweigh.core.shards.exchange import gather, own, shares
 from reweigh.data import Dataset
-from reweigh.data.dataset import Inputs
+from reweigh.data.dataset import Fetched, Inputs, Rows, ahead
 from reweigh.errors import ReweighError
 
 T = TypeVar("T")
@@ -162,8 +162,8 @@ def together(model: nn.Module) -> nn.Module:
     return shard(model) if _joined else model
 
 
-class Divided:
-    """Inputs that are read on demand: each process reads a part of what is asked for, and all get all of it."""
+class Divided(Fetched):
+    """Inputs that are read on demand: each process reads its own samples, every n-th, and all get all of a batch."""
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
@@ -174,16 +174,28 @@ class Divided:
     def __getitem__(self, index: Tensor, /) -> Tensor:
         if index.dtype == torch.bool:
             index = index.nonzero().flatten()
-        if len(index) < distributed.get_world_size():
-            return self.inputs[index]
-        return gather(self.inputs[index[own(len(index))]], len(index))
+        return next(self.ahead([index])) if len(index) else self.inputs[index]
+
+    def ahead(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
+        rank, processes = distributed.get_rank(), distributed.get_world_size()
+        own = [index[index % processes == rank] for index in batches]
+        for index, mine in zip(batches, ahead(self.inputs, own), strict=True):
+            owners = index % processes
+            found = gather(mine, torch.bincount(owners, minlength=processes).tolist())
+            yield torch.empty_like(found).index_copy_(0, owners.argsort(stable=True), found)
 
 
-def divided(samples: Dataset) -> Dataset:
-    """The same samples; if they are read on demand, processes read them together."""
-    if not _joined or isinstance(samples.inputs, Tensor):
+def fetched_together(samples: Dataset) -> Dataset:
+    """The same samples for a training; if they are read on demand, processes read them together, and each once."""
+    if not isinstance(samples.inputs, Fetched):
         return samples
-    return replace(samples, inputs=Divided(samples.inputs))
+    part, parts = (distributed.get_rank(), distributed.get_world_size()) if _joined else (0, 1)
+    samples.inputs.keep(part, parts)
+    return replace(samples, inputs=_divided(samples.inputs)) if _joined else samples
+
+
+def _divided(inputs: Inputs) -> Inputs:
+    return Rows(_divided(inputs.inputs), inputs.index) if isinstance(inputs, Rows) else Divided(inputs)
 
 
 def check_alike(model: nn.Module, generator: Generator) -> None:
@@ -200,7 +212,7 @@ def check_alike(model: nn.Module, generator: Generator) -> None:
     mine = torch.frombuffer(bytearray(digest.digest()), dtype=torch.int64)
     random = torch.get_rng_state()
     with collective():
-        same = gather(mine, distributed.get_world_size())
+        same = gather(mine, shares(distributed.get_world_size()))
         distributed.broadcast(random, src=0)
     if len(same.unique()) > 1:
         raise ReweighError(

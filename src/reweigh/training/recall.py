@@ -37,13 +37,10 @@ class Recall:
         device: of the model.
     """
 
-    def __init__(
-        self, train_set: Classes, epochs: int, looks: int = 10, device: str | torch.device = "cpu", chunk: int = 1000
-    ):
+    def __init__(self, train_set: Classes, epochs: int, looks: int = 10, device: str | torch.device = "cpu"):
         self._train_set = train_set
         self._epochs = {epochs * (place + 1) // looks - 1 for place in range(looks)}
         self._device = device
-        self._chunk = chunk
         self.looks = 0
         self.predictions: Predictions = predictions(train_set.labels, train_set.num_classes, 0.0)
         self.losses = torch.full((len(train_set),), float("nan"))
@@ -64,7 +61,7 @@ class Recall:
         """Predict every training sample; with their weights as of now, if they have any."""
         self.predictions.momentum = self.looks / (self.looks + 1)
         self.looks += 1
-        for index, outputs in logits(model, self._train_set, self._chunk, self._device):
+        for index, outputs in logits(model, self._train_set, self._device):
             self.predictions.update(index, outputs.softmax(1))
             self.losses[index] = self._losses(index, outputs.float())
         if weights is not None:

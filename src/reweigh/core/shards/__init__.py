@@ -5,7 +5,7 @@ method needs no word about processes, and whatever it does with a batch (sort it
 would do. Exchanged are the outputs of the model, in one message, and the gradients of its parameters, in another.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from torch import Tensor, distributed, nn
 from torch.utils._pytree import tree_map_only
 
 from reweigh.core.shards.batchwise import Batchwise
-from reweigh.core.shards.exchange import bounds, own_rows, rows, spread
+from reweigh.core.shards.exchange import own_rows, rows, shares, spread
 from reweigh.errors import ModelError
 
 T = TypeVar("T")
@@ -44,6 +44,7 @@ def whole(model: nn.Module) -> nn.Module:
     for module in model.modules():
         if is_sharded(module):
             module.__class__ = type(module).__mro__[2]
+            module.__dict__.pop("_asked_apart", None)
     return model
 
 
@@ -74,7 +75,7 @@ def split(model: nn.Module, function: Callable[..., T], *args: Any, **kwargs: An
     if processes == 1 or n < processes:  # so few rows are computed by every process
         with _within():
             return function(*args, **kwargs)
-    sizes = [end - start for start, end in (bounds(n, process, processes) for process in range(processes))]
+    sizes = shares(n)
     local = sizes[distributed.get_rank()]
 
     def joined(output: Tensor) -> Tensor:
@@ -102,22 +103,35 @@ def _within() -> Iterator[None]:
         _inside = before
 
 
+def ask_apart(model: nn.Module, names: Collection[str]) -> None:
+    """From now on the gradients of these parameters can be asked for without those of others, which are not sent then.
+
+    Gradients that are summed in one message are computed together, whichever of them is asked for.
+    """
+    if is_sharded(model):
+        model._asked_apart = frozenset(names)  # type: ignore[assignment]
+
+
 @contextmanager
 def _spread_parameters(model: nn.Module) -> Iterator[None]:
     """Inside, the gradients of the model's parameters are summed over processes."""
+    apart = getattr(model, "_asked_apart", frozenset[str]())
     owners: dict[int, list[tuple[nn.Module, str]]] = {}
     used: dict[int, Tensor] = {}
+    messages: dict[bool, dict[int, Tensor]] = {}
     if torch.is_grad_enabled():
-        for module in model.modules():
+        for path, module in model.named_modules():
             for name, param in module._parameters.items():
                 if param is not None and param.requires_grad:
                     owners.setdefault(id(param), []).append((module, name))  # a tied one has several
-                    used[id(param)] = param
-    spreaded = spread(*used.values()) if used else ()
+                    if id(param) not in used:
+                        used[id(param)] = param
+                        messages.setdefault(f"{path}.{name}".lstrip(".") in apart, {})[id(param)] = param
     try:
-        for key, alias in zip(used, spreaded, strict=True):
-            for module, name in owners[key]:
-                module._parameters[name] = alias  # type: ignore[assignment]
+        for together in messages.values():
+            for key, alias in zip(together, spread(*together.values()), strict=True):
+                for module, name in owners[key]:
+                    module._parameters[name] = alias  # type: ignore[assignment]
         yield
     finally:
         for key, param in used.items():

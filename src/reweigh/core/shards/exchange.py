@@ -8,6 +8,7 @@ forward mode are exact.
     total:  partial -> replicated     spread:    replicated -> used by each process for its own rows
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -33,8 +34,8 @@ def rows(split: Tensor, n: int) -> Tensor:
     """All n rows in every process, each of which brings its own."""
     value, slope = unpack_dual(split)
     if slope is not None:
-        return make_dual(gather(value, n), gather(slope, n))
-    return _Rows.apply(split, n) if torch.is_grad_enabled() and split.requires_grad else gather(split, n)
+        return make_dual(gather(value, shares(n)), gather(slope, shares(n)))
+    return _Rows.apply(split, n) if torch.is_grad_enabled() and split.requires_grad else gather(split, shares(n))
 
 
 def own_rows(replicated: Tensor) -> Tensor:
@@ -48,10 +49,19 @@ def spread(*replicated: Tensor) -> tuple[Tensor, ...]:
     return _Spread.apply(*replicated) if torch.is_grad_enabled() else replicated
 
 
-def gather(split: Tensor, n: int) -> Tensor:
-    """As ``rows``, without derivatives."""
+def shares(n: int) -> list[int]:
+    """How many of n rows each process has."""
     processes = distributed.get_world_size()
-    sizes = [end - start for start, end in (bounds(n, process, processes) for process in range(processes))]
+    return [end - start for start, end in (bounds(n, process, processes) for process in range(processes))]
+
+
+def gather(split: Tensor, sizes: Sequence[int]) -> Tensor:
+    """As ``rows``, without derivatives.
+
+    Args:
+        sizes: number of rows in each process.
+    """
+    processes = len(sizes)
     padded = split.new_zeros((max(sizes), *split.shape[1:]))
     padded[: len(split)] = split
     found = split.new_empty((processes, *padded.shape))
@@ -63,7 +73,7 @@ def gather(split: Tensor, n: int) -> Tensor:
 class _Rows(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, split: Tensor, n: int) -> Tensor:
-        return gather(split, n)
+        return gather(split, shares(n))
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:

@@ -14,6 +14,7 @@ from reweigh.data.normalize import Standardize, standardize_like
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers import has_test_part, read
 from reweigh.data.readers.image_files import Resize
+from reweigh.data.scratch import DEFAULT_DISK_GB
 from reweigh.data.subsets import stratified
 from reweigh.data.tables.decide import Kind
 from reweigh.data.tables.encoding import fit_encoding
@@ -41,6 +42,7 @@ def files(
     size: int | None = None,
     resize: Resize = "crop",
     memory_gb: Annotated[float, Ge(0)] = DEFAULT_MEMORY_GB,
+    disk_gb: Annotated[float, Ge(0)] = DEFAULT_DISK_GB,
     unlabeled: bool = False,
     separator: str | None = None,
 ) -> Splits:
@@ -65,6 +67,8 @@ def files(
         size: height and width to resize images to.
         resize: how images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
         memory_gb: images that take more gigabytes are read when they are needed.
+        disk_gb: gigabytes that such images may take on disk during a training, decoded once; larger sets are decoded
+            whenever they are needed.
         unlabeled: whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
             For methods that also learn from these samples; only labeled samples are held out.
         separator: string between labels where a sample has several candidate labels, such as ``|``.
@@ -89,6 +93,7 @@ def files(
         size=size,
         resize=resize,
         memory_gb=memory_gb,
+        disk_gb=disk_gb,
         unlabeled=unlabeled,
         drop_unlabeled=True,
         new_classes=several,
@@ -109,6 +114,7 @@ def files(
         size=(train.shape[1], train.shape[2]) if train.is_images else None,
         resize=resize,
         memory_gb=memory_gb,
+        disk_gb=disk_gb,
         drop_unlabeled=True,
         **written,
     )

@@ -1,4 +1,4 @@
-"""Read what lies at a path: a table, arrays, IDX or CIFAR files, a folder of images."""
+"""Read what lies at a path: a table, arrays, IDX or CIFAR files, images in folders, lists, archives or Parquet."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,10 +8,12 @@ from reweigh.data.dataset import Dataset
 from reweigh.data.labels.label_file import label_values, override
 from reweigh.data.labels.spellings import joined, warn_of_spellings
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
-from reweigh.data.readers import cifar, idx, image_folder, image_list, npz, table
+from reweigh.data.readers import cifar, idx, image_folder, image_list, npz, parquet_images, shards, table
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.image_paths import SPLIT_FOLDERS
+from reweigh.data.readers.packed import archives_at
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
+from reweigh.data.scratch import DEFAULT_DISK_GB
 from reweigh.data.tables.decide import Kind
 from reweigh.data.tables.encoding import Encoding
 from reweigh.data.tables.frames import is_table
@@ -21,6 +23,8 @@ from reweigh.files.limits import check_file
 # Asked in this order; the first that recognizes a path reads it.
 READERS: dict[str, Reader] = {
     "image-list": image_list.READER,
+    "parquet-images": parquet_images.READER,
+    "shards": shards.READER,
     "table": table.READER,
     "arrays": npz.READER,
     "idx": idx.READER,
@@ -44,6 +48,7 @@ def read(
     charset: str | None = None,
     resize: Resize = "crop",
     memory_gb: float = DEFAULT_MEMORY_GB,
+    disk_gb: float = DEFAULT_DISK_GB,
     unlabeled: bool = False,
     drop_unlabeled: bool = False,
     new_classes: bool = False,
@@ -64,6 +69,7 @@ def read(
         sep: separator of a table, such as ``;`` or ``tab``; found from the file by default.
         charset: encoding of the text of a table, such as ``latin-1``; found from the file by default.
         memory_gb: images that take more gigabytes are read on demand.
+        disk_gb: gigabytes that images read on demand may take on disk, decoded, during a training.
         unlabeled: whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
         drop_unlabeled: leave out rows of a table without a label, with a warning; otherwise these are an error.
         new_classes: take the classes from the label file, not from the data.
@@ -92,6 +98,7 @@ def read(
         sep=sep,
         charset=charset,
         memory_gb=memory_gb,
+        disk_gb=disk_gb,
         unlabeled=unlabeled and (labels is None or not own_labels),
         drop_unlabeled=drop_unlabeled,
     )
@@ -155,6 +162,11 @@ def reader_of(path: Path) -> Reader:
     raise unknown(path, [reader.about for reader in READERS.values()])
 
 
+def has_columns(path: Path) -> bool:
+    """Whether labels at a path have names to choose from: columns of a table, keys or extensions of archives."""
+    return is_table(path) or shards.is_shards(path) or parquet_images.holds_images(path)
+
+
 def has_test_part(path: Path) -> bool:
     """Whether a path holds test samples besides the training samples."""
     return reader_of(path).has_test(path)
@@ -162,7 +174,7 @@ def has_test_part(path: Path) -> bool:
 
 def check_exists(path: Path) -> None:
     """Raise a DataError if there is no such path, or a pipe or a device."""
-    if not path.exists() and not is_table(path):
+    if not path.exists() and not is_table(path) and not archives_at(path, ".tar"):
         raise DataError(f"{path}: there is nothing at this path")
     check_file(path)
 

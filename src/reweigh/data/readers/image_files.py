@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
+from reweigh.data.readers.packed import File
 from reweigh.errors import DataError
 from reweigh.files.limits import LIMITS, check_amount, check_file, limit, variable
 
@@ -43,26 +45,24 @@ def check_pillow() -> None:
         raise DataError("reading images needs Pillow; install it: pip install 'reweigh[image]'")
 
 
-def header(path: Path) -> Header:
+def header(path: File) -> Header:
     """Size of an image, and whether it is gray.
 
     Raises:
         DataError: the file is not an image.
     """
     with image_errors(path):
-        if path.suffix.lower() not in suffixes():
-            raise ValueError("not an image file by its extension")
-        check_file(path)
+        if isinstance(path, Path):
+            if path.suffix.lower() not in suffixes():
+                raise ValueError("not an image file by its extension")
+            check_file(path)
         with open_image(path) as image:
-            known = (
-                image.format != "PNG" or "exif" in image.info
-            )  # of others Pillow would decode all pixels to find out
-            turned = known and image.getexif().get(ORIENTATION, 1) >= 5  # stored on its side
+            turned = may_be_turned(image) and image.getexif().get(ORIENTATION, 1) >= 5  # stored on its side
             size = (image.width, image.height) if turned else (image.height, image.width)
             return Header(*size, image.mode in GRAY)
 
 
-def decode(path: Path, size: tuple[int, int], channels: int, resize: Resize = "crop") -> Tensor:
+def decode(path: File, size: tuple[int, int], channels: int, resize: Resize = "crop") -> Tensor:
     """The pixels, shape (channels, height, width), resized if needed.
 
     Args:
@@ -79,7 +79,8 @@ def decode(path: Path, size: tuple[int, int], channels: int, resize: Resize = "c
     with image_errors(path), open_image(path) as image:
         image.draft(None, (4 * max(size), 4 * max(size)))  # a JPEG that is much larger is not decoded in full
         image.load()
-        ImageOps.exif_transpose(image, in_place=True)
+        if may_be_turned(image):
+            ImageOps.exif_transpose(image, in_place=True)
         if image.mode.startswith("I") or image.mode == "F":  # more than 8 bits per pixel: Pillow would clip at 255
             image = Image.fromarray(as_bytes(np.asarray(image, dtype=np.float64)))
         if image.has_transparency_data:  # transparent parts become white
@@ -90,6 +91,11 @@ def decode(path: Path, size: tuple[int, int], channels: int, resize: Resize = "c
         if (image.height, image.width) != size:
             image = resized(image, size, resize)
         return torch.from_numpy(np.array(image)).reshape(*size, channels).permute(2, 0, 1)
+
+
+def may_be_turned(image: "PillowImage") -> bool:
+    """Whether to look for the tag that turns an image; of a PNG, Pillow would decode all pixels to find out."""
+    return image.format not in ("JPEG", "PNG") or "exif" in image.info or "xmp" in image.info
 
 
 def resized(image: "PillowImage", size: tuple[int, int], how: Resize) -> "PillowImage":
@@ -114,7 +120,7 @@ def as_bytes(values: "np.ndarray") -> "np.ndarray":
 
 
 @contextmanager
-def open_image(path: Path) -> "Iterator[ImageFile]":
+def open_image(path: File) -> "Iterator[ImageFile]":
     """An image file, not yet decoded.
 
     Raises:
@@ -127,7 +133,7 @@ def open_image(path: Path) -> "Iterator[ImageFile]":
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # at half of the limit
         try:
-            image = Image.open(path, formats=formats())
+            image = Image.open(path if isinstance(path, Path) else BytesIO(path.read_bytes()), formats=formats())
         except Image.DecompressionBombError as error:
             raise DataError(f"{error} If you trust the file, raise the limit: {variable('pixels')}") from error
     with image:
@@ -136,7 +142,7 @@ def open_image(path: Path) -> "Iterator[ImageFile]":
 
 
 @contextmanager
-def image_errors(path: Path) -> Iterator[None]:
+def image_errors(path: File) -> Iterator[None]:
     """Turn what Pillow raises for a broken file into a DataError; its plugins raise errors of any type."""
     try:
         yield

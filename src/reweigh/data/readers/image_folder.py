@@ -12,7 +12,7 @@ from reweigh.data.checks import check, check_samples, listed, plural, raise_all
 from reweigh.data.dataset import Dataset, Reading, is_image
 from reweigh.data.normalize import standardize_like
 from reweigh.data.on_demand import some_of
-from reweigh.data.readers.found_images import Image, Skipped, find_images, read_pixels, warn_of_skipped
+from reweigh.data.readers.found_images import Image, Skipped, find_images, read_pixels, shown, warn_of_skipped
 from reweigh.data.readers.image_files import check_pillow, header, suffixes
 from reweigh.data.readers.image_paths import class_folders, has_test_folder, split_folder, sub_folders
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader, describe
@@ -40,10 +40,11 @@ def read_image_folder(path: Path, request: Request) -> Dataset:
     raise_all([*class_mistakes(names, found, skipped), *size_mistakes(found, wanted)], what)
     height, width = wanted or found[0].header[:2]
     shape = (1 if all(image.header.gray for image in found) else 3, height, width)
-    inputs, found = read_pixels(found, shape, request.memory_gb, skipped, request.resize)
+    inputs, kept = read_pixels(found, shape, request.memory_gb, skipped, request.resize, request.disk_gb)
+    found = [found[place] for place in kept.tolist()]
     raise_all(class_mistakes(names, found, skipped), what)
     reading = Reading(
-        names=tuple(str(image.path.relative_to(root)) for image in found),
+        names=tuple(shown(image.path, root) for image in found),
         skipped=warn_of_skipped(root, skipped, len(found)),
     )
     labels = torch.tensor([image.label for image in found])
@@ -57,7 +58,7 @@ def class_mistakes(names: Sequence[str], found: Sequence[Image], skipped: Skippe
     mistakes = []
     for label, name in enumerate(names):
         if label not in filled:
-            broken = [f"{path.name}: {why}" for path, (its, why) in sorted(skipped.items()) if its == label]
+            broken = [f"{path.name}: {why}" for path, (its, why) in skipped.items() if its == label]
             files = f"no readable image in its {plural(len(broken), 'file')} ({listed(broken)})"
             content = files if broken else "it is empty"
             mistakes.append(f"class {name!r}: {content}; add images or remove the folder")
@@ -83,21 +84,35 @@ def size_mistakes(found: Sequence[Image], wanted: tuple[int, int] | None) -> lis
 def read_images(path: Path, form: Form) -> Unlabeled:
     """One image or all images below a folder, in size and color of the training images."""
     check_pillow()
+    root = path if path.is_dir() else path.parent
+    found, skipped = find_images(path, ["."]) if path.is_dir() else ([Image(path, 0, header(path))], {})
+    return in_form(found, skipped, root, form, path)
+
+
+def in_form(found: list[Image], skipped: Skipped, root: Path, form: Form, path: Path) -> Unlabeled:
+    """Images in size and color of those that the model was trained on.
+
+    Args:
+        root: What their names are relative to.
+        path: Where they were found, for messages.
+
+    Raises:
+        DataError: The model was trained on something else, or no image can be read.
+    """
     if not is_image(form.shape) or form.shape[0] not in (1, 3) or not form.raw_bytes:
         raise form.mismatch(path, "images")
     channels, height, width = form.shape
-    root = path if path.is_dir() else path.parent
-    found, skipped = find_images(path, ["."]) if path.is_dir() else ([Image(path, 0, header(path))], {})
-    inputs, found = read_pixels(found, (channels, height, width), form.memory_gb, skipped, form.resize)
+    inputs, kept = read_pixels(found, (channels, height, width), form.memory_gb, skipped, form.resize)
+    found = [found[place] for place in kept.tolist()]
     if not found:
-        broken = listed(f"{file.relative_to(root)}: {why}" for file, (_, why) in sorted(skipped.items()))
+        broken = listed(f"{shown(file, root)}: {why}" for file, (_, why) in skipped.items())
         raise DataError(f"{path}: no readable image{f' ({broken})' if broken else ''}; give {describe(form.shape)}")
     warn_of_skipped(root, skipped, len(found))
     if other := sum(image.header[:2] != (height, width) for image in found):
         log.info("%s: %d of %d images are resized to %d x %d", path, other, len(found), height, width)
     if colored := sum(channels == 1 and not image.header.gray for image in found):
         log.info("%s: %d of %d images lose their color; the model was trained in gray", path, colored, len(found))
-    return Unlabeled(inputs, tuple(str(image.path.relative_to(root)) for image in found))
+    return Unlabeled(inputs, tuple(shown(image.path, root) for image in found))
 
 
 def _has_sub_folders(path: Path) -> bool:

@@ -1,103 +1,37 @@
 """Images in one folder, and a list of their names and labels: a table, or lines of ``path label``."""
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-import torch
-
-from reweigh.data.checks import check, check_samples, plural, raise_all
-from reweigh.data.dataset import Dataset, Reading
-from reweigh.data.labels.class_numbers import encode
-from reweigh.data.normalize import standardize_like
-from reweigh.data.on_demand import some_of
-from reweigh.data.readers.found_images import Image, Skipped, read_pixels, warn_of_skipped
-from reweigh.data.readers.image_files import check_pillow, header, reason, suffixes
-from reweigh.data.readers.image_folder import size_mistakes
+from reweigh.data.dataset import Dataset
+from reweigh.data.readers.image_files import check_pillow, suffixes
 from reweigh.data.readers.image_paths import sub_folders
+from reweigh.data.readers.listed_images import ImageList, read_listed
 from reweigh.data.readers.reader import Reader, Request
 from reweigh.data.readers.table import gaps_as_none, label_column
 from reweigh.data.tables.frames import SUFFIXES, is_text, read_frame
 from reweigh.errors import DataError
 
-log = logging.getLogger(__name__)
 LINES = (".txt", ".lst", ".list")
 TRIED = 5  # rows that say whether a column names images
 FEW = 100_000  # bytes; a list is recognized by its start
 
 
-class ImageList(NamedTuple):
-    """Images by name, with their labels.
-
-    Attributes:
-        folder: Where the images are.
-        names: Name of each image in the folder, in the order of the list.
-        labels: Label of each; None where it is missing.
-    """
-
-    folder: Path
-    names: tuple[str, ...]
-    labels: list
-
-
 def read_image_list(path: Path, request: Request) -> Dataset:
-    """The listed images as bytes (C, H, W); gray if all are gray.
-
-    Files that are absent or cannot be read are left out with a warning, and so are rows without a label.
+    """The listed images; see ``read_listed``.
 
     Raises:
-        DataError: no column of labels, no readable image, or images of different sizes without a size.
+        DataError: no list, or no column of labels.
     """
     check_pillow()
-    what = str(path)
     found = find_list(path, request.labels_file, request.label)
     if found is None:
         raise DataError(
-            f"{what}: images without labels; give a list of file names and labels (--labels FILE), or put the images "
+            f"{path}: images without labels; give a list of file names and labels (--labels FILE), or put the images "
             "of each class into a sub-folder named after it"
         )
-    images, skipped, rows = headers(found)
-    if not images:
-        raise DataError(f"{what}: none of the {len(found.names):,} listed images can be read in {found.folder}")
-    wanted = (request.size, request.size) if isinstance(request.size, int) else request.size
-    raise_all(size_mistakes(images, wanted), what)
-    height, width = wanted or images[0].header[:2]
-    shape = (1 if all(image.header.gray for image in images) else 3, height, width)
-    row_of = {id(image): row for image, row in zip(images, rows, strict=True)}
-    inputs, images = read_pixels(images, shape, request.memory_gb, skipped, request.resize)
-    origin = torch.tensor([row_of[id(image)] for image in images])
-    labels, names = encode([found.labels[row] for row in origin.tolist()], request.class_names, f"{what}: labels")
-    reading = Reading(names=found.names, skipped=warn_of_skipped(found.folder, skipped, len(images)))
-    whole = len(origin) == len(found.names)
-    dataset = Dataset(
-        inputs,
-        labels,
-        names,
-        normalize=standardize_like(some_of(inputs)),
-        origin=None if whole else origin,
-        reading=reading,
-    )
-    return (check if request.class_names is None else check_samples)(dataset, what)
-
-
-def headers(found: ImageList) -> tuple[list[Image], Skipped, list[int]]:
-    """The images that have a label and a readable header, the files that do not, and the row of each image."""
-    images: list[Image] = []
-    rows: list[int] = []
-    skipped: Skipped = {}
-    for row, (name, label) in enumerate(zip(found.names, found.labels, strict=True)):
-        file = found.folder / name
-        if label is None:
-            continue
-        try:
-            images.append(Image(file, 0, header(file)))
-            rows.append(row)
-        except DataError as error:
-            skipped[file] = (0, "there is no such file" if not file.exists() else reason(error.__cause__))
-    if gaps := sum(label is None for label in found.labels):
-        log.warning("%s: %s without a label left out", found.folder, plural(gaps, "image"))
-    return images, skipped, rows
+    return read_listed(found, request, str(path))
 
 
 def find_list(path: Path, labels: Path | None = None, label: str | None = None) -> ImageList | None:
@@ -135,7 +69,7 @@ def _list_in(file: Path, folders: Sequence[Path], label: str | None) -> ImageLis
     if file.suffix in LINES and (lines := _lines(file)):
         names, labels = zip(*lines, strict=True)
         folder = _folder(names, folders)
-        return None if folder is None else ImageList(folder, _full(names, folder), gaps_as_none(list(labels)))
+        return None if folder is None else _listed(folder, names, list(labels))
     if not file.name.endswith(SUFFIXES) or not _may_name_images(file, folders):
         return None
     frame = read_frame(file)
@@ -144,7 +78,7 @@ def _list_in(file: Path, folders: Sequence[Path], label: str | None) -> ImageLis
         if column != label and (folder := _folder(names, folders)) is not None:
             others = frame.drop(columns=column)
             column = others.columns[0] if len(others.columns) == 1 else label_column(others, label, str(file))
-            return ImageList(folder, _full(names, folder), gaps_as_none(frame[column]))
+            return _listed(folder, names, frame[column])
     return None
 
 
@@ -190,8 +124,9 @@ def _folder(names: Sequence[str], folders: Sequence[Path]) -> Path | None:
     return None
 
 
-def _full(names: Sequence[str], folder: Path) -> tuple[str, ...]:
-    return tuple(name if _is_image(name) else _completed(name, folder) or name for name in names)
+def _listed(folder: Path, names: Sequence[str], labels: Any) -> ImageList:
+    full = tuple(name if _is_image(name) else _completed(name, folder) or name for name in names)
+    return ImageList(folder, full, [folder / name for name in full], gaps_as_none(labels))
 
 
 def _completed(name: str, folder: Path) -> str | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reweigh.data.dataset import Dataset, Inputs, is_image
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers.image_files import Resize
+from reweigh.data.scratch import DEFAULT_DISK_GB
 from reweigh.data.tables.decide import Kind
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError
@@ -34,6 +35,7 @@ class Request:
     sep: str | None = None
     charset: str | None = None
     memory_gb: float = DEFAULT_MEMORY_GB
+    disk_gb: float = DEFAULT_DISK_GB
     resize: Resize = "crop"
     unlabeled: bool = False
     drop_unlabeled: bool = False

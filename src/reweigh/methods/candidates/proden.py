@@ -29,7 +29,9 @@ class PRODEN(ERM):
     def __init__(self, setup: Setup):
         super().__init__(setup)
         self._warm_up = False
-        self._belief = torch.full((len(setup.train_set), setup.train_set.num_classes), float("nan"))
+        self._belief = torch.full(
+            (len(setup.train_set), setup.train_set.num_classes), float("nan"), device=setup.device
+        )
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
@@ -38,7 +40,7 @@ class PRODEN(ERM):
     def _loss(self, batch: Batch) -> Tensor:
         logits = self._model(batch.inputs)
         candidates = as_rows(batch.labels, logits)  # uniform over them
-        index = batch.index.cpu()
+        index = batch.index
         before = self._belief[index].to(logits)
         target = candidates if self._warm_up else torch.where(before.isnan(), candidates, before)
         self._belief[index] = belief(logits.detach(), candidates > 0).to(self._belief)
@@ -49,7 +51,7 @@ class PRODEN(ERM):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
-        self._belief, self._warm_up = state["belief"].clone(), state["warm_up"]
+        self._belief, self._warm_up = state["belief"].to(self._setup.device, copy=True), state["warm_up"]
 
 
 def belief(logits: Tensor, candidates: Tensor) -> Tensor:

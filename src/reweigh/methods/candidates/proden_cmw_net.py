@@ -82,7 +82,7 @@ class PRODENCMWNet(Method):
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         if self._second is None:
             return self._first.step(batch)
-        return self._second.step(replace(batch, labels=self._labels[batch.index.cpu()].to(batch.index.device)))
+        return self._second.step(replace(batch, labels=self._labels[batch.index].to(batch.inputs.device)))
 
     def sample_weights(self) -> Tensor | None:
         return None if self._second is None else self._second.sample_weights()

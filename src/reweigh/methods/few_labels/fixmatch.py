@@ -46,7 +46,7 @@ class FixMatch(LabeledOnly):
         self._threshold = threshold
         self._factor = factor
 
-    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         loss = self._setup.loss
         confidence, pseudo = self._predicted(batch.inputs).max(1)
         known, logits = together(self._model, labeled, self._strong(batch.index))

@@ -74,7 +74,7 @@ class FixMatchCMWNet(LabeledOnly):
         if warm_up:
             return
         self._trusted.refresh()
-        pseudo = self._guesses.labels
+        pseudo = self._guesses.labels.cpu()
         if bool((pseudo >= 0).any()):
             self._reweighter.refresh(pseudo[pseudo >= 0])
 

@@ -43,7 +43,7 @@ class LabeledOnly(ERM):
         self._steps = 0
         self._warm_up = False
         self._epoch = -1  # counted from the end of the warm-up
-        self._guesses = Guesses(setup.train_set)
+        self._guesses = Guesses(setup.train_set, setup.device)
 
     @property
     def model(self) -> nn.Module:
@@ -72,9 +72,9 @@ class LabeledOnly(ERM):
             loss, numbers = self._objective(labeled, batch)
         loss.backward()
         optimizer.step()
-        return {"loss": loss.item(), **numbers}
+        return {"loss": loss.detach(), **numbers}
 
-    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """What a step minimizes, a scalar, and numbers to log; methods that use the batch too override this."""
         return self._loss(labeled), {}
 

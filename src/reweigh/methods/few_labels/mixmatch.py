@@ -60,7 +60,7 @@ class MixMatch(LabeledOnly):
         self._views = views
         self._mixup = mixup
 
-    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         if self._mixup and not batch.inputs.is_floating_point():
             raise DataError(f"mixup cannot mix inputs of {batch.inputs.dtype}; set method.mixup = 0")
         views = [batch.inputs, *(another_view(self._setup, batch) for _ in range(self._views - 1))]

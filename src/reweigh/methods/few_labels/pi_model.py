@@ -46,7 +46,7 @@ class PiModel(LabeledOnly):
         self._factor = factor
         self._ramp_epochs = ramp_epochs
 
-    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         known, first = together(self._model, labeled, batch.inputs)
         second = self._second(another_view(self._setup, batch))
         apart = (first.softmax(1) - second).square().mean(1)

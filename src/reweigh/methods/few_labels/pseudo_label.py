@@ -45,7 +45,7 @@ class PseudoLabel(LabeledOnly):
         self._ramp_epochs = ramp_epochs
         self._threshold = threshold
 
-    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         loss = self._setup.loss
         known, logits = together(self._model, labeled, batch.inputs)
         confidence, pseudo = logits.detach().softmax(1).max(1)

@@ -59,7 +59,7 @@ class UDA(LabeledOnly):
         self._annealing = annealing
         self._annealing_epochs = annealing_epochs
 
-    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+    def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         predicted = self._predicted(batch.inputs)
         known, logits = together(self._model, labeled, self._strong(batch.index))
         confidence, likeliest = predicted.max(1)

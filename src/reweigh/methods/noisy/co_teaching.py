@@ -52,14 +52,14 @@ class CoTeaching(ERM):
         self._gradual_epochs = gradual_epochs
         self._peer = Peer(setup, reset)
         self._forgotten = 0.0
-        self._weights = torch.full((len(setup.train_set),), float("nan"))
+        self._weights = torch.full((len(setup.train_set),), float("nan"), device=setup.device)
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
         self._peer.start_epoch()
         self._forgotten = 0.0 if warm_up else self._forget_rate * ramp("linear", epoch, self._gradual_epochs)
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: Batch) -> dict[str, float | Tensor]:
         own, theirs = (self._setup.loss(net(batch.inputs), batch.labels) for net in (self._model, self._peer.model))
         for_us, for_them = self._easiest(theirs), self._easiest(own)
         loss = batch.weighted(own)[for_us].mean()
@@ -70,17 +70,17 @@ class CoTeaching(ERM):
             optimizer.zero_grad()
             objective.backward()
             optimizer.step()
-        self._weights[batch.index.cpu()] = for_us.to(self._weights)
-        return {"loss": loss.item(), "weight": float(for_us.float().mean())}
+        weights = torch.zeros_like(self._weights[batch.index]).scatter(0, for_us, 1.0)
+        self._weights[batch.index] = weights
+        return {"loss": loss.detach(), "weight": weights.mean()}
 
     def _easiest(self, losses: Tensor) -> Tensor:
-        """Which samples are not forgotten, one at least: shape (n,), boolean."""
+        """Which samples of the batch are not forgotten, one at least: in order, shape (kept,)."""
         kept = max(len(losses) - round(self._forgotten * len(losses)), 1)
-        easiest = losses.detach().argsort(stable=True)[:kept]
-        return torch.zeros_like(losses, dtype=torch.bool).scatter(0, easiest, True)
+        return losses.detach().argsort(stable=True)[:kept].sort().values
 
     def sample_weights(self) -> Tensor | None:
-        return self._weights
+        return self._weights.cpu()
 
     def state_dict(self) -> dict[str, Any]:
         return {
@@ -93,4 +93,4 @@ class CoTeaching(ERM):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
         self._peer.load_state_dict(state["peer"])
-        self._forgotten, self._weights = state["forgotten"], state["weights"]
+        self._forgotten, self._weights = state["forgotten"], state["weights"].to(self._setup.device)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.methods.erm import ERM
@@ -44,19 +44,19 @@ class Decoupling(ERM):
         self._peer.start_epoch()
         self._warm_up = warm_up
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: Batch) -> dict[str, float | Tensor]:
         own, theirs = self._model(batch.inputs), self._peer.model(batch.inputs)
         differ = (own.argmax(1) != theirs.argmax(1)) | self._warm_up
-        total = 0.0
+        any_differs, total = bool(differ.any()), 0.0
         for logits, optimizer in ((own, self._setup.optimizer), (theirs, self._peer.optimizer)):
             losses = batch.weighted(self._setup.loss(logits, batch.labels)) * differ
             loss = losses.sum() / differ.sum().clamp_min(1)
             optimizer.zero_grad()
             loss.backward()
-            if bool(differ.any()):
+            if any_differs:
                 optimizer.step()
-            total += loss.item() / 2
-        return {"loss": total, "weight": float(differ.float().mean())}
+            total = total + loss.detach() / 2
+        return {"loss": total, "weight": differ.float().mean()}
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "peer": self._peer.state_dict(), "warm_up": self._warm_up}

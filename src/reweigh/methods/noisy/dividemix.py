@@ -92,7 +92,7 @@ class DivideMix(ERM):
             losses = (self._setup.losses(net) for net in (self._model, self._peer.model))
             self._right = torch.stack([gaussian_low(each) for each in losses]).float()
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: Batch) -> dict[str, float | Tensor]:
         pairs = ((self._model, self._setup.optimizer), (self._peer.model, self._peer.optimizer))
         losses = []
         for number, (model, optimizer) in enumerate(pairs):
@@ -100,8 +100,8 @@ class DivideMix(ERM):
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            losses.append(loss.item())
-        kept = {} if self._right is None else {"weight": float(self._right[1, batch.index.cpu()].mean())}
+            losses.append(loss.detach())
+        kept = {} if self._right is None else {"weight": self._right[1, batch.index].mean()}
         return {"loss": sum(losses) / 2, **kept}
 
     def _plain(self, model: nn.Module, batch: Batch) -> Tensor:
@@ -110,7 +110,7 @@ class DivideMix(ERM):
     def _divided(self, model: nn.Module, number: int, batch: Batch) -> Tensor:
         """The objective of one network, a scalar, on the division by the other."""
         assert self._right is not None
-        right = self._right[1 - number, batch.index.cpu()].to(batch.inputs.device)
+        right = self._right[1 - number, batch.index].to(batch.inputs.device)
         views = [batch.inputs, another_view(self._setup, batch)]
         targets = self._targets(model, batch, views, right).repeat(2, 1)
         labeled = (right > self._threshold).repeat(2)
@@ -118,9 +118,9 @@ class DivideMix(ERM):
         mix = checked_draw(inputs, self._mixup, self._setup.generator)
         logits, targets = model(mix.inputs(inputs)), mix.inputs(targets)
         scale = batch.scale.repeat(2) if isinstance(batch.scale, Tensor) else 1.0
-        supervised = (scale * self._setup.loss(logits, targets))[labeled].sum() / labeled.sum().clamp_min(1)
+        supervised = (scale * self._setup.loss(logits, targets)).where(labeled, 0.0).sum() / labeled.sum().clamp_min(1)
         apart = scale * (logits.softmax(1) - targets).square().mean(1)
-        unlabeled = apart[~labeled].sum() / (~labeled).sum().clamp_min(1)
+        unlabeled = apart.where(~labeled, 0.0).sum() / (~labeled).sum().clamp_min(1)
         factor = self._factor * ramp("linear", self._epoch, self._ramp_epochs)
         return supervised + factor * unlabeled + unlike_shares(logits, self._log_shares)
 

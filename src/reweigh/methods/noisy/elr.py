@@ -38,7 +38,7 @@ class ELR(ERM):
         super().__init__(setup)
         self._strength = strength
         self._momentum = momentum
-        self._targets = torch.zeros(len(setup.train_set), setup.train_set.num_classes)
+        self._targets = torch.zeros(len(setup.train_set), setup.train_set.num_classes, device=setup.device)
 
     def _loss(self, batch: Batch) -> Tensor:
         logits = self._model(batch.inputs)
@@ -48,14 +48,14 @@ class ELR(ERM):
 
     def update(self, index: Tensor, logits: Tensor) -> Tensor:
         """The targets of some samples, updated by the latest predictions; shape (n, num_classes)."""
-        probabilities, index = bounded(logits), index.cpu()
+        probabilities = bounded(logits)
         latest = (probabilities / probabilities.sum(1, keepdim=True)).to(self._targets)
         self._targets[index] = self._momentum * self._targets[index] + (1 - self._momentum) * latest
         return self._targets[index].to(logits)
 
     def targets(self, index: Tensor) -> Tensor:
         """The targets of some samples, shape (n, num_classes)."""
-        return self._targets[index.cpu()].to(index.device)
+        return self._targets[index]
 
     def regularization(self, logits: Tensor, targets: Tensor) -> Tensor:
         """What is added to the loss of each sample, shape (n,)."""
@@ -66,7 +66,7 @@ class ELR(ERM):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
-        self._targets = state["targets"].clone()
+        self._targets = state["targets"].to(self._setup.device, copy=True)
 
 
 def departure(logits: Tensor, targets: Tensor) -> Tensor:

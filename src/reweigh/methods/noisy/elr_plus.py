@@ -58,7 +58,7 @@ class ELRPlus(ERM):
         self._peer = Peer(setup, reset)
         self._both = self._peer.together(setup.model)
         self._averages = [AveragedModel(net, average) for net in (setup.model, self._peer.model)]
-        self._targets = torch.zeros(2, len(setup.train_set), setup.train_set.num_classes)
+        self._targets = torch.zeros(2, len(setup.train_set), setup.train_set.num_classes, device=setup.device)
 
     @property
     def model(self) -> nn.Module:
@@ -68,7 +68,7 @@ class ELRPlus(ERM):
         super().start_epoch(epoch, warm_up)
         self._peer.start_epoch()
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: Batch) -> dict[str, float | Tensor]:
         pairs = ((self._model, self._setup.optimizer), (self._peer.model, self._peer.optimizer))
         losses = []
         for number, (model, optimizer) in enumerate(pairs):
@@ -77,7 +77,7 @@ class ELRPlus(ERM):
             loss.backward()
             optimizer.step()
             self._averages[number].update(model)
-            losses.append(loss.item())
+            losses.append(loss.detach())
         return {"loss": sum(losses) / 2}
 
     def _regularized(self, model: nn.Module, number: int, batch: Batch) -> Tensor:
@@ -93,7 +93,7 @@ class ELRPlus(ERM):
     def _updated(self, number: int, batch: Batch) -> Tensor:
         """The targets of one of the networks, shape (n, num_classes), updated by the other's average."""
         latest = self._averages[1 - number].model.eval()(batch.inputs).softmax(1)
-        index = batch.index.cpu()
+        index = batch.index
         self._targets[number, index] = torch.lerp(
             latest.to(self._targets), self._targets[number, index], self._momentum
         )
@@ -112,4 +112,4 @@ class ELRPlus(ERM):
         self._peer.load_state_dict(state["peer"])
         for average, its in zip(self._averages, state["averages"], strict=True):
             average.load_state_dict(its)
-        self._targets = state["targets"].clone()
+        self._targets = state["targets"].to(self._setup.device, copy=True)

@@ -56,7 +56,7 @@ class LRT(Relabeling):
         inner = super().objective(batch)
         if self._before is None or not self._retroactive:
             return inner
-        before = self._before[batch.index.cpu()].to(batch.index.device)
+        before = self._before[batch.index].to(batch.inputs.device)
 
         def both(forward: Forward) -> Terms:
             terms = inner(forward)

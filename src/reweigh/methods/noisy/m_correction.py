@@ -46,7 +46,7 @@ class MCorrection(ERM):
         self._start, self._mixup, self._penalty = start, mixup, penalty
         self._log_shares = log_shares(setup.train_set.class_sizes.double())
         self._mixture: BetaMixture | None = None
-        self._weights = torch.full((len(setup.train_set),), float("nan"))
+        self._weights = torch.full((len(setup.train_set),), float("nan"), device=setup.device)
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
@@ -69,11 +69,11 @@ class MCorrection(ERM):
         if self._mixture is None:
             return given
         wrong = self._mixture(self._setup.loss(logits, batch.labels)).clamp(EDGE, 1 - EDGE)
-        self._weights[batch.index.cpu()] = (1 - wrong).to(self._weights)
+        self._weights[batch.index] = (1 - wrong).to(self._weights)
         return torch.lerp(given, as_rows(logits.argmax(1), logits), wrong[:, None])
 
     def sample_weights(self) -> Tensor | None:
-        return None if self._mixture is None else self._weights
+        return None if self._mixture is None else self._weights.cpu()
 
     def state_dict(self) -> dict[str, Any]:
         mixture = None if self._mixture is None else list(self._mixture)
@@ -82,4 +82,4 @@ class MCorrection(ERM):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
         self._mixture = None if state["mixture"] is None else BetaMixture(*state["mixture"])
-        self._weights = state["weights"].clone()
+        self._weights = state["weights"].to(self._setup.device)

@@ -40,9 +40,9 @@ class MentorNet(ERM):
     ):
         super().__init__(setup)
         self._percentile, self._decay, self._slack = percentile, decay, slack
-        self._bar: float | None = None
+        self._bar: Tensor | None = None
         self._warm_up = False
-        self._weights = torch.full((len(setup.train_set),), float("nan"))
+        self._weights = torch.full((len(setup.train_set),), float("nan"), device=setup.device)
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
@@ -51,27 +51,31 @@ class MentorNet(ERM):
     def _loss(self, batch: Batch) -> Tensor:
         losses = self._setup.loss(self._model(batch.inputs), batch.labels)
         self.losses = losses.detach()
-        latest = float(self.losses.double().quantile(self._percentile))
+        latest = self.losses.double().quantile(self._percentile)
         self._bar = latest if self._bar is None else self._decay * self._bar + (1 - self._decay) * latest
         if self._warm_up:
             return batch.weighted(losses).mean()
         weights = eased(self.losses, self._bar, self._slack)
-        self._weights[batch.index.cpu()] = weights.to(self._weights)
+        self._weights[batch.index] = weights.to(self._weights)
         return batch.weighted(weights * losses).mean()
 
     def sample_weights(self) -> Tensor | None:
-        return self._weights
+        return self._weights.cpu()
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "bar": self._bar, "warm_up": self._warm_up, "weights": self._weights}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
-        self._bar, self._warm_up, self._weights = state["bar"], state["warm_up"], state["weights"].clone()
+        self._bar, self._warm_up, self._weights = (
+            state["bar"],
+            state["warm_up"],
+            state["weights"].to(self._setup.device),
+        )
 
 
-def eased(losses: Tensor, bar: float, slack: float) -> Tensor:
+def eased(losses: Tensor, bar: Tensor | float, slack: float) -> Tensor:
     """The weight of each loss, shape (n,): 1 up to the bar, falling to 0 over the slack."""
     if slack == 0:
         return (losses <= bar).to(losses.dtype)
-    return (1 - (losses - bar) / slack).clamp(0, 1)
+    return (1 - (losses - bar) / slack).clamp(0, 1).to(losses.dtype)

@@ -44,7 +44,7 @@ class Relabeling(ERM):
         raise NotImplementedError
 
     def objective(self, batch: Batch) -> Objective:
-        inner = super().objective(replace(batch, labels=self.labels[batch.index.cpu()].to(batch.index.device)))
+        inner = super().objective(replace(batch, labels=self.labels[batch.index].to(batch.inputs.device)))
 
         def noted(forward: Forward) -> Terms:
             terms = inner(forward)

@@ -35,7 +35,7 @@ class SelfAdaptive(ERM):
     ):
         super().__init__(setup)
         self._start = start
-        self._targets = predictions(setup.train_set.labels, setup.train_set.num_classes, momentum)
+        self._targets = predictions(setup.train_set.labels, setup.train_set.num_classes, momentum, setup.device)
         self._plain = True
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:

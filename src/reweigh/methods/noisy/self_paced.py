@@ -52,7 +52,7 @@ class SelfPaced(ERM):
         self._weights = (losses <= self._threshold).to(self._weights.dtype)
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
-        return {**super().step(batch), "weight": float(self._weights_of(batch).mean())}
+        return {**super().step(batch), "weight": self._weights_of(batch).mean()}
 
     def _loss(self, batch: Batch) -> Tensor:
         losses = self._setup.loss(self._model(batch.inputs), batch.labels)
@@ -60,7 +60,7 @@ class SelfPaced(ERM):
 
     def _weights_of(self, batch: Batch) -> Tensor:
         """The weights of the samples; one for a sample whose loss was never computed."""
-        return self._weights[batch.index.cpu()].nan_to_num(1.0)
+        return self._weights[batch.index].nan_to_num(1.0)
 
     def sample_weights(self) -> Tensor | None:
         return self._weights

@@ -50,7 +50,7 @@ class Selfie(ERM):
         self._recent = RecentPredictions(len(setup.train_set), setup.train_set.num_classes, window)
         self._new = torch.full((len(setup.train_set),), -1)  # labels of refurbished samples
         self._plain = True
-        self._weights = torch.full((len(setup.train_set),), float("nan"))
+        self._weights = torch.full((len(setup.train_set),), float("nan"), device=setup.device)
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
@@ -70,11 +70,11 @@ class Selfie(ERM):
         self._recent.note(batch.index, as_rows(logits.argmax(1), logits))
         if self._plain:
             return batch.weighted(self._setup.loss(logits, batch.labels)).mean()
-        index = batch.index.cpu()
+        index = batch.index
         given = self._setup.loss(logits, batch.labels).detach()
         kept = max(round((1 - self._rate) * len(given)), 1)
         clean = torch.zeros_like(given, dtype=torch.bool).scatter(0, given.argsort(stable=True)[:kept], True)
-        new = self._new[index].to(batch.index.device)
+        new = self._new[index].to(batch.inputs.device)
         targets = as_rows(batch.labels, logits)
         targets = as_rows(new.clamp_min(0), logits).where((new >= 0)[:, None], targets)
         used = clean | (new >= 0)
@@ -82,7 +82,7 @@ class Selfie(ERM):
         return (batch.weighted(self._setup.loss(logits, targets)) * used).sum() / used.sum()
 
     def sample_weights(self) -> Tensor | None:
-        return self._weights
+        return self._weights.cpu()
 
     def pseudo_labels(self) -> Tensor:
         return self._new.where(self._new >= 0, self._setup.train_set.labels)
@@ -95,7 +95,7 @@ class Selfie(ERM):
         super().load_state_dict(state)
         self._recent.load_state_dict(state["recent"])
         self._new, self._plain = state["new"].clone(), state["plain"]
-        self._rate, self._weights = state["rate"], state["weights"].clone()
+        self._rate, self._weights = state["rate"], state["weights"].to(self._setup.device)
 
 
 def uncertainty(shares: Tensor) -> Tensor:

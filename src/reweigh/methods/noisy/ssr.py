@@ -91,7 +91,7 @@ class SSR(ERM):
             shares = self._kept / sizes[self._labels].clamp_min(1)
             index = torch.multinomial(shares, len(batch), replacement=True, generator=self._setup.generator)
             batch = self._setup.new_batch(index)
-            batch = replace(batch, labels=self._labels[index].to(batch.index.device))
+            batch = replace(batch, labels=self._labels[index].to(batch.inputs.device))
         mix = checked_draw(batch.inputs, self._mixup if self._kept is not None else 0.0, self._setup.generator)
         logits = self._model(mix.inputs(batch.inputs))
         return batch.weighted(self._setup.loss(logits, mix.inputs(as_rows(batch.labels, logits)))).mean()

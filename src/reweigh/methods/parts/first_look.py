@@ -76,7 +76,9 @@ class FirstLook:
         self.judging = ((fold >= 0) if together else (fold == 0)).nonzero().flatten()
         self.judge = HeldOutScores(setup.train_set.labels[self.judging])
         self.best, self.members = 0, 0
-        self._memory = torch.zeros_like(given)  # sum of the predictions for each sample at its own steps
+        self._memory = torch.zeros_like(
+            given, device=setup.device
+        )  # sum of the predictions for each sample at its own steps
         self._kept: dict[int, dict[str, Any]] = {}  # average and memory of the epochs that may be kept
         self._epoch = 0  # of the networks in training
         self.students = {0: Student(setup.model, setup.optimizer, averages[0])}  # by the fold that they do not see
@@ -86,14 +88,14 @@ class FirstLook:
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         """Train each network on the samples that it may see; numbers to log, or none if there are no such samples."""
-        losses, fold = [], self._fold.to(batch.index.device)[batch.index]
+        losses, fold = [], self._fold[batch.index]
         for number, student in self.students.items():
             seen = batch.where(fold != number)
             if len(seen) < 2:  # BatchNorm cannot train on a single sample
                 continue
             logits, log_shares = student.model(seen.inputs), self._log_shares[number]
             bare = self._prior.bare(logits.detach(), log_shares)
-            self._memory[seen.index.cpu()] += bare.softmax(1).to(self._memory)
+            self._memory[seen.index] += bare.softmax(1).to(self._memory)
             loss = seen.weighted(self._setup.loss(self._prior.trained(logits, log_shares), seen.labels)).mean()
             student.step(loss, self._epoch / self._length, len(batch) / len(self._given))
             losses.append(loss.detach())
@@ -176,7 +178,7 @@ class FirstLook:
         The geometric mean of its memory, the mean of what was predicted at its own steps, and of what the network
         predicts that did not see it; of a single network, the one or the other.
         """
-        memory = (self._memory / self._memory.sum(1, keepdim=True).clamp_min(TINY)).clamp_min(TINY).log()
+        memory = (self._memory / self._memory.sum(1, keepdim=True).clamp_min(TINY)).clamp_min(TINY).log().cpu()
         logs, unseen = memory.clone(), torch.zeros_like(memory)
         for number in range(self.members):
             out = (self._fold == number).nonzero().flatten()
@@ -204,7 +206,7 @@ class FirstLook:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.judge.right, self._memory = state["right"], state["memory"].clone()
+        self.judge.right, self._memory = state["right"], state["memory"].to(self._setup.device, copy=True)
         self.best, self.members, self._kept = state["best"], state["members"], dict(state["kept"])
         self._epoch = state["epoch"]
         if self.students.keys() != state["students"].keys():

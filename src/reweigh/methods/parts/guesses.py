@@ -12,24 +12,25 @@ class Guesses:
     """The latest guessed label of each training sample and its weight.
 
     Attributes:
-        labels: shape (N,) int64, on the CPU; -1 before the first guess.
+        labels: shape (N,) int64, on the device; -1 before the first guess.
 
     Args:
         train_set: its true labels, if they are known, only serve to report how good the guesses are.
+        device: of the model.
     """
 
-    def __init__(self, train_set: Dataset):
-        self._true = train_set.true_labels
+    def __init__(self, train_set: Dataset, device: torch.device | str = "cpu"):
+        self._true = None if train_set.true_labels is None else train_set.true_labels.to(device)
         self._given = train_set.labeled
-        self.labels = torch.full((len(train_set),), -1, dtype=torch.int64)
-        self._weights = torch.full((len(train_set),), float("nan"))
+        self.labels = torch.full((len(train_set),), -1, dtype=torch.int64, device=device)
+        self._weights = torch.full((len(train_set),), float("nan"), device=device)
 
     @property
     def weights(self) -> Tensor:
         """Shape (N,); NaN for samples that were never weighed, and for labeled ones: their labels were not weighed."""
-        return self._weights.masked_fill(self._given, float("nan"))
+        return self._weights.cpu().masked_fill(self._given, float("nan"))
 
-    def note(self, index: Tensor, labels: Tensor, weights: Tensor) -> dict[str, float]:
+    def note(self, index: Tensor, labels: Tensor, weights: Tensor) -> dict[str, Tensor]:
         """Remember what was trained on, and return numbers to log.
 
         Args:
@@ -42,19 +43,20 @@ class Guesses:
             ``pseudo_right_weight``, the mean weight with those of wrong guesses set to 0. So the mean weight of a
             right guess is pseudo_right_weight / pseudo_right.
         """
-        index, labels, weights = index.cpu(), labels.cpu(), weights.detach().float().cpu()
+        weights = weights.detach().float()
         self.labels[index], self._weights[index] = labels, weights
         numbers = {"weight": weights.mean()}
         if self._true is not None:
             right = labels == self._true[index]
             numbers |= {"pseudo_right": right.float().mean(), "pseudo_right_weight": (right * weights).mean()}
-        return {name: float(number) for name, number in numbers.items()}
+        return numbers
 
     def state_dict(self) -> dict[str, Any]:
         return {"labels": self.labels, "weights": self._weights}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.labels, self._weights = state["labels"].clone(), state["weights"].clone()
+        device = self._weights.device
+        self.labels, self._weights = (state[key].to(device, copy=True) for key in ("labels", "weights"))
 
 
 def sharpened(probabilities: Tensor, temperature: float) -> Tensor:

@@ -139,10 +139,10 @@ class SecondLook:
 
         The weights start as the trust that Bayes' rule gives, exp(-doubt), which makes this the loss of the targets.
         """
-        seen = batch if self.joined else batch.where(~self._held_out.to(batch.index.device)[batch.index])
+        seen = batch if self.joined else batch.where(~self._held_out[batch.index])
         if len(seen) < 2:  # BatchNorm cannot train on a single sample
             return {}
-        index, device = seen.index.cpu(), seen.inputs.device
+        index, device = seen.index, seen.inputs.device
         doubt, given, other = (each.to(device) for each in Belief.of(self._targets[index], self._given[index]))
         classes = given.argmax(1)
         if self._mixup and seen.inputs.is_floating_point():

@@ -49,7 +49,7 @@ class Trusted:
 
     def _judged(self) -> Tensor:
         """The losses of the training samples, shape (N,), from where the meta set wants them."""
-        seen, self._seen = self._seen, None
+        seen, self._seen = None if self._seen is None else self._seen.cpu(), None
         if seen is not None and self._losses is not None:
             return torch.where(seen.isnan(), self._losses, seen)
         if seen is not None and not seen.isnan().any():
@@ -65,8 +65,8 @@ class Trusted:
         if self._setup.meta_set.judge != "training":
             return
         if self._seen is None:
-            self._seen = torch.full((len(self._setup.train_set),), float("nan"))
-        self._seen[index.cpu()] = losses.float().cpu()
+            self._seen = torch.full((len(self._setup.train_set),), float("nan"), device=self._setup.device)
+        self._seen[index] = losses.float()
 
     def next(self, size: int) -> tuple[Tensor, Tensor]:
         """Inputs and labels of the next trusted batch, augmented as training batches are.
@@ -99,4 +99,5 @@ class Trusted:
         self._order.load_state_dict(state["order"])
         if self._own:
             self._own.load_state_dict(state["average"])
-        self._losses, self._seen = state["losses"], state["seen"]
+        self._losses, seen = state["losses"], state["seen"]
+        self._seen = None if seen is None else seen.to(self._setup.device)

@@ -1,0 +1,149 @@
+"""Parquet files with a column of images, as the Hugging Face Hub stores them."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from reweigh.data.dataset import Dataset
+from reweigh.data.readers.image_files import check_pillow
+from reweigh.data.readers.listed_images import ImageList, no_labels, read_listed, read_to_predict
+from reweigh.data.readers.packed import Packed, archives_at, mapped, of_split, parts_of
+from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
+from reweigh.data.readers.table import gaps_as_none
+from reweigh.data.readers.torch_dataset import LABEL_COLUMNS
+from reweigh.data.tables.frames import data_errors
+from reweigh.errors import DataError, StorageError
+from reweigh.files.limits import check_file
+from reweigh.files.row_cache import cache_root, megabytes
+from reweigh.files.whole import writing
+
+SUFFIX = ".parquet"
+ABOUT = "Parquet files with a column of images"
+AT_ONCE = 256  # rows that are read together
+
+
+def read_parquet_images(path: Path, request: Request) -> Dataset:
+    """The images of all files, numbered in the order of files and rows.
+
+    Raises:
+        DataError: A file is damaged, or no column is called as labels are.
+        StorageError: The images do not fit on the disk, to which they are copied once to be read in any order.
+    """
+    check_pillow()
+    return read_listed(find_parquet_images(path, request.split, request.label), request, str(path))
+
+
+def find_parquet_images(path: Path, split: str = "train", label: str | None = None) -> ImageList:
+    """The images of all files with their labels: the column ``label``, or one with a usual name."""
+    files = of_split(path, SUFFIX, split)
+    columns = _schema(files[0]).names
+    column = next((name for name in ([label] if label else LABEL_COLUMNS) if name in columns), None)
+    if column is None:
+        raise no_labels(path, [name for name in columns if name != _image_column(files[0])])
+    images, labels = _unpacked(tuple(files), column, tuple(file.stat().st_mtime_ns for file in files))
+    classes = _class_names(files[0], column)
+    if classes is not None:
+        numbers = dict(enumerate(classes))  # the Hub has -1 for no label
+        labels = [numbers.get(label) for label in labels]
+    return ImageList(path, tuple(image.name for image in images), images, gaps_as_none(labels), classes)
+
+
+@lru_cache(maxsize=4)
+def _unpacked(files: tuple[Path, ...], label: str | None, changed: tuple[int, ...]) -> tuple[list[Packed], list[Any]]:
+    """The images of all rows, copied into one file without a name, and their labels.
+
+    Parquet stores rows in compressed groups; to read one row is to read its group.
+    """
+    needed, folder = sum(file.stat().st_size for file in files), cache_root()
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        if needed > (free := shutil.disk_usage(folder).free):
+            raise StorageError(
+                f"{folder}: the images need {megabytes(needed)} on disk, and {megabytes(free)} are free; make room, or "
+                "let REWEIGH_CACHE name a folder on another disk"
+            )
+        found: list[tuple[str, Path, int, int]] = []
+        labels: list[Any] = []
+        with tempfile.TemporaryFile(dir=folder) as copy:
+            start = copy.write(b"-")  # an empty file cannot be mapped
+            for file in files:
+                for number, (name, content, given) in enumerate(_rows(file, label)):
+                    found.append((name or f"{file.stem} row {number}", file, start, len(content)))
+                    labels.append(given)
+                    start += copy.write(content)
+            copy.flush()
+            data = mapped(copy)
+    return [Packed(name, file, data, place, size) for name, file, place, size in found], labels
+
+
+def _rows(file: Path, label: str | None) -> Iterator[tuple[str | None, bytes, Any]]:
+    """The name, the bytes and the label of each image."""
+    import pyarrow.parquet as pq
+
+    column = _image_column(file)
+    with data_errors(file), pq.ParquetFile(file) as opened:
+        for batch in opened.iter_batches(AT_ONCE, columns=[column, *([label] if label else [])]):
+            labels = batch.column(label).to_pylist() if label else [None] * len(batch)
+            for cell, given in zip(batch.column(column), labels, strict=True):
+                value = cell.as_py() or {}
+                image: dict[str, Any] = {"bytes": value} if isinstance(value, bytes) else value
+                yield image.get("path"), image.get("bytes") or b"", given
+
+
+def _schema(file: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    check_file(file)
+    with data_errors(file):
+        return pq.read_schema(file)
+
+
+def _image_column(file: Path) -> str | None:
+    """The first column of {bytes, path}, or of bytes with the name of an image."""
+    import pyarrow as pa
+
+    for field in _schema(file):
+        if pa.types.is_struct(field.type) and {"bytes"} <= {inner.name for inner in field.type} <= {"bytes", "path"}:
+            return field.name
+        if pa.types.is_binary(field.type) and field.name in ("image", "img"):
+            return field.name
+    return None
+
+
+def _class_names(file: Path, label: str) -> tuple[str, ...] | None:
+    """The class names that the Hub stores beside the table."""
+    stored = (_schema(file).metadata or {}).get(b"huggingface", b"{}")
+    try:
+        names = json.loads(stored)["info"]["features"][label]["names"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return tuple(map(str, names)) if isinstance(names, Sequence) else None
+
+
+def holds_images(path: Path) -> bool:
+    """Whether there are Parquet files with a column of images at a path; their first schema is read."""
+    files = archives_at(path, SUFFIX)
+    try:
+        return bool(files) and find_spec("pyarrow") is not None and _image_column(files[0]) is not None
+    except DataError:  # a table that cannot be read, which its reader reports
+        return False
+
+
+def _to_predict(path: Path, form: Form) -> Unlabeled:
+    files = archives_at(path, SUFFIX)
+    images, _ = _unpacked(tuple(files), None, tuple(file.stat().st_mtime_ns for file in files))
+    return read_to_predict(ImageList(path, tuple(image.name for image in images), images, []), form, path)
+
+
+READER = Reader(
+    about=ABOUT,
+    recognizes=holds_images,
+    read=read_parquet_images,
+    has_test=lambda path: "test" in parts_of(archives_at(path, SUFFIX)),
+    unlabeled=UnlabeledReader(ABOUT, holds_images, _to_predict),
+)
