@@ -4,7 +4,8 @@ Trains on a cell of biased data (``cells.py``), shows samples to a reviewer in e
 and trains again with the answers as trusted labels (``Dataset.trusted``). For each order and number of decisions it
 prints the accuracy on true test labels, the share of all wrong labels that the reviewer has found, the share that is
 corrected once the suggestions of the new training are applied as well, and whether the interval for the wrong labels
-left held the truth. Results are appended to a file (``--out``); ``--figure FILE.svg`` draws them.
+left held the truth. Results are appended to a file (``--out``), and what is in it is not measured again;
+``--figure FILE.svg`` draws them.
 """
 
 import argparse
@@ -54,8 +55,16 @@ def row(found: Fit, train: Dataset, seen: np.ndarray) -> dict[str, Any]:
     }
 
 
+def read(out: Path) -> list[dict[str, Any]]:
+    """What was measured so far."""
+    return [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+
+
 def measure(name: str, seed: int, data: Path, noise: Path, out: Path) -> None:
     """One cell and seed, every order and number of decisions."""
+    done = {(line["order"], line["decisions"]) for line in read(out) if (line["cell"], line["seed"]) == (name, seed)}
+    if len(done) == 1 + len(ORDERS) * len(COUNTS):
+        return
     train, test = cell(name, seed, data, noise)
     assert train.true_labels is not None
     truth = train.true_labels.numpy()
@@ -75,10 +84,11 @@ def measure(name: str, seed: int, data: Path, noise: Path, out: Path) -> None:
         return {"left": int(wrong.sum() - wrong[seen].sum()), "estimate": [round(each) for each in estimate]}
 
     nothing = np.empty(0, int)
-    record("none", 0, row(first, train, nothing) | left(nothing))
+    if ("none", 0) not in done:
+        record("none", 0, row(first, train, nothing) | left(nothing))
     for order, arranged in ORDERS.items():
         ranking = arranged(quality, other)
-        for count in COUNTS:
+        for count in (each for each in COUNTS if (order, each) not in done):
             seen = ranking[:count]
             labels = train.labels.clone()
             labels[torch.from_numpy(seen)] = train.true_labels[torch.from_numpy(seen)]
@@ -125,7 +135,7 @@ def main() -> None:
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
     if options.figure:
-        draw([json.loads(line) for line in options.out.read_text().splitlines()], options.figure)
+        draw(read(options.out), options.figure)
         return
     for seed in range(options.seeds):
         for name in options.cells.split(","):

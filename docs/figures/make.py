@@ -21,6 +21,7 @@ from reweigh.report.figures import plot_weighting
 from reweigh.review import review_run
 
 HERE = Path(__file__).parent
+TO_THE_CARDS = 1240  # pixels from the top of the report to the end of its first cards
 COLORS = 128  # of a picture: a third of the bytes, and nobody sees it
 
 
@@ -30,9 +31,9 @@ def keep(picture: bytes, name: str) -> None:
         image.convert("RGB").quantize(COLORS).save(HERE / name, optimize=True)
 
 
-def photograph(browser: Any, address: str, name: str, wait_for: str) -> None:
+def photograph(browser: Any, address: str, name: str, wait_for: str, height: int = 760) -> None:
     """The top of a page."""
-    tab = browser.new_page(viewport={"width": 1180, "height": 760}, color_scheme="light")
+    tab = browser.new_page(viewport={"width": 1180, "height": height}, color_scheme="light")
     tab.goto(address)
     tab.wait_for_selector(wait_for)
     tab.wait_for_load_state("networkidle")
@@ -52,7 +53,7 @@ def main() -> None:
             keep(file.getvalue(), "curves.png")
         path = os.environ.get("CHROMIUM") or shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        photograph(browser, (run / "report.html").as_uri(), "report.png", ".gallery")
+        photograph(browser, (run / "report.html").as_uri(), "report.png", ".gallery", TO_THE_CARDS)
         review = review_run(run, "ann").start()
         photograph(browser, review.address, "review.png", ".similar img")
         review.stop()

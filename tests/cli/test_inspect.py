@@ -16,7 +16,7 @@ def next_command(result):
 def test_nothing_wrong(run):
     result = run("inspect", "digits")
     assert result.exit_code == 0
-    assert "digits: 1257 samples of 1 x 8 x 8, 10 classes" in result.stdout
+    assert "digits: 1,257 samples of 1 x 8 x 8, 10 classes" in result.stdout
     assert "Nothing looks wrong" in result.stdout
     assert next_command(result) == ["digits", "--seeds", "1"]
 

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from reweigh.fit.run_folder import load_model
+from reweigh.report.read import read_accounts
+from reweigh.report.sections.suspects import suspects
 
 N = 300
 
@@ -67,8 +69,21 @@ def test_every_row_with_a_label_is_judged(messy, run):
     assert all(0 <= float(row["label_quality"]) <= 1 for row in unseen)
     table = rows_of(messy / "table.csv", ";")
     assert all(row["given_label"].lower() == table[int(row["row"])]["kind"].strip().lower() for row in unseen)
-    told = run("issues", messy / "run").stdout
-    assert f"{N - 1 - len(unseen)} labels were judged in training, the {len(unseen)} that were held out" in told
+    how = f"{N - 1 - len(unseen)} labels were judged in training, the {len(unseen)} that were held out for testing by"
+    assert how in run("issues", messy / "run").stdout
+    told = " ".join((messy / "told.txt").read_text().split())
+    assert how in told
+
+
+def test_the_report_shows_held_out_labels_too_and_says_how_they_were_judged(messy):
+    (account,) = read_accounts([messy / "run"])
+    found = suspects([account]).panels[0]
+    unseen = {row["row"] for row in rows_of(messy / "run" / "held_out.csv") if row["is_label_issue"] == "True"}
+    assert f"So do {len(unseen)} of the {len(account.held_out)} labels that were held out" in found.words[1]
+    marked = {card.title.split()[1] for card in found.cards if ("held out", "judged by the final model") in card.facts}
+    assert marked == unseen & {card.title.split()[1] for card in found.cards}
+    assert marked
+    assert len(found.table.rows) == len(account.samples.suspects) + len(unseen)
 
 
 def test_apply_changes_what_is_asked_for_and_says_what(messy, run, tmp_path):

@@ -69,4 +69,5 @@ def test_there_is_a_judge_by_default_if_there_are_enough_samples() -> None:
     assert "judge" not in chosen(few, asked)["train"]
     assert chosen(many, asked)["train"]["judge"] == 0.1
     assert "judge" not in chosen(many, {})["train"]  # two looks have their own
+    assert "judge" not in chosen(Facts(4000, (5,), (2,) * 2000), asked)["train"]  # too small to hold any out
     assert "judge" not in chosen(many._replace(candidates=True), {})["train"]

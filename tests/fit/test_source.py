@@ -122,6 +122,8 @@ def test_clean_samples_are_set_apart_before_the_bias():
     assert [label[row] for row in source.trusted.source_rows.tolist()] == source.trusted.labels.tolist()
     both = torch.cat([source.train.source_rows, source.trusted.source_rows])
     assert sorted(both.tolist()) == sorted(label)
+    with pytest.raises(DataError, match=r"data.clean: 200 .* would leave none of class '8', which has"):
+        read_source(_recipe("data.clean=200", "meta_set={name='clean'}"))
     for wrong in (["meta_set={name='clean'}"], ["data.clean=5"]):
         with pytest.raises(RecipeError, match=r"meta_set.path=FILE, or from data.clean=N"):
             read_source(_recipe(noise, *wrong))

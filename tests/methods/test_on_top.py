@@ -1,10 +1,13 @@
 """CMW-Net on top of another method: the same terms, weighted; the options of both; resumed whole."""
 
+import re
+
 import pytest
 import torch
 
+from reweigh.errors import RecipeError
 from reweigh.losses import LOSSES
-from reweigh.methods import METHODS, options_of_method
+from reweigh.methods import METHODS, find, options_of_method
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.erm import ERM
 from reweigh.methods.noisy.elr import ELR
@@ -67,3 +70,18 @@ def test_weights_learned_elsewhere_are_used_as_they_are(tiny, tmp_path):
 def test_a_method_that_does_more_in_a_step_is_refused():
     with pytest.raises(AssertionError, match="ELR does more in a step"):
         on_top_of(ELR)
+
+
+def test_any_method_that_only_brings_a_loss_can_be_combined(tiny):
+    problem = tiny("gce+cmw-net", q=0.5, every=1)
+    problem.epoch(0)
+    losses = problem.method._beneath.objective(problem.batches[0])(problem.model).losses
+    probabilities = problem.model(problem.batches[0].inputs).softmax(1)[range(12), problem.batches[0].labels]
+    torch.testing.assert_close(losses, (1 - probabilities**0.5) / 0.5)
+    assert find("focal+cmw-net") is find("focal+cmw-net")
+
+
+@pytest.mark.parametrize("name", ["elr+cmw", "dividemix+cmw-net", "erm+cmw-net", "cmw-net+cmw-net"])
+def test_other_pairs_are_refused(name):
+    with pytest.raises(RecipeError, match=f"no method named '{re.escape(name)}'"):
+        find(name)

@@ -197,5 +197,8 @@ def test_values_at_the_pointer(visit):
 def test_everybody_can_use_it(visit, width, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(visit(width, color_scheme=scheme), options={"resultTypes": ["violations"]}).response["violations"]
+    page = visit(width, color_scheme=scheme)
+    alike = "tbody tr:nth-child(n+4), .gallery li:nth-child(n+4)"  # thousands of cells, whose contrast takes minutes
+    page.eval_on_selector_all(alike, "all => all.forEach(one => one.remove())")
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     assert [(each["id"], each["nodes"][0]["html"][:200]) for each in found] == []

@@ -37,7 +37,7 @@ def test_structure(page):
     outline = Outline(page.read_text())
     assert outline.all("html")[0]["lang"] == "en"
     assert len(outline.ids) == len(set(outline.ids))
-    absent = {"candidates", "columns", "neighbors", "wrong-labels"}  # these runs have none
+    absent = {"candidates", "columns", "convergence", "neighbors", "wrong-labels"}  # these runs have none
     assert set(SECTIONS) - absent <= set(outline.ids)
     for landmark in ("header", "nav", "main", "footer"):
         assert len(outline.all(landmark)) == 1
@@ -96,17 +96,13 @@ def test_too_many_runs(trained, tmp_path):
         write_report([trained["erm"]] * (MOST_RUNS + 1), tmp_path / "page.html")
 
 
-def test_one_run_with_a_headline_and_nothing_else_is_written(trained, tmp_path):
+def test_one_run_with_a_headline_and_nothing_else_is_written(trained, plain, tmp_path):
+    """A matplotlibrc of the current folder is not obeyed: it comes with the data, and could start LaTeX."""
     out = tmp_path / "page.html"
-    (line,) = write_report([trained["erm"]], out)
+    with mpl.rc_context({"text.usetex": True, "font.size": 40, "axes.grid": True}):
+        (line,) = write_report([trained["erm"]], out)
     assert "The model (erm) reaches" in line
     assert out.read_text().rstrip().endswith("</html>")
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert len(Outline(out.read_text()).all("dd")) >= 3
-
-
-def test_a_matplotlibrc_of_the_current_folder_is_not_obeyed(plain):
-    """It comes with the data, and could start LaTeX."""
-    page = render([plain])
-    with mpl.rc_context({"text.usetex": True, "font.size": 40, "axes.grid": True}):
-        assert render([plain]) == page
+    assert out.read_text() == render([replace(plain, name="erm", path=trained["erm"])])

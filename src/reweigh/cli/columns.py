@@ -22,10 +22,11 @@ def show_columns(readings: "Sequence[ReadAs]") -> None:
     cells = [
         [read.name, _kind(read), ", ".join(read.examples), str(read.gaps or "-"), read.odd or "-"] for read in shown
     ]
-    show_table("How the columns are read", ["column", "read as", "examples", "gaps", "odd"], cells)
+    if cells:
+        show_table("How the columns are read", ["column", "read as", "examples", "gaps", "odd"], cells)
     if rest := Counter(_kind(read) for read in readings if read not in shown):
         words = ", ".join(f"{count:,} as {kind}" for kind, count in rest.most_common())
-        echo(f"{rest.total():,} more columns: {words}.")
+        echo(f"{rest.total():,}{' more' if cells else ''} columns: {words}.")
     echo("Change it with data.columns.NAME=number, date, category or text, or leave a column out: --drop NAME.\n")
 
 

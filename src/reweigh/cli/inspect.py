@@ -11,7 +11,7 @@ import typer
 
 from reweigh.cli.arguments import AnyData, Drop, Encoding, JoinLabels, Label, Labels, Root, Sep, written
 from reweigh.cli.columns import show_columns
-from reweigh.cli.printing import bars, echo
+from reweigh.cli.printing import bars, echo, shape_words
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:
@@ -139,10 +139,10 @@ def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
 
 def show_findings(data: str, dataset: "Dataset", findings: "Findings", traps: Sequence[str] = ()) -> None:
     """Print what was found."""
-    shape = " x ".join(map(str, findings.shape))
     if dataset.reading.encoding is not None:
         show_columns(dataset.reading.encoding.readings)
-    echo(f"{data}: {findings.num_samples} samples of {shape}, {len(findings.class_names)} classes\n")
+    shape = shape_words(findings.shape)
+    echo(f"{data}: {findings.num_samples:,} samples of {shape}, {len(findings.class_names):,} classes\n")
     for line in bars(dict(zip(findings.class_names, findings.class_sizes, strict=True))):
         echo(line)
     echo("\nFamilies of classes that would share a weighting curve:")

@@ -53,6 +53,7 @@ def issues(
     from reweigh.fit.run_folder import not_ended, open_run
     from reweigh.report.read import read_account, read_classes
     from reweigh.report.tables import read_samples
+    from reweigh.report.words import judged
 
     if not apply and (min_doubt is not None or apply_from or yes):
         raise DataError("--min-doubt, --apply-from and --yes belong to --apply FILE; give that too")
@@ -92,13 +93,7 @@ def issues(
         chosen.check_changes(wanted, samples, class_names, yes, apply_from is not None)
     else:
         show(str(run), table, int(samples.labeled.sum()), 20 if top is None else top)
-        judged = f"All {seen:,} labels were judged in training"
-        if unseen is not None:
-            judged = (
-                f"{seen:,} labels were judged in training, the {int(unseen.labeled.sum()):,} that were held out for "
-            )
-            judged += "testing by the model, which has not seen them"
-        echo(f"{judged}.")
+        echo(judged(seen, 0 if unseen is None else int(unseen.labeled.sum())))
         if samples.outlier is not None and samples.near_duplicate_of is not None:
             copies, alone = int((samples.near_duplicate_of != "").sum()), int(samples.outlier.sum())
             echo(

@@ -33,6 +33,8 @@ def show_outcome(outcome: "Outcome") -> None:
     )
     if finding := outcome.fit.finding:
         out.print(visible(finding.words) + "\n")
+    if judged_in := judged_labels(outcome):
+        out.print(judged_in + "\n")
     if found := trust(outcome):
         out.print(found + "\n")
     if curves := learned_curves(outcome.run):
@@ -67,6 +69,16 @@ def learned_curves(run: "Run") -> "Text | None":
         found = describe(len(curves), classes["families"], classes["names"], classes["sizes"])
         labels = [family.words for family in found]
     return draw(curves, [visible(label) for label in labels], max_loss, origin.reads)
+
+
+def judged_labels(outcome: "Outcome") -> str | None:
+    """How many labels were judged, and by what; None if none were."""
+    from reweigh.report.words import judged
+
+    samples, unseen = outcome.fit.samples, outcome.fit.unseen if outcome.run.held_out.is_file() else None
+    if bool(samples.quality.isnan().all()):
+        return None
+    return judged(int((samples.given >= 0).sum()), 0 if unseen is None else int((unseen.given >= 0).sum()))
 
 
 def trust(outcome: "Outcome") -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reweigh.cli.columns import show_columns
 from reweigh.cli.facts import Look, look
-from reweigh.cli.printing import echo
+from reweigh.cli.printing import echo, shape_words
 from reweigh.cli.source import find
 
 if TYPE_CHECKING:
@@ -135,10 +135,9 @@ def show_choices(
     from reweigh.data.checks import listed
     from reweigh.data.labels.candidates import SEPARATOR
 
-    facts = found.facts
+    facts, shape = found.facts, shape_words(found.facts.shape)
     show_columns(found.readings)
-    shape = f"{facts.shape[0]} features" if len(facts.shape) == 1 else " x ".join(map(str, facts.shape))
-    echo(f"{data}: {facts.samples:,} samples of {shape} to train on, {len(facts.class_sizes)} classes")
+    echo(f"{data}: {facts.samples:,} samples of {shape} to train on, {len(facts.class_sizes):,} classes")
     if found.held_out is not None:
         echo(f"{found.held_out:,} more are held out for testing. Their labels are as doubtful as the others;")
         echo("if you have a test set with trusted labels, use it instead (data.test=PATH).")

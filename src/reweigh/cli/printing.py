@@ -78,3 +78,8 @@ def bars(sizes: Mapping[str, int]) -> list[str]:
 def cut(name: str, width: int = NAME) -> str:
     """A name of at most ``width`` characters."""
     return name if len(name) <= width else name[: width - 3] + "..."
+
+
+def shape_words(shape: Sequence[int]) -> str:
+    """What one sample is made of: "20 features", or "3 x 32 x 32"."""
+    return " x ".join(map(str, shape)) if len(shape) != 1 else f"{shape[0]:,} feature{'s' * (shape[0] != 1)}"

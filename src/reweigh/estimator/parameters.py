@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from reweigh.methods import METHODS
-from reweigh.names import lookup
+from reweigh.methods import find
 from reweigh.plan import Plan
 from reweigh.plan.check import examine
 from reweigh.plan.choose import better, chosen
@@ -92,7 +91,7 @@ def takes_unlabeled(method: str) -> bool:
     Raises:
         RecipeError: There is no such method.
     """
-    return method != "auto" and lookup(METHODS, method, "method").unlabeled
+    return method != "auto" and find(method).unlabeled
 
 
 def plain(value: Any) -> Any:

@@ -196,9 +196,6 @@ def trained_by(
     model, look = trained.method.model, partial(judged, trained.method.model, device=device)
     net, families = trained.method.weighting(), trained.method.families()
     weighting = None if net is None or families is None else Weighting(net.cpu(), families)
-    finding = trained.method.finding()
-    if finding is not None:
-        logger.info(finding.words)
     samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
     if front is not None and isinstance(train_set.inputs, Tensor):
         samples = beside_neighbors(samples, train_set.inputs)
@@ -217,7 +214,7 @@ def trained_by(
         tested=tested,
         test_origin=None if test_set is None else test_set.source_rows,
         held_out=look(train_set.subset(calibrating)) if len(calibrating) else None,
-        finding=finding,
+        finding=trained.method.finding(),
         front=front,
         unseen=None if test_set is None or tested is None else unseen(plan, test_set, tested, samples),
     )

@@ -15,6 +15,7 @@ from reweigh.fit.weighting import Weighting
 from reweigh.issues import Rows, Samples, chunks, judge
 from reweigh.methods.parts.stock import explain, judged, take_stock
 from reweigh.plan import Plan
+from reweigh.plan.choose import POSTERIORS
 from reweigh.pseudo_labels import Predictions, predictions
 from reweigh.training.evaluation import logits
 
@@ -89,7 +90,10 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> S
     if test_set.candidates is not None or bool(trained.quality.isnan().all()):
         return None
     prior = plan.method.options.get("prior", plan.train["prior"])
-    judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
+    if max(tested.logits.numel(), test_set.num_classes**2) > POSTERIORS:
+        judgment = judge(test_set.labels, tested.probabilities)
+    else:
+        judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
     losses = F.cross_entropy(tested.logits.float(), test_set.labels.clamp_min(0), reduction="none")
     return Samples(test_set.labels, *judgment, losses=losses)
 

@@ -93,6 +93,12 @@ def _read(data: Part, seed: int) -> tuple[Dataset, Dataset, Dataset | None]:
         )
     apart = None
     if data.added["clean"] is not None:
+        smallest = int(train.class_sizes.min())
+        if data.added["clean"] >= smallest:
+            raise DataError(
+                f"data.clean: {data.added['clean']} samples of each class would leave none of class "
+                f"{train.class_names[int(train.class_sizes.argmin())]!r}, which has {smallest}; set fewer apart"
+            )
         draw = BalancedRandom(per_class=data.added["clean"])
         chosen = draw.choose(train.labels, None, torch.Generator().manual_seed(stream(seed, CLEAN)))
         kept = torch.ones(len(train), dtype=torch.bool)

@@ -71,7 +71,7 @@ class Trainer:
             ModelError: The network does not fit the samples, or the weights that it should start from.
         """
         plan, train = self.plan, self.plan.train
-        if processes.several() and methods.METHODS[plan.method.name].one_process:
+        if processes.several() and methods.find(plan.method.name).one_process:
             raise RecipeError(
                 f"method.name: {plan.method.name!r} looks at layers inside its network, which several processes cannot "
                 "share; train it in one process, without torchrun"

@@ -3,6 +3,7 @@
 from typing import Any
 
 from reweigh.core.method import Method
+from reweigh.errors import RecipeError
 from reweigh.methods.abstain.selectivenet import SelectiveNet
 from reweigh.methods.abstain.softmax_response import SoftmaxResponse
 from reweigh.methods.candidates.proden import PRODEN
@@ -47,8 +48,9 @@ from reweigh.methods.options import keyword_only, options_of_method
 from reweigh.methods.setup import Setup
 from reweigh.methods.simclr import SimCLR
 from reweigh.methods.two_looks import TwoLooks
+from reweigh.names import lookup
 
-__all__ = ["METHODS", "build", "options_of_method"]
+__all__ = ["METHODS", "build", "find", "options_of_method"]
 
 METHODS: dict[str, type[Method]] = {
     "erm": ERM,
@@ -60,7 +62,6 @@ METHODS: dict[str, type[Method]] = {
     "simclr": SimCLR,
     "focal": Focal,
     "class-balanced": ClassBalanced,
-    "class-balanced+cmw-net": on_top_of(ClassBalanced),
     "class-balanced-focal": ClassBalancedFocal,
     "ldam": LDAM,
     "ldam-drw": DeferredLDAM,
@@ -106,13 +107,32 @@ METHODS: dict[str, type[Method]] = {
 }
 
 
+def find(name: str) -> type[Method]:
+    """A method of ``METHODS``, or CMW-Net on top of one that only brings another loss, such as "gce+cmw-net".
+
+    Raises:
+        RecipeError: there is none of that name.
+    """
+    base, plus, _ = name.partition("+cmw-net")
+    beneath = METHODS.get(base)
+    if name not in METHODS and plus and beneath is not None:
+        if issubclass(beneath, ERM) and beneath.own_loss is not None and beneath._loss is ERM._loss:
+            return on_top_of(beneath)
+        pairs = [each for each in METHODS if each.endswith("+cmw-net")]
+        raise RecipeError(
+            f"no method named {name!r}: {base!r} does more than give each sample a loss; there are {', '.join(pairs)}, "
+            "and OTHER+cmw-net for every method that only brings another loss, such as focal or gce"
+        )
+    return lookup(METHODS, name, "method")
+
+
 def build(name: str, setup: Setup, /, **options: Any) -> Method:
     """The method of that name on a setup.
 
     Args:
         options: arguments of the method and, if it learns weights, of its reweighter; see ``options_of_method``.
     """
-    method = METHODS[name]
+    method = find(name)
     own = keyword_only(method).keys() if method.learns_weights else options.keys()
     borrowed = {key: value for key, value in options.items() if key not in own}
     if borrowed:

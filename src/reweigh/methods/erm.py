@@ -53,6 +53,11 @@ class ERM(Method):
         """The loss of each sample, which may be weighted, and what no weight touches; see ``on_top_of``."""
         return reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)
 
+    @property
+    def weighs(self) -> bool:
+        """Whether weights on top count in this epoch."""
+        return True
+
     def trusted_objective(self, inputs: Any, labels: Tensor) -> MetaObjective | None:
         """What weights on top should lower for trusted samples; None stands for their mean loss."""
         return None

@@ -1,6 +1,7 @@
 """CMW-Net on top of another method: the loss that the other method gives a sample, times a learned weight."""
 
 import inspect
+from functools import cache
 from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge
@@ -46,8 +47,8 @@ class OnTop(CMWNet):
             self._plain = self._beneath
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
-        super().start_epoch(epoch, warm_up)
         self._beneath.start_epoch(epoch, warm_up)
+        super().start_epoch(epoch, warm_up or not self._beneath.weighs)
 
     def _objective(self, batch: Batch) -> Objective:
         return self._beneath.objective(batch)
@@ -63,6 +64,7 @@ class OnTop(CMWNet):
         self._beneath.load_state_dict(state)
 
 
+@cache
 def on_top_of(method: type[ERM]) -> type[CMWNet]:
     """CMW-Net on top of a method whose ``objective`` depends on the model and the batch alone.
 

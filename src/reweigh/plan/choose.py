@@ -24,7 +24,8 @@ FIRST_LAYER = 4_000_000  # parameters of it, at most
 ONE_THREAD = 1_000_000  # parameters of it at most: the steps of a smaller model are too short to be shared by threads
 ROWS_PER_FEATURE = 2
 JUDGE = 0.1  # share of the samples that judges,
-JUDGED = 2_000  # if there are so many with a label; fewer judge by chance
+JUDGED = 2_000  # if there are so many in classes of FEWEST or more; fewer judge by chance
+FEWEST = 3  # samples of a class, without which none of it is held out
 POSTERIORS = 50_000_000  # samples times classes at most for two looks, which keep several numbers for each
 MOST_ROWS = 20_000  # beyond, out-of-fold models take too long to be trained unasked
 
@@ -162,6 +163,8 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False) -> Choice:
     cheap: dict[str, Any] = {"method.lookahead": "real", "method.engine": "difference"}
     if sum(facts.class_sizes) == facts.samples and not sizes_differ(torch.tensor(facts.class_sizes)):
         cheap["method.families"] = 1
+    if facts.photos:  # from scratch a network is weak, and takes what it cannot learn for wrong labels
+        return Choice({"method.name": "cmw-net-sl", **cheap}, "learns which labels to trust, corrects doubtful ones")
     if weigh:
         return Choice({"method.name": "cmw-net", **cheap}, "learns how much to trust each row")
     if facts.samples * len(facts.class_sizes) > POSTERIORS and not asked:
@@ -179,7 +182,7 @@ def meta_set(facts: Facts) -> Choice:
 
 def judge(facts: Facts) -> list[Choice]:
     """Samples that judge which epoch is kept, if there are enough."""
-    if sum(facts.class_sizes) < JUDGED or facts.candidates:
+    if sum(size for size in facts.class_sizes if size >= FEWEST) < JUDGED or facts.candidates:
         return []
     return [Choice({"train.judge": JUDGE}, "held-out samples judge which epoch is kept, before labels are memorized")]
 

@@ -25,7 +25,7 @@ class Table(NamedTuple):
 
 
 TABLES: dict[str, Table] = {
-    "methods": Table("method", "reweigh.methods:METHODS"),
+    "methods": Table("method", "reweigh.methods:METHODS", "reweigh.methods:find"),
     "engines": Table("engine", "reweigh.core.jvp:ENGINES"),
     "weight-nets": Table("weight net", "reweigh.weighting:WEIGHTINGS"),
     "family-rules": Table("family rule", "reweigh.families:FAMILIES"),

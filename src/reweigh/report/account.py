@@ -2,13 +2,16 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from reweigh.core.judgment import Finding
 from reweigh.data import Dataset
+from reweigh.data.dataset import Inputs, Rows
+from reweigh.data.subsets import at_origin
 from reweigh.plan.plan import Plan
 from reweigh.report.tables import Samples, Tested
 from reweigh.report.words import UNKNOWN
@@ -41,6 +44,15 @@ class Classes:
         return self.names[label] if label < len(self.names) else f"class {label}"
 
 
+def _joined(first: Inputs, second: Inputs) -> Inputs | None:
+    """Rows in memory, or rows that are fetched from the same place, as one; None for others."""
+    if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
+        return torch.cat([first, second])
+    if isinstance(first, Rows) and isinstance(second, Rows) and first.inputs is second.inputs:
+        return Rows(first.inputs, torch.cat([first.index, second.index]))
+    return None
+
+
 @dataclass(frozen=True)
 class Account:
     """Everything that a run folder holds.
@@ -55,6 +67,7 @@ class Account:
         origin: Where it was learned.
         dataset: The training set, read again.
         unseen: Samples of the same data that were held out for testing, read again; None if there are none.
+        held_out: What the final model makes of these; None if they were not judged.
         no_data: Why there is no dataset.
     """
 
@@ -72,7 +85,29 @@ class Account:
     origin: Origin = field(default_factory=Origin)
     dataset: Dataset | None = None
     unseen: Dataset | None = None
+    held_out: Samples | None = None
     no_data: str = ""
+
+    def with_held_out(self) -> "tuple[Account, int]":
+        """All judged samples of the data as one, those that were held out last, and the number of these.
+
+        0 if they cannot be shown beside the others: they come from another source, or have changed.
+        """
+        held_out, dataset, unseen = self.held_out, self.dataset, self.unseen
+        if self.samples is None or held_out is None or dataset is None or unseen is None:
+            return self, 0
+        unseen = at_origin(unseen, torch.from_numpy(held_out.row))
+        inputs = _joined(dataset.inputs, unseen.inputs)
+        if inputs is None or not np.array_equal(unseen.labels.numpy(), held_out.given):
+            return self, 0
+        joined = Dataset(
+            inputs,
+            torch.cat([dataset.labels, unseen.labels]),
+            dataset.class_names,
+            reading=dataset.reading,
+            origin=torch.cat([dataset.source_rows, unseen.source_rows]),
+        )
+        return replace(self, samples=self.samples.with_more(held_out), dataset=joined), len(held_out)
 
     @property
     def losses(self) -> np.ndarray:

@@ -77,6 +77,7 @@ def read_account(path: Path, name: str, known: "list[Known] | None" = None, deco
         origin=origin,
         dataset=data.dataset,
         unseen=data.unseen,
+        held_out=read_samples(run.held_out, classes.names),
         no_data=data.reason,
     )
 

@@ -39,6 +39,16 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
+def judged(trained: int, held_out: int) -> str:
+    """How many labels were judged, and by what: those of training samples, and of samples held out for testing."""
+    if not held_out:
+        return f"All {trained:,} labels were judged in training."
+    return (
+        f"{trained:,} labels were judged in training, the {held_out:,} that were held out for testing by the final "
+        "model, which has not seen them."
+    )
+
+
 def in_words(name: str) -> str:
     """The name of a metric: test_balanced_accuracy is "balanced accuracy"."""
     return name.removeprefix("test_").removeprefix("train_").replace("_", " ")

@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
-from reweigh.data.subsets import at_origin
 from reweigh.errors import DataError
 from reweigh.fit import Fit
 from reweigh.fit.run_folder import not_ended, open_run
 from reweigh.report.inputs import Looks
 from reweigh.report.read import read_account
-from reweigh.report.tables import Samples, read_samples
+from reweigh.report.tables import Samples
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,35 +62,17 @@ def of_run(path: Path) -> Subject:
     """
     run, _ = open_run(path)
     account = read_account(path, path.resolve().name, decoded=True)
-    samples = account.samples
+    account, held_out = account.with_held_out()
+    samples, dataset = account.samples, account.dataset
     if samples is None:
         raise not_ended(run, run.samples)
     if samples.quality is None or samples.suggested is None or samples.issue is None:
         raise DataError(f"{run.samples}: holds no suggested labels; train again to get them (train.looks above 0)")
     if samples.candidates is not None:
         raise DataError(f"{path}: samples have several candidate labels each; a review is about one label per sample")
-    dataset = account.dataset
-    unseen, held_out = read_samples(run.held_out, account.classes.names), 0
-    if unseen is not None and dataset is not None and account.unseen is not None:
-        joined = _joined(dataset, at_origin(account.unseen, torch.from_numpy(unseen.row)))
-        if joined is not None and np.array_equal(joined.labels.numpy()[len(dataset) :], unseen.given):
-            samples, dataset, held_out = samples.with_more(unseen), joined, len(unseen)
     looks = None if dataset is None else Looks.of_source(dataset, account.recipe.source)
     names = account.classes.names
     return Subject(account.name, run.decisions, names, samples, looks, dataset, account.no_data, held_out)
-
-
-def _joined(train: Dataset, unseen: Dataset) -> Dataset | None:
-    """The samples that were trained on, then those that were held out; None if they are read when needed."""
-    if not isinstance(train.inputs, torch.Tensor) or not isinstance(unseen.inputs, torch.Tensor):
-        return None
-    return Dataset(
-        torch.cat([train.inputs, unseen.inputs]),
-        torch.cat([train.labels, unseen.labels]),
-        train.class_names,
-        reading=train.reading,
-        origin=torch.cat([train.source_rows, unseen.source_rows]),
-    )
 
 
 def of_fit(

@@ -32,3 +32,18 @@ def test_the_objective_by_a_loop(tiny):
         torch.testing.assert_close(terms.losses[place], -row.log_softmax(0)[label])
         away.append((x - model.centers[label]).square().sum() / 2)
     torch.testing.assert_close(terms.rest, 0.3 * torch.stack(away).mean())
+
+
+def test_weights_on_top_may_count_in_the_first_stage_alone(tiny, tmp_path):
+    from reweigh.weighting import Origin, save_weighting
+
+    learned = tiny("cmw-net", every=1)
+    learned.epoch(0)
+    save_weighting(tmp_path / "net.safetensors", learned.method.weighting(), Origin())
+    problem = tiny("oltr+cmw-net", weighting=str(tmp_path / "net.safetensors"), first_epochs=2)
+    seen = []
+    for epoch in range(4):
+        problem.method.start_epoch(epoch, warm_up=False)
+        numbers = [problem.method.step(batch) for batch in problem.batches]
+        seen.append((bool(problem.method.model.open), "weight" in numbers[0]))
+    assert seen == [(False, True), (False, True), (True, False), (True, False)]

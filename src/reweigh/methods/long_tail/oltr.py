@@ -27,6 +27,8 @@ class OLTR(ERM):
 
     Args:
         attraction: factor of the term that gathers features around the centers of their classes.
+        first_epochs: number of epochs of the first stage, if it is not the warm-up; weights on top (``oltr+cmw-net``)
+            then count in the first stage alone, as where the paper transfers a weighting function to ImageNet-LT.
     """
 
     one_process = True
@@ -35,16 +37,28 @@ class OLTR(ERM):
     def wraps(model: nn.Module) -> nn.Module:
         return MetaEmbedding(model)
 
-    def __init__(self, setup: Setup, *, attraction: Annotated[float, Ge(0)] = 0.01):
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        attraction: Annotated[float, Ge(0)] = 0.01,
+        first_epochs: Annotated[int, Ge(1)] | None = None,
+    ):
         wrapped = isinstance(setup.model, MetaEmbedding)
         super().__init__(setup if wrapped else setup.with_model(MetaEmbedding(setup.model)))
-        self._attraction = attraction
+        self._attraction, self._first_epochs = attraction, first_epochs
+
+    @property
+    def weighs(self) -> bool:
+        assert isinstance(self._model, MetaEmbedding)
+        return self._first_epochs is None or not bool(self._model.open)
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
         model = self._model
         assert isinstance(model, MetaEmbedding)
-        if not warm_up and not bool(model.open):
+        first = warm_up if self._first_epochs is None else epoch < self._first_epochs
+        if not first and not bool(model.open):
             with torch.no_grad():
                 model.centers.copy_(self._class_means(model))
             model.open.fill_(True)

@@ -33,13 +33,22 @@ def suspects(accounts: Sequence[Account]) -> Section:
 
 def panel(account: Account, most_cards: int = CARDS, most_rows: int = ROWS) -> Panel:
     """One run."""
-    samples = account.samples
-    if samples is None or samples.issue is None or samples.quality is None:
+    if account.samples is None or account.samples.issue is None or account.samples.quality is None:
         return Panel(["The run does not say which labels look wrong."])
-    found, labels = samples.suspects, int(samples.labeled.sum())
+    trained, labels = len(account.samples.suspects), int(account.samples.labeled.sum())
+    words = [f"{trained:,} of {labels:,} training labels look wrong ({percent(trained / max(labels, 1))})."]
+    if account.held_out is not None:
+        unseen, total = len(account.held_out.suspects), int(account.held_out.labeled.sum())
+        words.append(
+            f"So do {unseen:,} of the {total:,} labels that were held out for testing; those were judged by the final "
+            "model, which has not seen them."
+        )
+    account, held_out = account.with_held_out()
+    samples = account.samples
+    assert samples is not None
+    found, first_unseen = samples.suspects, len(samples) - held_out
     if not len(found):
         return Panel([f"None of the {several(labels, 'training label')} looks wrong."])
-    words = [f"{len(found):,} of {labels:,} training labels look wrong ({percent(len(found) / labels)})."]
     if samples.wrong is not None:
         hits = int(samples.wrong[found].sum())
         words.append(
@@ -47,7 +56,8 @@ def panel(account: Account, most_cards: int = CARDS, most_rows: int = ROWS) -> P
             f"{percent(hits / samples.wrong.sum())} of all wrong labels."
         )
     if len(found) > most_rows:
-        words.append(f"The table shows the {most_rows:,} worst; {len(found) - most_rows:,} more are in samples.csv.")
+        files = "samples.csv and held_out.csv" if held_out else "samples.csv"
+        words.append(f"The table shows the {most_rows:,} worst; {len(found) - most_rows:,} more are in {files}.")
     looks, missing = None, account.no_data
     shown = [Shown()] * min(most_cards, len(found))
     if account.dataset is not None:
@@ -58,7 +68,10 @@ def panel(account: Account, most_cards: int = CARDS, most_rows: int = ROWS) -> P
             missing = str(error)
     if missing:
         words.append(sentence(f"The samples themselves cannot be shown: {missing}"))
-    cards = [card(account, looks, index, its) for index, its in zip(found.tolist(), shown, strict=False)]
+    cards = [
+        card(account, looks, index, its, index >= first_unseen)
+        for index, its in zip(found.tolist(), shown, strict=False)
+    ]
     path = str(account.path)
     commands = [("Go through them and decide", shlex.join(["reweigh", "review", path]))]
     commands.append(("Write them all to a file", shlex.join(["reweigh", "issues", path, "--out", "issues.csv"])))
@@ -71,8 +84,8 @@ def show(looks: Looks, samples: Samples, index: int) -> Shown:
     return on_card(looks, index, int(samples.given[index]), suggested)
 
 
-def card(account: Account, looks: Looks | None, index: int, shown: Shown) -> Card:
-    """A sample with what training found out about it."""
+def card(account: Account, looks: Looks | None, index: int, shown: Shown, held_out: bool) -> Card:
+    """A sample with what training, or the final model if it was held out, found out about it."""
     samples, label = account.samples, account.classes.name
     assert samples is not None
     facts = [
@@ -80,6 +93,8 @@ def card(account: Account, looks: Looks | None, index: int, shown: Shown) -> Car
         for name, values in (("quality", samples.quality), ("weight", samples.weight))
         if values is not None and np.isfinite(values[index])
     ]
+    if held_out:
+        facts.append(("held out", "judged by the final model"))
     if samples.true is not None:
         facts.append(("true label", label(int(samples.true[index]))))
     suggested = "" if samples.suggested is None else label(int(samples.suggested[index]))

@@ -104,7 +104,7 @@ function draw() {
   const side = make("div", { class: "side" }, called, labels);
   if (card.quality !== null) side.append(make("p", { class: "facts" }, `Label quality ${card.quality.toFixed(3)}: 0 is surely wrong, 1 surely right.`));
   if (card.weight !== null) side.append(make("p", { class: "facts" }, `Mean weight in training ${card.weight.toFixed(2)}.`));
-  if (card.held_out) side.append(make("p", { class: "facts" }, "Held out for testing: judged by the model, which has not seen it."));
+  if (card.held_out) side.append(make("p", { class: "facts" }, "Held out for testing: judged by the final model, which has not seen it."));
   if (card.suggested < 0) side.append(make("p", { class: "facts" }, "Training suggests no other label."));
   $("sample").replaceChildren(shown, side);
   beside(card, side).catch(() => {});
