@@ -9,7 +9,7 @@ import pytest
 HERE = Path(__file__).parent
 SOME = (
     "erm", "two-looks", "cmw-net", "cmw-net-sl", "simclr", "l2rw", "elr", "co-teaching", "proden+cmw-net",
-    "selectivenet+cmw-net", "mixmatch", "mean-teacher",
+    "selectivenet+cmw-net", "mixmatch", "mean-teacher", "cmw-net:scope=last-layer",
 )  # fmt: skip
 
 
