@@ -150,8 +150,8 @@ def peak(folder: str, side: str, how: str) -> None:
     from reweigh.fit.source import read_source
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    train, test, _ = read_source(plan)
-    fit(train, plan, test_set=test)
+    source = read_source(plan)
+    fit(source.train, plan, test_set=source.test)
     print(round((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3))
 
 
@@ -187,8 +187,8 @@ def decoded(folder: Path) -> None:
                 "data.bias=[]",
             ]
             plan = check(read_recipe("demo", changes))
-            train, test, _ = read_source(plan)
-            source, count = train.inputs.inputs, 0  # pyright: ignore[reportAttributeAccessIssue]
+            found = read_source(plan)
+            source, count = found.train.inputs.inputs, 0  # pyright: ignore[reportAttributeAccessIssue]
             inner = source.read_one
 
             def counted(index: int, inner: Callable[[int], Tensor] = inner) -> Tensor:
@@ -197,7 +197,7 @@ def decoded(folder: Path) -> None:
                 return inner(index)
 
             source.read_one = counted
-            fit(train, plan, test_set=test)
+            fit(found.train, plan, test_set=found.test)
             print(f"{method}, data.disk_gb={disk_gb}: {count / 400:.2f} decodings per image in three epochs")
 
 

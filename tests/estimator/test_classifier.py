@@ -69,7 +69,7 @@ def test_the_default_method_follows_the_data(blobs):
     trusted = RobustClassifier(**few).fit(X, given, X_trusted=X[:6], y_trusted=truth[:6])
     assert trusted.plan_.method.name == "two-looks"  # its weights are learned on samples that are known to be right
     by_image = RobustClassifier(**few).fit(images, y).plan_  # too small for pretrained features
-    assert by_image.method.name == "two-looks"
+    assert by_image.method.name == "cmw-net-sl"
     assert [part.name for part in by_image.augment] == ["pad-crop", "flip"]
     assert RobustClassifier(candidates=True, **few).fit(X, np.eye(3)[given]).plan_.method.name == "proden"
     assert RobustClassifier(**few | {"random_state": 7}).fit(X, given).plan_.train["seed"] == 7

@@ -8,7 +8,7 @@ import hashlib
 import logging
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -76,10 +76,12 @@ class RowCache:
         for path in parts(self.folder):
             if not bool(missing.any()):
                 break
-            for found, row in self._read(path):
-                for place in places.get(found, ()):
-                    rows[place] = row
-                    missing[place] = False
+            names, known = self._read(path)
+            pairs = [(place, row) for row, name in enumerate(names) for place in places.get(name, ())]
+            if pairs:
+                wanted, there = torch.tensor(pairs).T
+                rows[wanted] = known[there]
+                missing[wanted] = False
         return missing
 
     def add(self, digests: Sequence[bytes], rows: Tensor) -> None:
@@ -111,7 +113,8 @@ class RowCache:
                 "store them (features.cache=false)"
             )
 
-    def _read(self, path: Path) -> Iterator[tuple[bytes, Tensor]]:
+    def _read(self, path: Path) -> tuple[list[bytes], Tensor]:
+        """The digests and rows of a part; none if it is damaged."""
         try:
             tensors, about = read(path)
             names, rows = tensors["digests"], tensors["rows"]
@@ -121,8 +124,9 @@ class RowCache:
             log.warning("%s; its rows are computed again", error)
             with suppress(OSError):
                 path.unlink()
-            return
-        yield from zip((bytes(name) for name in names.numpy()), rows, strict=True)
+            return [], torch.empty(0, self.width)
+        content = names.numpy().tobytes()
+        return [content[start : start + DIGEST] for start in range(0, len(content), DIGEST)], rows
 
 
 def parts(folder: Path) -> list[Path]:

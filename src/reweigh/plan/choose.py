@@ -163,6 +163,8 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False) -> Choice:
     cheap: dict[str, Any] = {"method.lookahead": "real", "method.engine": "difference"}
     if sum(facts.class_sizes) == facts.samples and not sizes_differ(torch.tensor(facts.class_sizes)):
         cheap["method.families"] = 1
+    if facts.photos:  # from scratch a network is weak, and takes what it cannot learn for wrong labels
+        return Choice({"method.name": "cmw-net-sl", **cheap}, "learns which labels to trust, corrects doubtful ones")
     if weigh:
         return Choice({"method.name": "cmw-net", **cheap}, "learns how much to trust each row")
     if facts.samples * len(facts.class_sizes) > POSTERIORS and not asked:

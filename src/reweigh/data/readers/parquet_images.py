@@ -90,9 +90,8 @@ def _rows(file: Path, label: str | None) -> Iterator[tuple[str | None, bytes, An
         for batch in opened.iter_batches(AT_ONCE, columns=[column, *([label] if label else [])]):
             labels = batch.column(label).to_pylist() if label else [None] * len(batch)
             for cell, given in zip(batch.column(column), labels, strict=True):
-                image = cell.as_py() or {}
-                if isinstance(image, bytes):
-                    image = {"bytes": image}
+                value = cell.as_py() or {}
+                image: dict[str, Any] = {"bytes": value} if isinstance(value, bytes) else value
                 yield image.get("path"), image.get("bytes") or b"", given
 
 
