@@ -153,8 +153,6 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
     if not named:
         echo("Rows are counted from 0, without the header.")
     if len(rows) > WEAK * labels:
-        echo(
-            "So many mean a weak model rather than bad labels: train for more epochs, or with more samples of each class."
-        )
+        echo("So many mean a weak model rather than bad labels: train longer, or with more samples of each class.")
     if len(rows) > top:
         echo(f"These are the worst {top}; --out issues.csv writes all {len(rows):,}.")
