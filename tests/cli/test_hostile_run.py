@@ -69,6 +69,9 @@ COMMANDS = {
     ("corrupt", "labels"): lambda run, data, out: [
         "corrupt", data, "symmetric", "rate=0.1", "--labels", run, "--out", out / "n.csv"
     ],
+    ("corrupt", "posteriors"): lambda run, data, out: [
+        "corrupt", data, "feature-dependent", "rate=0.1", "--posteriors", run, "--out", out / "n.csv"
+    ],
     ("corrupt", "root"): lambda run, data, out: [
         "corrupt", "mnist", "symmetric", "rate=0.1", "--root", run, "--out", out / "n.csv"
     ],
