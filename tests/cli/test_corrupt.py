@@ -146,3 +146,17 @@ def test_what_cannot_be_written(run, images, tmp_path, bias, out, message):
     assert result.exit_code == 2
     assert message in result.stderr
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_posteriors_of_a_file(run, tmp_path):
+    rows = np.random.default_rng(0).dirichlet(np.ones(10), 1257)  # the training part of the digits
+    np.save(tmp_path / "rows.npy", rows)
+    out = tmp_path / "labels.npy"
+    bias = ("--bias", "feature-dependent rate=0.905")
+    result = run("corrupt", "digits", *bias, "--posteriors", tmp_path / "rows.npy", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert (np.argsort(rows, axis=1)[:, -2:] == np.load(out)[:, None]).any(1).all()  # one of the two likeliest
+    np.save(tmp_path / "rows.npy", 2 * rows)
+    result = run("corrupt", "digits", *bias, "--posteriors", tmp_path / "rows.npy", "--out", out, "--overwrite")
+    assert result.exit_code == 2
+    assert "not probabilities in 1257 of 1257 rows" in " ".join(result.output.split())

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from reweigh.cli.issues import show
 from reweigh.data.named.own_files import files
 
 UNSEALED = shutil.ignore_patterns("SHA256SUMS")  # the files are changed on purpose
@@ -164,3 +165,10 @@ def test_a_run_that_has_not_ended_one_of_a_newer_version_and_a_biased_one(own, r
     refused = run("issues", tmp_path / "demo", "--apply", tmp_path / "x.csv")
     assert refused.exit_code == 2
     assert "digits is a named dataset" in refused.stderr
+
+
+@pytest.mark.parametrize("labels", [2, 100])
+def test_more_wrong_labels_than_right_ones_mean_a_weak_model(capsys, labels):
+    header = ("row", "given_label", "suggested_label", "label_quality", "weight")
+    show("run", [header, ("3", "cat", "dog", "0.1", ""), ("4", "cat", "dog", "0.2", "")], labels, 1)
+    assert ("a weak model rather than bad labels" in capsys.readouterr().out) == (labels == 2)

@@ -129,7 +129,7 @@ def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
 
     found = [*leaks(dataset), *order(dataset), *near_rows(dataset), *double_classes(dataset)]
     if groups := spellings(dataset):
-        found.append(f"Classes that are {in_words(groups)}.")
+        found.append(f"There are {in_words(groups)}.")
     if source.part is None and has_test_part(Path(source.data)):
         size = (dataset.shape[1], dataset.shape[2]) if dataset.is_images else None
         test = read(source.data, split="test", size=size, class_names=dataset.class_names)

@@ -136,6 +136,8 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
     Args:
         labels: Number of training labels.
     """
+    from reweigh.report.headline import WEAK
+
     header, *rows = table
     title = f"{run}: {len(rows):,} of {labels:,} labels ({len(rows) / max(labels, 1):.1%}) look wrong"
     if not rows[:top]:
@@ -150,5 +152,7 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
     show_table(title, ["file" if named else "row", "given", "suggested", "quality", "weight"], cells)
     if not named:
         echo("Rows are counted from 0, without the header.")
+    if len(rows) > WEAK * labels:
+        echo("So many mean a weak model rather than bad labels: train longer, or with more samples of each class.")
     if len(rows) > top:
         echo(f"These are the worst {top}; --out issues.csv writes all {len(rows):,}.")

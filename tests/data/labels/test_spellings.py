@@ -20,7 +20,7 @@ def test_spellings_are_reported_and_joined_if_asked(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         data = read(table(tmp_path, GOLD))
     assert data.num_classes == 5
-    assert "likely one class each: 'gold' and 'GOLD ' and 'Gold'; --join-labels" in caplog.text
+    assert "probably spellings of one class: 'gold' = 'GOLD ' = 'Gold'; --join-labels" in caplog.text
     joined = read(table(tmp_path, GOLD), join_labels=True)
     assert joined.class_names == ("gold", "tin")
     assert joined.labels.tolist() == [0, 0, 0, 0, 1, 0, 1]

@@ -33,8 +33,8 @@ def warn_of_spellings(dataset: Dataset, what: str) -> None:
 
 def in_words(groups: Sequence[Sequence[str]]) -> str:
     """Which classes are likely one, and what to do."""
-    shown = listed(" and ".join(map(repr, group[:3])) for group in groups)
-    return f"likely one class each: {shown}; --join-labels (data.join_labels=true) counts them as one"
+    shown = listed(" = ".join(map(repr, group[:3])) for group in groups)
+    return f"labels that are probably spellings of one class: {shown}; --join-labels (data.join_labels=true) joins them"
 
 
 def joined(dataset: Dataset, class_names: Sequence[str] | None, what: str) -> Dataset:

@@ -76,6 +76,8 @@ def read_frame(path: str | Path, sep: str | None = None, encoding: str | None = 
 
 def _read_one(path: Path, sep: str | None, encoding: str | None) -> "pd.DataFrame":
     with data_errors(path):
+        if not path.stat().st_size:
+            raise DataError(f"{path}: the file is empty; a table needs a header and rows")
         check_table(path)
         frame = _read_text(path, sep, encoding) if is_text(path) else _reader(path)(path)
     if not len(frame.columns):

@@ -1,0 +1,56 @@
+"""Lists of lines ``path label``, as ImageNet-LT has them: read as folders are, and named where something is missing."""
+
+import numpy as np
+import pytest
+
+from reweigh.data import read
+from reweigh.errors import DataError
+
+Image = pytest.importorskip("PIL.Image")
+
+
+@pytest.fixture
+def images(tmp_path):
+    """Images in two folders, and the lines of a list."""
+    lines = []
+    for number in range(12):
+        file = tmp_path / "train" / f"n0{number % 2}" / f"{number}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.full((8, 8, 3), 20 * number, np.uint8)).save(file)
+        lines.append(f"train/n0{number % 2}/{number}.png {number % 2}")
+    return tmp_path, lines
+
+
+def listed(folder, lines):
+    path = folder / "list.txt"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_a_list_is_read_in_its_order(images):
+    found = read(listed(*images))
+    assert found.labels.tolist() == [number % 2 for number in range(12)]
+    assert found.inputs[:, 0, 0, 0].tolist() == [20 * number for number in range(12)]
+    assert found.class_names == ("0", "1")
+
+
+def test_missing_files_and_labels_are_left_out_and_named(images, caplog):
+    folder, lines = images
+    lines[3], lines[5] = "train/n01/gone.png 1", lines[5].split()[0]
+    found = read(listed(folder, lines))
+    assert found.source_rows.tolist() == [0, 1, 2, 4, 6, 7, 8, 9, 10, 11]
+    said = " ".join(record.getMessage() for record in caplog.records)
+    assert "1 image without a label left out" in said
+    assert "gone.png: there is no such file" in said
+
+
+def test_a_list_of_absent_images(images):
+    folder, lines = images
+    with pytest.raises(DataError, match=r"12 images, but none of the first 5 is there, such as other/train/n00/0\.png"):
+        read(listed(folder, [f"other/{line}" for line in lines]))
+
+
+def test_a_list_without_labels(images):
+    folder, lines = images
+    with pytest.raises(DataError, match="each line should be a path and a label"):
+        read(listed(folder, [line.split()[0] for line in lines]))
