@@ -174,8 +174,11 @@ def torchrun_kills(number: int = 30) -> None:
         while len(ends) < number:
             with open(Path(folder, "log"), "wb") as log:
                 begun = subprocess.Popen([*torchrun, *arguments()], stdout=log, stderr=log, start_new_session=True)
-            time.sleep(rng.uniform(3, 25))
-            children = [int(pid) for pid in Path(f"/proc/{begun.pid}/task/{begun.pid}/children").read_text().split()]
+            listed, children = Path(f"/proc/{begun.pid}/task/{begun.pid}/children"), []
+            while begun.poll() is None and len(children) < 2:
+                time.sleep(0.1)
+                children = [int(pid) for pid in listed.read_text().split()]
+            time.sleep(rng.uniform(1, 25))
             if begun.poll() is not None:
                 if begun.returncode:
                     sys.exit(Path(folder, "log").read_text())

@@ -117,7 +117,11 @@ def available() -> Iterator[None]:
     def placed(*args: Any, device: Any = None, **kwargs: Any) -> Tensor:
         return tensor(*args, **kwargs).to(device)  # torch's own asks no one
 
-    torch.Generator = lambda device="cpu": made("cpu" if torch.device(device) == DEVICE else device)  # type: ignore[misc]
+    class Generator:  # a class, since modules that are imported inside may name it in annotations
+        def __new__(cls, device: Any = "cpu") -> Any:
+            return made("cpu" if torch.device(device) == DEVICE else device)
+
+    torch.Generator = Generator  # type: ignore[misc]
     torch.tensor = placed
     try:
         with _Placing():

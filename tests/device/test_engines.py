@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-pretend = pytest.importorskip("pretend", exc_type=ImportError)  # torch before 2.9 has no devices in Python
+pretend = pytest.importorskip("tests.device.pretend", exc_type=ImportError)  # torch before 2.9 has no devices in Python
 
 from reweigh import Reweighter  # noqa: E402
 from reweigh.core.jvp import ENGINES  # noqa: E402

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-pretend = pytest.importorskip("pretend", exc_type=ImportError)  # torch before 2.9 has no devices in Python
+pretend = pytest.importorskip("tests.device.pretend", exc_type=ImportError)  # torch before 2.9 has no devices in Python
 
 from reweigh.bias import CANDIDATES  # noqa: E402
 from reweigh.compare.grid import plan  # noqa: E402
@@ -12,7 +12,7 @@ from reweigh.data import Dataset, few_labels, with_candidates  # noqa: E402
 from reweigh.fit.trainer import Trainer, own_randomness  # noqa: E402
 from reweigh.methods import METHODS  # noqa: E402
 
-EPOCHS, BATCH, EVERY = 3, 18, 2
+EPOCHS, BATCH, EVERY = 2, 18, 2
 STEPS = 36 // BATCH
 WAITS = {  # in a step of a method that must know something before it can go on, or keeps much on the host
     "decoupling": 1,  # whether the two networks differ at all
