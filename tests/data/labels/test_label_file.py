@@ -52,7 +52,7 @@ def test_a_class_may_be_called_na(tmp_path):
     ("index,label\n0,0\n0,1\n5,2\n", r"3 mistakes\n.*0 more than once.*\n.*5 not a sample.*\n.*1, 2 without a label"),
     ("index,label\na,0\nb,1\nc,2\n", r"column 'index': .*give whole numbers from 0"),
     ("a,b\n0,1\n0,1\n0,1\n", r"no column of labels; it has: a, b"),
-    ("", r"cannot be read as a table"),
+    ("", r"the file is empty; a table needs a header and rows"),
 ])  # fmt: skip
 def test_bad_csv(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
