@@ -81,7 +81,7 @@ def test_any_method_that_only_brings_a_loss_can_be_combined(tiny):
     assert find("focal+cmw-net") is find("focal+cmw-net")
 
 
-@pytest.mark.parametrize("name", ["elr+cmw", "dividemix+cmw-net", "erm+cmw-net", "cmw-net+cmw-net"])
+@pytest.mark.parametrize("name", ["elr+cmw", "gce+cmw-network", "dividemix+cmw-net", "erm+cmw-net", "cmw-net+cmw-net"])
 def test_other_pairs_are_refused(name):
     with pytest.raises(RecipeError, match=f"no method named '{re.escape(name)}'"):
         find(name)

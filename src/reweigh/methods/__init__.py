@@ -113,9 +113,9 @@ def find(name: str) -> type[Method]:
     Raises:
         RecipeError: there is none of that name.
     """
-    base, plus, _ = name.partition("+cmw-net")
+    base = name.removesuffix("+cmw-net")
     beneath = METHODS.get(base)
-    if name not in METHODS and plus and beneath is not None:
+    if name not in METHODS and base != name and beneath is not None:
         if issubclass(beneath, ERM) and beneath.own_loss is not None and beneath._loss is ERM._loss:
             return on_top_of(beneath)
         pairs = [each for each in METHODS if each.endswith("+cmw-net")]
