@@ -5,7 +5,8 @@ up; a tenth of the steps learns weights. Each size runs in a process of its own,
 
 - processor time of a sample in the epoch, as a ratio to the first size of its column: 1.0 means linear in the samples,
   and flat in the classes. Plain training (``erm``) grows with the classes too, by its last layer;
-- bytes that a sample takes besides its own 408: the peak of the process above that with the fewest samples.
+- bytes that training takes for each sample, besides the data: the peak above what the process held before, with the
+  most samples against the fewest (Linux only).
 """
 
 import argparse
@@ -13,7 +14,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from resource import RUSAGE_SELF, getrusage
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ class Size(NamedTuple):
 
 
 def measure(method: str, size: Size) -> tuple[float, float]:
-    """Processor seconds of an epoch, and the peak of memory in bytes."""
+    """Processor seconds of an epoch, and the peak of memory in bytes above what the data take."""
     keep_freed_memory()
     torch.set_num_threads(1)
     generator = np.random.default_rng(0)
@@ -54,8 +55,16 @@ def measure(method: str, size: Size) -> tuple[float, float]:
     dataset = from_arrays(inputs, labels)
     del inputs
     ends: list[float] = []
+    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
+    held = memory("VmRSS")
     trainer(method, size, dataset).train(dataset, evaluate=lambda _: ends.append(time.process_time()) or {})
-    return ends[-1] - ends[-2], 1024 * getrusage(RUSAGE_SELF).ru_maxrss
+    return ends[-1] - ends[-2], memory("VmHWM") - held
+
+
+def memory(line: str) -> int:
+    """Bytes of this process: VmRSS holds now, VmHWM at most."""
+    found = next(each for each in Path("/proc/self/status").read_text().splitlines() if each.startswith(line))
+    return 1024 * int(found.split()[1])
 
 
 def trainer(method: str, size: Size, dataset: Dataset) -> Trainer:
@@ -71,6 +80,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", default="erm,cmw-net,cmw-net-sl")
+    parser.add_argument("--grows", default="samples,classes,families")
     parser.add_argument("--samples", type=int, default=SAMPLES[-1], help="at most; default: %(default)s")
     options = parser.parse_args()
     columns = {
@@ -79,14 +89,15 @@ def main() -> None:
         "families": [Size(MANY, 100, families) for families in FAMILIES],
     }
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
-        for grows, sizes in columns.items():
+        for grows in options.grows.split(","):
+            sizes = columns[grows]
             print(f"\n| {grows} | " + " | ".join(f"{getattr(size, grows):,}" for size in sizes) + " | bytes a sample |")
             print("|---" * (len(sizes) + 2) + "|")
             for method in options.methods.split(","):
                 found = [pool.submit(measure, method, size).result() for size in sizes]
                 each = [seconds / size.samples for (seconds, _), size in zip(found, sizes, strict=True)]
                 more = sizes[-1].samples - sizes[0].samples
-                extra = (found[-1][1] - found[0][1]) / more - 4 * FEATURES - 8 if more else float("nan")
+                extra = (found[-1][1] - found[0][1]) / more if more else float("nan")
                 ratios = [f"{value / each[0]:.2f}" for value in each]
                 print(f"| {method} | " + " | ".join(ratios) + f" | {extra:.0f} |", flush=True)
 
