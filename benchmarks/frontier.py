@@ -53,7 +53,7 @@ def draw(points: dict[str, tuple[float, float]], path: Path) -> None:
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     for words, (cost, accuracy) in points.items():
         axes.plot(cost, accuracy, "o", label=words)
-    axes.set(xscale="log", xlabel="processor time, plain training = 1", ylabel="mean accuracy in percent")
+    axes.set(xlabel="processor time, plain training = 1", ylabel="mean accuracy in percent")
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.02, 0.5))
     figure.savefig(path)
 
