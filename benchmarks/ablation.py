@@ -5,18 +5,15 @@ other by changing a constant. Prints accuracy and average precision of the ranki
 cells as columns, and the mean change. Results are appended to ``--out``, so several calls add up.
 """
 
-import argparse
-import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from matrix import DEFAULT, Row, measure, read
+from matrix import DEFAULT, Row, append, arguments, measure, read
 from reweigh.methods import two_looks
 from reweigh.methods.parts import first_look, second_look, stock
 
@@ -72,13 +69,7 @@ def table(rows: list[Row], key: str, digits: int) -> str:
 
 def main() -> None:
     """Run what is missing, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--noise", type=Path, required=True)
-    parser.add_argument("--out", type=Path, default=Path("ablation.jsonl"))
-    parser.add_argument("--cells", default=CELLS)
-    parser.add_argument("--seeds", default="0")
-    options = parser.parse_args()
+    options = arguments(__doc__, "ablation.jsonl", CELLS).parse_args()
     for seed in map(int, options.seeds.split(",")):
         for cell in options.cells.split(","):
             for part, (method, without) in PARTS.items():
@@ -86,8 +77,7 @@ def main() -> None:
                 if (cell, part, seed) not in done:
                     with without():
                         row = measure(cell, method, seed, options.data, options.noise)
-                    with open(options.out, "a") as file:
-                        file.write(json.dumps(row | {"part": part}) + "\n")
+                    append(options.out, row | {"part": part})
     rows = read(options.out)
     print(table(rows, "accuracy", 1) + "\n\n" + table(rows, "ap", 3))
 

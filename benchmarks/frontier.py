@@ -6,13 +6,11 @@ setting, accuracy per cell (mean over seeds) and the cost: processor time as a r
 seed. Results are appended to ``--out``; ``--figure PATH`` draws cost against accuracy.
 """
 
-import argparse
-import json
 from pathlib import Path
 
 import numpy as np
 
-from matrix import Row, measure, read
+from matrix import Row, append, arguments, measure, read
 
 CELLS = "f:sym40,f:way40,f:lt100,c:fd1"
 PAPER = 'lookahead="virtual":engine="forward"'
@@ -60,22 +58,15 @@ def draw(points: dict[str, tuple[float, float]], path: Path) -> None:
 
 def main() -> None:
     """Run what is missing, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--noise", type=Path, required=True)
-    parser.add_argument("--out", type=Path, default=Path("frontier.jsonl"))
+    parser = arguments(__doc__, "frontier.jsonl", CELLS)
     parser.add_argument("--figure", type=Path)
-    parser.add_argument("--cells", default=CELLS)
-    parser.add_argument("--seeds", default="0,1,2")
     options = parser.parse_args()
     cells = options.cells.split(",")
     for seed in map(int, options.seeds.split(",")):
         for cell in cells:
             for method in SETTINGS.values():
                 if (cell, method, seed) not in {(row["cell"], row["method"], row["seed"]) for row in read(options.out)}:
-                    row = measure(cell, method, seed, options.data, options.noise)
-                    with open(options.out, "a") as file:
-                        file.write(json.dumps(row) + "\n")
+                    append(options.out, measure(cell, method, seed, options.data, options.noise))
     words, points = table(read(options.out), cells)
     print(words)
     if options.figure:

@@ -193,25 +193,36 @@ def shortfalls(rows: list[Row]) -> Iterator[str]:
 
 def main() -> int:
     """Run what is missing, print the tables; 1 if the default falls short anywhere."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--noise", type=Path, required=True)
-    parser.add_argument("--out", type=Path, default=Path("matrix.jsonl"))
-    for option, default in (("--cells", ",".join(CELLS)), ("--methods", METHODS), ("--seeds", "0")):
-        parser.add_argument(option, default=default)
+    parser = arguments(__doc__, "matrix.jsonl", ",".join(CELLS))
+    parser.add_argument("--methods", default=METHODS)
     options = parser.parse_args()
     for seed in map(int, options.seeds.split(",")):
         for name in options.cells.split(","):
             for method in options.methods.split(","):
                 if (name, method, seed) not in {(row["cell"], row["method"], row["seed"]) for row in read(options.out)}:
-                    row = measure(name, method, seed, options.data, options.noise)
-                    with open(options.out, "a") as file:
-                        file.write(json.dumps(row) + "\n")
+                    append(options.out, measure(name, method, seed, options.data, options.noise))
     rows = read(options.out)
     print("\n".join(tables(rows)))
     short = list(shortfalls(rows))
     print("\n" + "\n".join(["Falls short:", *short] if short else ["The default falls short nowhere."]))
     return 1 if short else 0
+
+
+def arguments(about: str | None, out: str, cells: str) -> argparse.ArgumentParser:
+    """What every benchmark over cells can be told."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--noise", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=Path(out))
+    parser.add_argument("--cells", default=cells)
+    parser.add_argument("--seeds", default="0")
+    return parser
+
+
+def append(file: Path, row: Row) -> None:
+    """Add a result, at once, so that an interrupted call loses nothing."""
+    with open(file, "a") as opened:
+        opened.write(json.dumps(row) + "\n")
 
 
 def read(file: Path) -> list[Row]:

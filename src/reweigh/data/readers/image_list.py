@@ -43,7 +43,7 @@ def find_list(path: Path, labels: Path | None = None, label: str | None = None) 
         label: Column of the labels.
 
     Raises:
-        DataError: The path is a list of images that are not there, or that have no labels.
+        DataError: The path is a list of images that do not exist or have no labels.
     """
     if path.is_file():
         found = _list_in(path, [path.parent, *(path.parent / name for name in sub_folders(path.parent))], label)

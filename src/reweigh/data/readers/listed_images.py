@@ -107,5 +107,5 @@ def read_to_predict(found: ImageList, form: Form, path: Path) -> Unlabeled:
 
 
 def no_labels(path: Path, columns: Sequence[str]) -> DataError:
-    """The error for images whose label cannot be told."""
+    """The error for images without a known column of labels."""
     return DataError(f"{path}: which column is the label? There are: {listed(columns)}. Name one", "label")
