@@ -3,11 +3,11 @@
 Two sets: headlines in Hausa (``--noise`` holds hausa-news-train.csv and -test.csv), with the labels of a lexicon and
 with 40 % symmetric noise; and English: the first sentences of the docstrings of six installed packages, whose label is
 the package, with 40 % symmetric noise. ``RobustClassifier`` on the table with its text column, everything default, and
-with ``features="wordllama"`` (extra ``wordllama``), beside logistic regression on TF-IDF of words and pairs with the best C by five-fold cross-validation on the given
-labels, and label quality by cleanlab (extra ``bench``) from its out-of-fold predictions. Prints accuracy on true
-labels, average precision of the ranking of wrong labels, and processor seconds. The exit code is 1 where the default is
-behind. ``--held-out`` prints the share of the given labels of a held-out third that is predicted, the mean of three, for
-the default and for wordllama: no true label is used.
+with ``features="wordllama"`` (extra ``wordllama``), beside logistic regression on TF-IDF of words and pairs with the
+best C by five-fold cross-validation on the given labels, and label quality by cleanlab (extra ``bench``) from its
+out-of-fold predictions. Prints accuracy on true labels, average precision of the ranking of wrong labels, and processor
+seconds. The exit code is 1 where the default is behind. ``--held-out`` prints instead what share of the given labels of
+a held-out third is predicted, the mean of three, for the default and for wordllama; it uses no true label.
 """
 
 import argparse

@@ -18,7 +18,7 @@ def tfidf(input_shape: tuple[int, ...]) -> None:
 
 
 def wordllama(input_shape: tuple[int, ...]) -> None:
-    """TF-IDF and the mean token vector of a text column, with vectors of a language model; works offline.
+    """TF-IDF and mean token vector of a text column; works offline, needs the extra ``wordllama``.
 
     Raises:
         DataError: The samples are images.
