@@ -69,6 +69,7 @@ class SelectiveNet(ERM):
 
     abstains = True
     deep = True
+    state = ("_warm_up",)
 
     @staticmethod
     def wraps(model: nn.Module) -> nn.Module:
@@ -113,13 +114,6 @@ class SelectiveNet(ERM):
     def trusted_objective(self, inputs: Any, labels: Tensor) -> MetaObjective | None:
         """The risk of what is predicted, which weights reach through the features that all heads share."""
         return lambda forward: self._risk(forward(inputs, heads=True), labels)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "warm_up": self._warm_up}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._warm_up = state["warm_up"]
 
 
 def with_heads(setup: Setup) -> Setup:

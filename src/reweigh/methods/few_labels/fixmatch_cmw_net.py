@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Lt
 from torch import Tensor, nn
@@ -41,6 +41,7 @@ class FixMatchCMWNet(LabeledOnly):
     """
 
     learns_weights = True
+    state = ("_reweighter", "_trusted")
 
     def __init__(
         self,
@@ -93,15 +94,6 @@ class FixMatchCMWNet(LabeledOnly):
 
     def weighting(self) -> nn.Module | None:
         return self._reweighter.weight_net
-
-    def state_dict(self) -> dict[str, Any]:
-        own = {"reweighter": self._reweighter.state_dict(), "trusted": self._trusted.state_dict()}
-        return {**super().state_dict(), **own}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._reweighter.load_state_dict(state["reweighter"])
-        self._trusted.load_state_dict(state["trusted"])
 
 
 def weighted_guesses(

@@ -1,6 +1,6 @@
 """Deferred reweighting: rare classes count more, but only once the features are learned."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Ge, Gt, Lt
 from torch import Tensor
@@ -26,6 +26,8 @@ class DeferredLDAM(LDAM):
         scale: factor of cosines in the logits. Paper: s.
     """
 
+    state = ("_deferred",)
+
     def __init__(
         self,
         setup: Setup,
@@ -49,10 +51,3 @@ class DeferredLDAM(LDAM):
         logits = self._model(batch.inputs)
         weights = as_rows(batch.labels, logits) @ effective_weights(self._class_sizes, logits, self._beta)
         return batch.weighted(weights * self._setup.loss(logits, batch.labels)).sum() / weights.sum()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "deferred": self._deferred}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._deferred = state["deferred"]

@@ -1,7 +1,5 @@
 """Decoupling: two networks, which learn only from samples that they predict differently."""
 
-from typing import Any
-
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
@@ -24,6 +22,8 @@ class Decoupling(ERM):
         reset: the part of the second network that starts differently: all, last-block, last-layer (for a pretrained
             model), or a pattern over parameter names.
     """
+
+    state = ("_peer", "_warm_up")
 
     @staticmethod
     def wraps(model: nn.Module) -> nn.Module:
@@ -57,11 +57,3 @@ class Decoupling(ERM):
                 optimizer.step()
             total = total + loss.detach() / 2
         return {"loss": total, "weight": differ.float().mean()}
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "peer": self._peer.state_dict(), "warm_up": self._warm_up}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._peer.load_state_dict(state["peer"])
-        self._warm_up = state["warm_up"]

@@ -1,6 +1,6 @@
 """DivideMix: each of two networks divides the samples by their losses; the other learns some of them without label."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from annotated_types import Ge, Gt, Le
@@ -55,6 +55,8 @@ class DivideMix(ERM):
         reset: the part of the second network that starts differently: all, last-block, last-layer (for a pretrained
             model), or a pattern over parameter names.
     """
+
+    state = ("_peer", "_right", "_epoch")
 
     @staticmethod
     def wraps(model: nn.Module) -> nn.Module:
@@ -136,12 +138,3 @@ class DivideMix(ERM):
 
     def sample_weights(self) -> Tensor | None:
         return None if self._right is None else self._right.mean(0)
-
-    def state_dict(self) -> dict[str, Any]:
-        own = {"peer": self._peer.state_dict(), "right": self._right, "epoch": self._epoch}
-        return {**super().state_dict(), **own}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._peer.load_state_dict(state["peer"])
-        self._right, self._epoch = state["right"], state["epoch"]

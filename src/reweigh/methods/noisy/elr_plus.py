@@ -1,6 +1,6 @@
 """ELR+: early-learning regularization between two networks, each held to what the other's average believed early."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from annotated_types import Ge, Lt
@@ -38,6 +38,8 @@ class ELRPlus(ERM):
         reset: the part of the second network that starts differently: all, last-block, last-layer (for a pretrained
             model), or a pattern over parameter names.
     """
+
+    state = ("_peer", "_averages", "_targets")
 
     @staticmethod
     def wraps(model: nn.Module) -> nn.Module:
@@ -98,18 +100,3 @@ class ELRPlus(ERM):
             latest.to(self._targets), self._targets[number, index], self._momentum
         )
         return self._targets[number, index].to(latest)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            **super().state_dict(),
-            "peer": self._peer.state_dict(),
-            "averages": [average.state_dict() for average in self._averages],
-            "targets": self._targets,
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._peer.load_state_dict(state["peer"])
-        for average, its in zip(self._averages, state["averages"], strict=True):
-            average.load_state_dict(its)
-        self._targets = state["targets"].to(self._setup.device, copy=True)

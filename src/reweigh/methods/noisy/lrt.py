@@ -1,8 +1,7 @@
 """LRT: a likelihood ratio test decides which labels are replaced; it becomes stricter with time."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-import torch
 from annotated_types import Ge, Gt
 from torch import Tensor
 
@@ -34,6 +33,8 @@ class LRT(Relabeling):
         retroactive: factor of the second loss. Released code: 0.9.
     """
 
+    state = ("_before",)
+
     def __init__(
         self,
         setup: Setup,
@@ -64,10 +65,3 @@ class LRT(Relabeling):
             return terms._replace(rest=terms.rest + self._retroactive * second)
 
         return both
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "before": self._before}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._before = None if state["before"] is None else torch.clone(state["before"])

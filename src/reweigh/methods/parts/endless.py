@@ -1,12 +1,12 @@
 """An endless random order of samples."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
+from reweigh.methods.parts.stateful import Stateful
 
-class EndlessOrder:
+
+class EndlessOrder(Stateful):
     """Indices in random order, over and over: each comes once before any comes again.
 
     Attributes:
@@ -15,6 +15,8 @@ class EndlessOrder:
     Args:
         generator: source of the order.
     """
+
+    state = ("pool", "_left")
 
     def __init__(self, pool: Tensor, generator: torch.Generator):
         self._generator = generator
@@ -32,9 +34,3 @@ class EndlessOrder:
             self._left = torch.cat([self._left, again])
         now, self._left = self._left[:size], self._left[size:]
         return now
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"pool": self.pool, "left": self._left}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.pool, self._left = state["pool"], state["left"]

@@ -1,14 +1,13 @@
 """Guessed labels of unlabeled samples: which each one has, how much it counted, and whether it was right."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from reweigh.data import Dataset
+from reweigh.methods.parts.stateful import Stateful
 
 
-class Guesses:
+class Guesses(Stateful):
     """The latest guessed label of each training sample and its weight.
 
     Attributes:
@@ -18,6 +17,8 @@ class Guesses:
         train_set: its true labels, if they are known, only serve to report how good the guesses are.
         device: of the model.
     """
+
+    state = ("labels", "_weights")
 
     def __init__(self, train_set: Dataset, device: torch.device | str = "cpu"):
         self._true = None if train_set.true_labels is None else train_set.true_labels.to(device)
@@ -50,13 +51,6 @@ class Guesses:
             right = labels == self._true[index]
             numbers |= {"pseudo_right": right.float().mean(), "pseudo_right_weight": (right * weights).mean()}
         return numbers
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"labels": self.labels, "weights": self._weights}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        device = self._weights.device
-        self.labels, self._weights = (state[key].to(device, copy=True) for key in ("labels", "weights"))
 
 
 def sharpened(probabilities: Tensor, temperature: float) -> Tensor:
