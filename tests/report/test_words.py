@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from reweigh.report.words import duration, in_words, listed, number, percent, sentence, several
+from reweigh.names import listed, plural
+from reweigh.report.words import duration, in_words, number, percent, sentence
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ def test_percent_is_never_broken_at_the_end_of_a_line():
 
 def test_small_words():
     assert (number(0.012345), number(12345.6), number(math.inf)) == ("0.0123", "12,346", "unknown")
-    assert (several(1, "class", "classes"), several(1204, "label")) == ("1 class", "1,204 labels")
+    assert (plural(1, "class", "classes"), plural(1204, "label")) == ("1 class", "1,204 labels")
     assert listed(["a", "b", "c"], 2) == "a, b and 1 more"
     assert in_words("test_balanced_accuracy") == "balanced accuracy"
     assert (sentence("it is"), sentence("Is it?")) == ("It is.", "Is it?")

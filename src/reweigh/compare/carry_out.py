@@ -1,7 +1,7 @@
 """Carry out a comparison: make the planned runs that are missing, and read what came of all of them."""
 
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from reweigh.compare.rows import Row, is_finished, is_of, read_row
 from reweigh.errors import DataError, LostProcessError, RecipeError, ReweighError
 from reweigh.fit.run_folder import begin
 from reweigh.fit.run_folder import resume as continue_run
+from reweigh.names import listed
 from reweigh.plan.plan import Plan
 from reweigh.training import Observer, Run, processes
 from reweigh.training.series import Quiet, Series
@@ -132,14 +133,8 @@ def check_folders(planned: Mapping[Path, Plan], resume: bool, overwrite: bool) -
             path for path, recipe in planned.items() if Run(path).recipe.is_file() and not is_of(Run(path), recipe)
         ]
         if others:
-            raise DataError(
-                f"{_listed(others)}: begun with another recipe; replace them with --overwrite, or choose another --out"
-            )
+            remedies = "replace them with --overwrite, or choose another --out"
+            raise DataError(f"{listed(others, 3)}: begun with another recipe; {remedies}")
     elif taken := [path for path in planned if path.exists()]:
         remedies = "continue with --resume, replace with --overwrite, or choose another --out"
-        raise DataError(f"{_listed(taken)}: exists already; {remedies}")
-
-
-def _listed(paths: Sequence[Path]) -> str:
-    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-    return ", ".join(map(str, paths[:3])) + more
+        raise DataError(f"{listed(taken, 3)}: exists already; {remedies}")

@@ -39,23 +39,6 @@ def part(dataset: Dataset, size: int | None, seed: int, what: str = "size") -> D
     return dataset.subset(stratified(dataset.labels, size, seed, what))
 
 
-def set_apart(dataset: Dataset, share: float, seed: int) -> tuple[Dataset, Dataset]:
-    """Split off a stratified share of the samples: (the others, that share).
-
-    Raises:
-        DataError: one of the two would be empty.
-    """
-    size = round(share * len(dataset))
-    if not 0 < size < len(dataset):
-        raise DataError(
-            f"{share:g} of {plural(len(dataset), 'sample')} to hold out makes {size}; leave some on both sides"
-        )
-    apart = stratified(dataset.labels, size, seed)
-    stays = torch.ones(len(dataset), dtype=torch.bool)
-    stays[apart] = False
-    return dataset.subset(stays), dataset.subset(apart)
-
-
 def beyond(dataset: Dataset, size: int | None, more: int, seed: int) -> Dataset:
     """A stratified part of ``more`` samples that shares none with the part of ``size``.
 

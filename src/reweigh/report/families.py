@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reweigh.report.words import listed, several
+from reweigh.names import listed, plural
 
 NAMES = {
     1: ("all classes",),
@@ -41,8 +41,8 @@ def describe(
         if members:
             mean = sum(sizes[number] for number in members) / len(members)
             size = f"of {'about ' if len(members) > 1 else ''}{mean:,.0f} samples"
-            names = listed([class_names[number] for number in members])
-            words = f"{several(len(members), 'class', 'classes')} {size}: {names}"
+            names = listed((class_names[number] for number in members), 8)
+            words = f"{plural(len(members), 'class', 'classes')} {size}: {names}"
         else:
             words = "none of the classes in this data"
         families.append(Family(name(family, num_families), words))

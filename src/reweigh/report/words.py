@@ -1,7 +1,6 @@
 """Numbers and names, formatted for a reader."""
 
 import math
-from collections.abc import Sequence
 
 UNKNOWN = "\N{EN DASH}"  # in a cell; sorted last
 
@@ -18,11 +17,6 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def several(count: int, one: str, many: str | None = None) -> str:
-    """A count with its noun: 1 class, 1,204 classes."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
 def duration(seconds: float) -> str:
     """A time in the unit that suits it."""
     if not math.isfinite(seconds):
@@ -31,12 +25,6 @@ def duration(seconds: float) -> str:
         if seconds >= 1.95 * length:
             return f"{seconds / length:.1f} {unit}s"
     return f"{seconds:.1f} seconds"
-
-
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names separated by commas, the first few of them."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def judged(trained: int, held_out: int) -> str:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.families import name
 from reweigh.report.figures import plot_losses
 from reweigh.report.figures.weighting import loss_limit
-from reweigh.report.words import several
 
 MOST = 12  # classes in one figure
 LEAD = (
@@ -49,7 +49,7 @@ def panel(account: Account, end: float) -> Panel:
              f"the easiest “{classes.names[hardest[-1]]}” with {means[hardest[-1]][1]:.2f}."]  # fmt: skip
     if len(shown) < len(means):
         words.append(
-            f"The figure shows the {MOST} of {several(len(means), 'class', 'classes')} with the highest mean loss."
+            f"The figure shows the {MOST} of {plural(len(means), 'class', 'classes')} with the highest mean loss."
         )
     row = np.full(len(classes.names) + 1, -1)
     row[shown] = np.arange(len(shown))

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Column, Panel, Section, Table
 from reweigh.report.sections.suspects import title
 from reweigh.report.tables import Samples
-from reweigh.report.words import several
 
 ROWS = 200
 LEAD = (
@@ -33,8 +33,8 @@ def panel(account: Account) -> Panel:
     differ = sum(samples.given[a] != samples.given[b] for a, b in pairs)
     alone = np.flatnonzero(samples.outlier)
     words = [
-        f"{several(len(pairs), 'pair')} of near-duplicates, {differ:,} of them with different labels; "
-        f"{several(len(alone), 'sample')} far from all others (outliers)."
+        f"{plural(len(pairs), 'pair')} of near-duplicates, {differ:,} of them with different labels; "
+        f"{plural(len(alone), 'sample')} far from all others (outliers)."
     ]
     label = account.classes.name
 

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.families import Family, describe, name
 from reweigh.report.figures import curves, plot_weighting, plot_weightings
 from reweigh.report.figures.weighting import loss_limit
-from reweigh.report.words import sentence, several
+from reweigh.report.words import sentence
 from reweigh.weighting import num_curves
 
 LEAD = (
@@ -81,7 +82,7 @@ def panel(account: Account, end: float) -> Panel:
     )
     if len(known):
         alternative += (
-            f" Below: half of the {several(len(known), 'training sample')} have a {what} under {np.median(known):.2f}, "
+            f" Below: half of the {plural(len(known), 'training sample')} have a {what} under {np.median(known):.2f}, "
             f"nine in ten under {np.quantile(known, 0.9):.2f}."
         )
     names = [family.name for family in families]
