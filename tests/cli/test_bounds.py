@@ -6,7 +6,7 @@ import pytest
 import torch
 from PIL import Image
 
-from reweigh.cli.look_alikes import double_classes
+from reweigh.cli.neighbors import double_classes
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
 from reweigh.data.traps import leaks, order

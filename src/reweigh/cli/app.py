@@ -18,12 +18,11 @@ from reweigh.cli.data import data
 from reweigh.cli.export import export
 from reweigh.cli.inspect import inspect
 from reweigh.cli.issues import issues
-from reweigh.cli.list import list_members
+from reweigh.cli.list import list_members, show
 from reweigh.cli.predict import predict
 from reweigh.cli.printing import echo, visible
 from reweigh.cli.report import report
 from reweigh.cli.review import review
-from reweigh.cli.show import show
 from reweigh.cli.tables import tables
 from reweigh.cli.train import train
 from reweigh.cli.transfer import transfer

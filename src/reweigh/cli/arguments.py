@@ -11,7 +11,7 @@ from reweigh.plan.tables import TABLES
 
 def recipe_names(incomplete: str) -> list[str]:
     """Shipped recipes that begin with these letters."""
-    from reweigh.recipes.shipped import shipped
+    from reweigh.recipes.read import shipped
 
     return [name for name in shipped() if name.startswith(incomplete)]
 

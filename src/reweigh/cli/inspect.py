@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reweigh.cli.arguments import AnyData, Drop, Encoding, JoinLabels, Label, Labels, Root, Sep, written
-from reweigh.cli.columns import show_columns
-from reweigh.cli.printing import bars, echo, shape_words
+from reweigh.cli.printing import bars, echo, shape_words, show_columns
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def show_broken(source: "Source", error: DataError) -> bool:
 
 def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
     """Columns that give the label away, an order of rows, rows and classes that look alike, samples in both parts."""
-    from reweigh.cli.look_alikes import double_classes, near_rows
+    from reweigh.cli.neighbors import double_classes, near_rows
     from reweigh.data import read
     from reweigh.data.labels.spellings import in_words, spellings
     from reweigh.data.readers import has_test_part
@@ -174,14 +173,14 @@ def families(dataset: "Dataset") -> list[str]:
 
 def facts(findings: "Findings") -> dict[str, str]:
     """What was looked for, and how much of it there is."""
-    from reweigh.report.words import several
+    from reweigh.names import plural
 
     copies = sum(len(group) - 1 for group in findings.duplicates)
     missing = ", ".join(f"{count} in {name!r}" for name, count in findings.missing.items())
     found = {
         "imbalance factor": f"{findings.imbalance_factor:.3g}",
         "exact copies": str(copies or "none"),
-        "conflicting labels": several(len(findings.conflicting), "input") if findings.conflicting else "none",
+        "conflicting labels": plural(len(findings.conflicting), "input") if findings.conflicting else "none",
         "unreadable files": str(len(findings.unreadable) or "none"),
         "constant inputs": str(len(findings.constant) or "none"),
         "constant features": str(len(findings.constant_features) or "none"),

@@ -6,9 +6,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reweigh.cli.columns import show_columns
 from reweigh.cli.facts import Look, look
-from reweigh.cli.printing import echo, shape_words
+from reweigh.cli.printing import echo, shape_words, show_columns
 from reweigh.cli.source import find
 
 if TYPE_CHECKING:
@@ -47,8 +46,7 @@ def recipe_for(
     from reweigh.plan.facts import Facts
     from reweigh.plan.mistakes import raise_all
     from reweigh.recipes.check import check
-    from reweigh.recipes.overrides import apply
-    from reweigh.recipes.read import Contents, read
+    from reweigh.recipes.read import Contents, apply, read
 
     values = {} if recipe is None else deepcopy(dict(read(recipe).values))
     source, mistakes = find(data, label, labels, written=written)

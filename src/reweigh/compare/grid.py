@@ -9,9 +9,8 @@ from reweigh.compare import bias_names
 from reweigh.plan.check import examine
 from reweigh.plan.mistakes import Mistake, raise_all
 from reweigh.plan.plan import Plan
-from reweigh.recipes.check import check
+from reweigh.recipes.check import check, for_bias, for_method
 from reweigh.recipes.read import Contents, read
-from reweigh.recipes.variants import for_bias, for_method
 
 
 class Key(NamedTuple):

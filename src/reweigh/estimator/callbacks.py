@@ -5,8 +5,8 @@ from typing import Any
 
 from reweigh.errors import RecipeError
 from reweigh.training import Observer, progress
-from reweigh.training.means import Means
 from reweigh.training.progress import Silent
+from reweigh.training.result import Means
 
 
 def watched(callbacks: Any, label: str | None) -> Observer | None:

@@ -17,9 +17,9 @@ from reweigh.estimator.learning import Learned, learn
 from reweigh.estimator.notebook import trained_html
 from reweigh.estimator.reviewing import Reviewing
 from reweigh.estimator.targets import undecided
-from reweigh.fit.abstain import confident
 from reweigh.fit.out_of_fold import probabilities
-from reweigh.fit.scored import device_of
+from reweigh.fit.scored import device_of, scored
+from reweigh.selective import check_coverage, threshold
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -197,8 +197,10 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
                 "predict: coverage needs samples that were not trained on; fit with RobustClassifier(calibration=0.1), "
                 "which holds out a tenth"
             )
-        predicted, sure = confident(self._fit, self._samples(X), coverage)
-        return undecided(self.classes_[predicted.numpy()], ~sure.numpy(), self.classes_)
+        check_coverage(coverage)
+        found = scored(self.model_, self._samples(X), device_of(self.model_))
+        doubtful = found.scores < threshold(self._fit.held_out.scores, coverage)
+        return undecided(self.classes_[found.logits.argmax(1).numpy()], doubtful.numpy(), self.classes_)
 
     def _samples(self, X: Any) -> Dataset:
         found, form = self._fit, self._fit.inputs

@@ -17,7 +17,6 @@ from reweigh.estimator.networks import continued, own_builder
 from reweigh.estimator.parameters import plan_of, takes_unlabeled
 from reweigh.estimator.sample_weights import read_weights
 from reweigh.estimator.targets import Targets, read_candidates, read_more_targets, read_targets
-from reweigh.estimator.trusted import read_trusted
 from reweigh.fit import Fit, fit
 from reweigh.fit.front import own_front
 from reweigh.fit.inputs import InputForm
@@ -134,3 +133,28 @@ def _more(estimator: Any, X: Any, y: Any, earlier: Learned) -> tuple[Dataset, Ta
         reading=Reading(encoding=form.encoding),
     )
     return dataset, targets, earlier.columns, getattr(X, "index", None)
+
+
+def read_trusted(
+    estimator: Any, X: Any, y: Any, form: InputForm, columns: tuple[str, ...], classes: np.ndarray
+) -> Dataset | None:
+    """The trusted samples in the form of the training samples; None if there are none.
+
+    Raises:
+        DataError: One of X and y is missing, they differ in number, or from the training set in columns or classes.
+    """
+    if X is None and y is None:
+        return None
+    if X is None or y is None:
+        there, missing = ("y_trusted", "X_trusted") if X is None else ("X_trusted", "y_trusted")
+        raise DataError(f"{there}: given without {missing}; pass both or neither")
+    try:
+        inputs = read_more_inputs(estimator, X, form, columns, "X_trusted")
+    except DataError:
+        raise
+    except ValueError as error:  # scikit-learn's own, which speaks of X
+        raise DataError(f"X_trusted: {error}") from error
+    labels, _, rows, _ = read_more_targets(y, classes, len(inputs), "y_trusted")
+    if len(inputs) < 2:
+        raise DataError(f"X_trusted: {len(inputs)} sample; pass two or more, best some of each class")
+    return replace(form.dataset(inputs, tuple(map(str, classes))), labels=labels, soft_labels=rows)

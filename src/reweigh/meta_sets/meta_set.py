@@ -1,9 +1,10 @@
 """What every meta set is: a way to choose trusted samples."""
 
 from abc import ABC, abstractmethod
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from annotated_types import Ge
 from torch import Tensor
 
 
@@ -27,7 +28,7 @@ class MetaSet(ABC):
     vouched: bool = False
     memory: float = 0.0
 
-    def __init__(self, *, mixup: bool, batch_size: int | None):
+    def __init__(self, *, mixup: bool = False, batch_size: Annotated[int, Ge(1)] | None = None):
         self.mixup = mixup
         self.batch_size = batch_size
 

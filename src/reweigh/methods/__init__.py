@@ -4,20 +4,18 @@ from typing import Any
 
 from reweigh.core.method import Method
 from reweigh.errors import RecipeError
-from reweigh.methods.abstain.selectivenet import SelectiveNet
-from reweigh.methods.abstain.softmax_response import SoftmaxResponse
+from reweigh.methods.abstain.selectivenet import SelectiveNet, SoftmaxResponse
 from reweigh.methods.candidates.proden import PRODEN
 from reweigh.methods.candidates.proden_cmw_net import PRODENCMWNet
-from reweigh.methods.cmw_net import CMWNet
+from reweigh.methods.cmw_net import CMWNet, MWNet
 from reweigh.methods.cmw_net_sl import CMWNetSL
 from reweigh.methods.cmw_net_sl_plus import CMWNetSLPlus
 from reweigh.methods.erm import ERM
 from reweigh.methods.few_labels.fixmatch import FixMatch
 from reweigh.methods.few_labels.fixmatch_cmw_net import FixMatchCMWNet
 from reweigh.methods.few_labels.labeled_only import LabeledOnly
-from reweigh.methods.few_labels.mean_teacher import MeanTeacher
 from reweigh.methods.few_labels.mixmatch import MixMatch
-from reweigh.methods.few_labels.pi_model import PiModel
+from reweigh.methods.few_labels.pi_model import MeanTeacher, PiModel
 from reweigh.methods.few_labels.pseudo_label import PseudoLabel
 from reweigh.methods.few_labels.uda import UDA
 from reweigh.methods.l2rw import L2RW
@@ -26,7 +24,6 @@ from reweigh.methods.long_tail.losses import LDAM, ClassBalanced, ClassBalancedF
 from reweigh.methods.long_tail.mcw import MCW
 from reweigh.methods.long_tail.oltr import OLTR
 from reweigh.methods.long_tail.sade import SADE
-from reweigh.methods.mw_net import MWNet
 from reweigh.methods.noisy.co_teaching import CoTeaching
 from reweigh.methods.noisy.decoupling import Decoupling
 from reweigh.methods.noisy.dividemix import DivideMix

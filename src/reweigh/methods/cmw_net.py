@@ -1,7 +1,7 @@
-"""CMW-Net: learn the weight of each sample from its loss and the size of its class, while the model trains."""
+"""CMW-Net: learn the weight of each sample from its loss and the size of its class; MW-Net: from its loss alone."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import torch
 from annotated_types import Ge
@@ -121,3 +121,9 @@ class CMWNet(Stateful, Method):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
         self._plain.load_state_dict(state)
+
+
+class MWNet(CMWNet):
+    """Meta-Weight-Net (Shu et al., NeurIPS 2019): CMW-Net with a single family."""
+
+    fixed: ClassVar[Mapping[str, Any]] = {"families": 1}

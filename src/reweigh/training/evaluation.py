@@ -64,7 +64,7 @@ def evaluate(
     If a sample has several candidate labels, any of them counts as right.
 
     Args:
-        judge: (logits, labels, class sizes) -> numbers, such as ``reweigh.fit.metrics.metrics``.
+        judge: (logits, labels, class sizes) -> numbers, such as ``reweigh.fit.scored.metrics``.
         class_sizes: of the training set, shape (num_classes,): what is head and tail is decided by training.
     """
     outputs = predict(model, dataset, device)

@@ -5,8 +5,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from reweigh.training.means import Means
 from reweigh.training.processes import is_first
+from reweigh.training.result import Means
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID
@@ -17,42 +17,22 @@ class Observer(Protocol):
 
     def start(self, epochs: int, steps: int, done: int) -> None:
         """Training begins: so many epochs of so many steps each, of which ``done`` steps were done in earlier lives."""
-        ...
 
     def step(self, epoch: int, step: int, means: Means) -> None:
         """A step is done; ``means`` are the running means of its epoch. Called at every step: be quick."""
-        ...
 
     def epoch(self, line: Mapping[str, Any]) -> None:
         """An epoch is done; ``line`` is its line of metrics.jsonl."""
-        ...
 
     def count(self, what: str, done: int, total: int) -> None:
         """Before training begins: so many of ``what`` are done."""
-        ...
 
     def stop(self) -> None:
         """Training ended, well or badly."""
-        ...
 
 
-class Silent:
-    """Says nothing."""
-
-    def start(self, epochs: int, steps: int, done: int) -> None:
-        pass
-
-    def step(self, epoch: int, step: int, means: Means) -> None:
-        pass
-
-    def epoch(self, line: Mapping[str, Any]) -> None:
-        pass
-
-    def count(self, what: str, done: int, total: int) -> None:
-        pass
-
-    def stop(self) -> None:
-        pass
+class Silent(Observer):
+    """Reports nothing."""
 
 
 class Rate:

@@ -25,11 +25,31 @@ from reweigh.training.result import Result
 TUNED = "front."  # what the names of fine-tuned weights begin with
 
 
+def _file(name: str) -> property:
+    return property(lambda run: run.path / name)
+
+
 @dataclass(frozen=True)
 class Run:
     """A run folder. ``Run.create`` begins one, ``Run.open`` returns to one; its properties are the files in it."""
 
     path: Path
+
+    recipe = _file("recipe.toml")
+    metrics = _file("metrics.jsonl")
+    summary = _file("summary.json")
+    model = _file("model.safetensors")
+    weighting = _file("weighting.safetensors")
+    samples = _file("samples.csv")
+    held_out = _file("held_out.csv")
+    test = _file("test.csv")
+    calibration = _file("calibration.csv")
+    classes = _file("classes.json")
+    inputs = _file("inputs.json")
+    decisions = _file("decisions.jsonl")  # what reviewers decided; people's work, which no run removes
+    report = _file("report.html")
+    checkpoint = _file("checkpoint/last.safetensors")
+    previous = _file("checkpoint/previous.safetensors")  # the checkpoint before the last one
 
     @classmethod
     def create(cls, path: str | Path, recipe: str, overwrite: bool = False) -> "Run":
@@ -91,68 +111,6 @@ class Run:
         for folder in (self.path, self.checkpoint.parent):
             for leftover in folder.glob(".*.part"):
                 leftover.unlink(missing_ok=True)
-
-    @property
-    def recipe(self) -> Path:
-        return self.path / "recipe.toml"
-
-    @property
-    def metrics(self) -> Path:
-        return self.path / "metrics.jsonl"
-
-    @property
-    def summary(self) -> Path:
-        return self.path / "summary.json"
-
-    @property
-    def model(self) -> Path:
-        return self.path / "model.safetensors"
-
-    @property
-    def weighting(self) -> Path:
-        return self.path / "weighting.safetensors"
-
-    @property
-    def samples(self) -> Path:
-        return self.path / "samples.csv"
-
-    @property
-    def held_out(self) -> Path:
-        return self.path / "held_out.csv"
-
-    @property
-    def test(self) -> Path:
-        return self.path / "test.csv"
-
-    @property
-    def calibration(self) -> Path:
-        return self.path / "calibration.csv"
-
-    @property
-    def classes(self) -> Path:
-        return self.path / "classes.json"
-
-    @property
-    def inputs(self) -> Path:
-        return self.path / "inputs.json"
-
-    @property
-    def decisions(self) -> Path:
-        """What reviewers decided; people's work, which no run removes."""
-        return self.path / "decisions.jsonl"
-
-    @property
-    def report(self) -> Path:
-        return self.path / "report.html"
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.path / "checkpoint" / "last.safetensors"
-
-    @property
-    def previous(self) -> Path:
-        """The checkpoint before the last one."""
-        return self.path / "checkpoint" / "previous.safetensors"
 
     @property
     def results(self) -> list[Path]:

@@ -16,7 +16,6 @@ class Series(Protocol):
 
     def start(self, runs: int, done: int) -> None:
         """The series begins: so many runs, of which ``done`` were done before."""
-        ...
 
     def begin(self, label: str) -> Observer:
         """A run begins in this process; returns what watches it."""
@@ -29,27 +28,16 @@ class Series(Protocol):
             last: what it came to, in percent.
             error: what went wrong.
         """
-        ...
 
     def stop(self) -> None:
         """The series ended, well or badly."""
-        ...
 
 
-class Quiet:
-    """Says nothing."""
-
-    def start(self, runs: int, done: int) -> None:
-        pass
+class Quiet(Series):
+    """Reports nothing."""
 
     def begin(self, label: str) -> Observer:
         return Silent()
-
-    def end(self, label: str, last: float | None, error: str | None) -> None:
-        pass
-
-    def stop(self) -> None:
-        pass
 
 
 class SeriesLines(Quiet):

@@ -16,9 +16,8 @@ from reweigh.errors import DataError, DivergedError
 from reweigh.files.seals import checksum
 from reweigh.training import checkpoint, processes, randomness
 from reweigh.training.judge import Judge
-from reweigh.training.means import Means
 from reweigh.training.recall import Recall
-from reweigh.training.result import Result
+from reweigh.training.result import Means, Result
 from reweigh.training.run import Run
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""SelectiveNet: learn to predict, and which samples to predict at all."""
+"""Methods that may abstain: SelectiveNet, which learns what to predict at all, and softmax response."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -127,3 +127,9 @@ def with_heads(setup: Setup) -> Setup:
     if isinstance(setup.model, SelectiveModel):
         return setup
     return setup.with_model(SelectiveModel(setup.model))
+
+
+class SoftmaxResponse(ERM):
+    """Plain training, to abstain where the largest probability is small (Geifman and El-Yaniv, NeurIPS 2017)."""
+
+    abstains = True

@@ -7,8 +7,8 @@ from torch import Tensor
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Forward, Objective, Terms
 from reweigh.methods.erm import ERM
+from reweigh.methods.parts.guesses import warn_of_vanished
 from reweigh.methods.parts.recent import RecentPredictions
-from reweigh.methods.parts.vanished import warn_of_vanished
 from reweigh.methods.setup import Setup
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from reweigh.core.batch import Batch
 from reweigh.losses.labels import as_rows
 from reweigh.methods.erm import ERM
-from reweigh.methods.parts.vanished import warn_of_vanished
+from reweigh.methods.parts.guesses import warn_of_vanished
 from reweigh.methods.setup import Setup
 from reweigh.models.last_layer import Needs, linear_head, with_features
 from reweigh.pseudo_labels.mixup import checked_draw

@@ -1,10 +1,15 @@
-"""Guessed labels of unlabeled samples: which each one has, how much it counted, and whether it was right."""
+"""Labels that a method guesses: what each sample has, how much it counted, and classes that are left without any."""
+
+import logging
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from reweigh.data import Dataset
 from reweigh.methods.parts.stateful import Stateful
+
+logger = logging.getLogger(__name__)
 
 
 class Guesses(Stateful):
@@ -60,3 +65,19 @@ def sharpened(probabilities: Tensor, temperature: float) -> Tensor:
         probabilities: shape (n, num_classes), rows that sum to one.
     """
     return (probabilities.log() / temperature).softmax(1)
+
+
+def warn_of_vanished(before: Tensor, after: Tensor, class_names: Sequence[str]) -> None:
+    """Log the classes that some samples had, and that none has any more: the model no longer learns them.
+
+    Args:
+        before: shape (N,), the labels until now.
+        after: shape (N,), the labels from now on.
+    """
+    gone: list[int] = sorted(set(before.unique().tolist()) - set(after.unique().tolist()))
+    if gone:
+        logger.warning(
+            "relabeling leaves no sample in %s: %s; replace fewer labels, or train with 'erm' and prior correction",
+            "1 class" if len(gone) == 1 else f"{len(gone)} classes",
+            ", ".join(class_names[label] for label in gone[:5]) + (", ..." if len(gone) > 5 else ""),
+        )

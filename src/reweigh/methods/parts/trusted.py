@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reweigh.methods.parts.endless import EndlessOrder
+from reweigh.methods.parts.labeled_batches import EndlessOrder
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel
 from reweigh.pseudo_labels.mixup import draw
