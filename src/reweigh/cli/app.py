@@ -60,7 +60,7 @@ class Verbs(TyperGroup):
 
 
 def complain(words: str) -> None:
-    """Write to standard error what went wrong; of several processes with the same message, one does."""
+    """Write an error to standard error; of several processes with the same message, only one does."""
     if not several():
         echo(words, err=True)
         return
@@ -76,7 +76,7 @@ def several() -> bool:
 
 
 def message(error: Exception) -> str:
-    """What an error says; an argument that would fix it is named as it is typed on the command line."""
+    """The message of an error; an argument that would fix it is named as it is typed on the command line."""
     if isinstance(error, DataError) and error.argument in OPTIONS:
         return f"{error.args[0]} ({OPTIONS[error.argument]})"
     return str(error)

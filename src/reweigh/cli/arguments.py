@@ -51,7 +51,7 @@ TrustCode = Annotated[
 
 
 def written(sep: str | None, encoding: str | None, drop: Sequence[str] | None, join_labels: bool) -> dict[str, Any]:
-    """How the files of the data are written, as options of section [data]; only what the user says."""
+    """How to read the files of the data, as options of section [data]; only those that the user gives."""
     options = {"sep": sep, "encoding": encoding, "columns": dict.fromkeys(drop, "drop") if drop else None}
     return {key: value for key, value in options.items() if value} | ({"join_labels": True} if join_labels else {})
 

@@ -21,7 +21,7 @@ NINETY = 1.645  # standard errors
 
 
 def show_outcome(outcome: "Outcome") -> None:
-    """Print the end of ``reweigh train``; of several processes, one does."""
+    """Print the end of ``reweigh train``; of several processes, only the first does."""
     from reweigh.fit.origin import describe
     from reweigh.training.processes import is_first
 

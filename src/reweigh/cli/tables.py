@@ -1,4 +1,4 @@
-"""``reweigh tables``: the paper's tables, the command for each cell, and what runs here came to."""
+"""``reweigh tables``: the paper's tables, the command for each cell, and the results of runs made here."""
 
 import shlex
 import time

@@ -1,4 +1,4 @@
-"""Carry out a comparison: make the planned runs that are missing, and read what came of all of them."""
+"""Carry out a comparison: make the planned runs that are missing, and read the results of all."""
 
 import traceback
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ class Job(NamedTuple):
     """A run to make.
 
     Attributes:
-        begun: continue the run that is there.
-        overwrite: replace the run that is there.
-        threads: of torch, unless the recipe says how many.
+        begun: Whether to continue the existing run.
+        overwrite: Whether to replace the existing run.
+        threads: Threads of torch, unless the recipe sets them.
         trust_code: Whether models from outside the package may be built, which runs their code.
     """
 
@@ -46,7 +46,7 @@ def carry_out(
     series: Series | None = None,
     trust_code: bool = False,
 ) -> list[Row]:
-    """Make the runs, each in its own folder below ``folder``; one that fails says so in its row, the others go on.
+    """Make the runs, each in its own folder below ``folder``; if one fails, its row has the error and the others go on.
 
     Args:
         workers: how many runs at once, each in a process with its share of torch's threads; a script that asks for
@@ -57,8 +57,8 @@ def carry_out(
         trust_code: Whether models from outside the package may be built, which runs their code.
 
     Raises:
-        DataError: runs are there and may be neither continued nor replaced; none was begun.
-        KeyboardInterrupt: Ctrl-C; says how far it came. Every run can be continued.
+        DataError: runs exist already and may be neither continued nor replaced; nothing was started.
+        KeyboardInterrupt: Ctrl-C; the message has the number of finished runs. Every run can be continued.
     """
     if workers < 1:
         raise RecipeError(f"workers: got {workers}; should be at least 1")

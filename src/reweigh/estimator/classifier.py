@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
-    """A neural classifier that learns, while it trains, how far to trust each sample.
+    """A neural classifier that learns, while it trains, how much to trust each sample.
 
         classifier = RobustClassifier(random_state=0).fit(X, y)
         classifier.predict(X_new)
@@ -59,8 +59,8 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             ``predict(X, coverage=0.9)`` knows when to abstain.
         device: Where to train; "auto" takes a GPU if there is one.
         candidates: Whether y is a mask, N x num_classes, true where a class may be the right one.
-        warm_start: Whether ``fit`` goes on from the network that an earlier ``fit`` trained, with its classes, and its
-            encoding and scale of the columns.
+        warm_start: Whether ``fit`` continues from the network of an earlier ``fit``, with its classes, encoding and scale
+            of the columns.
         callbacks: A function, or several, called after each epoch with its numbers, a dict like a row of ``history_``.
         random_state: A number is the seed of all randomness and makes the result reproducible. The global generators
             are left as they are.
@@ -74,7 +74,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         sample_weight_: Shape (N,), the mean weight of each training sample along training, without the user's own
             factor; one for a sample that was never weighed.
         suggested_labels_: Shape (N,), the label that training suggests for each sample.
-        label_quality_: Shape (N,), how far each given label can be believed, in the order of y.
+        label_quality_: Shape (N,), how credible each given label is, from 0 to 1, in the order of y.
         is_label_issue_: Shape (N,) bool, which labels look wrong, in the order of y.
         finding_: How many labels are wrong: ``finding_.words`` is one sentence; ``share``, ``low`` and ``high`` have
             one number per class, as in ``classes_``. None for a method that does not estimate it.
@@ -138,7 +138,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
                 categories and text, with gaps; or images (N, channels, height, width), bytes or floats.
             y: N labels; or N x num_classes rows of probabilities, or with ``candidates`` a mask of that shape. For a
                 method that learns from samples without a label too, -1, None and NaN mark these.
-            sample_weight: Shape (N,), how much each sample counts besides; ones change nothing.
+            sample_weight: Shape (N,), a factor of the loss of each sample; ones change nothing.
             X_trusted: Samples whose labels were checked. The weights are learned on them, the network is not; without
                 them, labels that are held out or samples of lowest loss take their place.
             y_trusted: Their labels.
@@ -151,7 +151,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on training with more samples, from the network as it is.
+        """Continue training with more samples, from the current network.
 
         Each call trains for ``epochs`` on its own samples, best a good part of the data; what it reports, such as
         ``label_issues_``, is about these samples. Columns are encoded and numbers scaled as in the first call.

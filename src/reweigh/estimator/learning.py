@@ -1,4 +1,4 @@
-"""From X and y to a fit: from scratch, or on from a classifier that was trained before."""
+"""From X and y to a fit: from scratch, or continuing from a trained classifier."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ from reweigh.plan.facts import Facts
 
 
 class Learned(NamedTuple):
-    """A fit, and what a classifier keeps of the data besides.
+    """A fit, and what else a classifier keeps of the data.
 
     Attributes:
         classes: The labels as the user writes them.
@@ -53,7 +53,7 @@ def learn(
     Args:
         trusted: Samples whose labels the user vouches for, and these labels.
         classes: All classes, if y may lack some.
-        earlier: What was learned before, to go on from: its network, classes and form of the inputs. None starts anew.
+        earlier: Earlier result to continue from: its network, classes and form of the inputs. None starts from scratch.
 
     Raises:
         ValueError: Parameters, data or labels are not what they should be.
@@ -95,7 +95,7 @@ def learn(
 
 
 def _first(estimator: Any, X: Any, y: Any, classes: np.ndarray | None) -> tuple[Dataset, Targets, tuple[str, ...], Any]:
-    """Samples that nothing is known about yet, but perhaps their classes."""
+    """The samples of a first fit."""
     unlabeled = takes_unlabeled(str(estimator.method))
     read = read_inputs(estimator, X)
     samples = len(read.inputs)

@@ -18,7 +18,7 @@ TOP5_FROM = 10  # classes
 
 
 class Scored(NamedTuple):
-    """What a model says of n samples.
+    """The predictions of a model for n samples.
 
     Attributes:
         logits: Shape (n, num_classes).

@@ -1,4 +1,4 @@
-"""Losses that wrong labels mislead less: generalized cross-entropy and bootstrapping."""
+"""Losses that are robust to wrong labels: generalized cross-entropy and bootstrapping."""
 
 from typing import Annotated
 

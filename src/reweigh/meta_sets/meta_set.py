@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 class MetaSet(ABC):
-    """Chooses samples to trust, anew in each epoch. Trusted samples stay in training as well.
+    """Chooses samples to trust, again in each epoch. Trusted samples are also trained on.
 
     Attributes:
         judge: which losses the choice depends on: those of the model at the start of the epoch, those of its EMA, those

@@ -108,7 +108,7 @@ def find(name: str) -> type[Method]:
     """A method of ``METHODS``, or CMW-Net on top of one that only brings another loss, such as "gce+cmw-net".
 
     Raises:
-        RecipeError: there is none of that name.
+        RecipeError: no method has that name.
     """
     base = name.removesuffix("+cmw-net")
     beneath = METHODS.get(base)

@@ -43,7 +43,7 @@ def _check_compare(contents: Contents, known: list[Mistake]) -> list[Mistake]:
 
 
 def for_method(contents: Contents, method: str) -> Contents:
-    """The recipe with ``method``, and with what its section ``[compare.METHOD]`` says for it.
+    """The recipe with ``method``, and with the settings in its section ``[compare.METHOD]``.
 
     The method keeps those of the written options that it has too; everything else stays the same, unless the section
     gives the method its own, such as a learning rate that suits it.

@@ -69,7 +69,7 @@ def find(source: str | Path) -> Path:
 
 
 def title(source: str | Path) -> str:
-    """A short name for what is made by a recipe: that of its file, or of its run."""
+    """A short name for runs of a recipe: that of its file, or of its run."""
     path = find(source)
     return path.parent.name if path.name == "recipe.toml" else path.stem
 
@@ -106,7 +106,7 @@ def shipped() -> dict[str, Path]:
 
 
 def about(path: Path) -> str:
-    """What a recipe says of itself: the opening comment without the command line in it."""
+    """The description of a recipe: its opening comment without the command line in it."""
     lines = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):

@@ -63,7 +63,7 @@ class Card(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """What a section says about one run.
+    """The content of a section for one run.
 
     Attributes:
         commands: Purpose of a command, and the command.

@@ -1,4 +1,4 @@
-"""The training loop: epochs, steps and evaluations of any method, interrupted and resumed without a trace."""
+"""The training loop: epochs, steps and evaluations of any method; a resumed run ends as if never interrupted."""
 
 import logging
 import math
@@ -69,7 +69,7 @@ def train(
         warmup_epochs: the first epochs, trained without reweighting.
         batch_size: see ``batch_bounds`` for what becomes of a remainder.
         seed: of the order of samples, and of the generator if none is given.
-        checkpoint_steps: steps between checkpoints, besides the one after every epoch.
+        checkpoint_steps: steps between checkpoints, in addition to the one after every epoch.
         precision: "bf16" computes the forwards of training steps in half precision where that is safe (autocast);
             parameters, losses and evaluations stay as they are.
 

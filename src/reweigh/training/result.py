@@ -36,7 +36,7 @@ class Result(NamedTuple):
     def best(self) -> dict[str, Any]:
         """The line with the highest first test number, the earliest of equals; without a test, the last.
 
-        It is chosen by the test itself, so it flatters: show it beside the one that was kept, never instead.
+        It is chosen on the test set, so it is optimistic: show it next to the kept epoch, never instead of it.
         """
         judged_by = next((name for name in self.last if name.startswith("test_")), None)
         return self.last if judged_by is None else max(self.history, key=lambda line: line[judged_by])
@@ -49,11 +49,11 @@ class Result(NamedTuple):
         return {name: sum(line[name] for line in lines) / len(lines) for name in names}
 
     def summary(self, status: str, epochs: int) -> dict[str, Any]:
-        """The content of summary.json; also of a run that has not ended, or not even an epoch.
+        """The content of summary.json; also for a run that has not ended, or has not finished an epoch.
 
         Args:
             status: running, finished, interrupted, or diverged.
-            epochs: how many there were to be.
+            epochs: planned number of epochs.
         """
         summary: dict[str, Any] = {"status": status, "epochs": epochs, "epochs_done": len(self.history)}
         if self.history:
@@ -75,7 +75,7 @@ class Means:
         self.counts: dict[str, int] = {}
 
     def add(self, numbers: Mapping[str, float | Tensor], samples: int) -> None:
-        """Count the numbers of a step that saw so many samples."""
+        """Count the numbers of a step on this many samples."""
         for name, value in numbers.items():
             if isinstance(value, Tensor) and value.device.type != "mps":  # which has no double precision
                 value = value.double()

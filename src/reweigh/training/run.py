@@ -60,7 +60,7 @@ class Run:
             overwrite: clear the files of an earlier run first. Anything else in the folder is left alone.
 
         Raises:
-            DataError: there is something at ``path`` already, and it may not be, or is not a run to, overwrite.
+            DataError: there is something at ``path`` that may not be overwritten, or is not a run.
         """
         run = cls(Path(path))
         if run.path.exists() and not run.path.is_dir():
@@ -123,7 +123,7 @@ class Run:
         seal(self.path, [self.recipe, *self.results])
 
     def unseal(self) -> None:
-        """Forget the checksums of the results, which are about to be written."""
+        """Remove the checksums of the results, which are about to be written."""
         unseal(self.path, self.results)
 
     def _write(self, file: Path, content: bytes | str) -> None:
@@ -136,11 +136,11 @@ class Run:
         append_line(self.metrics, _json(line))
 
     def write_metrics(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Replace all lines: a resumed run keeps those up to its checkpoint, so that no epoch appears twice."""
+        """Replace all lines: a resumed run keeps only those up to its checkpoint, so that no epoch appears twice."""
         self._write(self.metrics, "".join(_json(line) + "\n" for line in lines))
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """The numbers of each finished epoch; a line that a killed process left unfinished is no epoch."""
+        """The numbers of each finished epoch; a line that a killed process left incomplete does not count."""
         if not self.metrics.is_file():
             return []
         lines = read_text(self.metrics).split("\n")[:-1]
@@ -150,7 +150,7 @@ class Run:
             raise DataError(f"{self.metrics}: not the metrics of a run, one JSON object per line ({error})") from error
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
-        """Store what the run came to, as JSON."""
+        """Store the results of the run, as JSON."""
         self._write(self.summary, _json(summary, indent=2) + "\n")
 
     def write_model(self, model: nn.Module, tuned: nn.Module | None = None) -> None:
@@ -175,17 +175,17 @@ class Run:
         self._write(self.held_out if held_out else self.samples, _csv(columns))
 
     def write_test(self, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
-        """Store what the model said of each test sample: index, label, predicted, the probability of that, and score.
+        """Store the prediction for each test sample: index, label, predicted, its probability, and score.
 
         Args:
             labels: shape (N,).
             logits: shape (N, num_classes).
-            scores: shape (N,), how sure the model is; in full precision, to rank samples.
+            scores: shape (N,), confidence of the model; in full precision, to rank samples.
         """
         self._write(self.test, _judged(labels, logits, scores))
 
     def write_calibration(self, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
-        """Store the same of training samples that were not trained on; their scores set thresholds."""
+        """Store the same for samples held out of training, whose scores set thresholds."""
         self._write(self.calibration, _judged(labels, logits, scores))
 
     def write_classes(

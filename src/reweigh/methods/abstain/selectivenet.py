@@ -35,7 +35,7 @@ class SelectiveRisk:
 
         Args:
             labels: shape (n,), or (n, num_classes).
-            scale: shape (n,), how much each sample counts besides.
+            scale: shape (n,), the sample weights that the user gives.
         """
         accepted = heads.selection.sigmoid()
         least = torch.finfo(accepted.dtype).eps  # if nothing is selected, or no sample counts

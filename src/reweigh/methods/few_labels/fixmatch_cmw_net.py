@@ -26,7 +26,7 @@ class FixMatchCMWNet(LabeledOnly):
     p is what the model predicts for the weak view, held constant. The labeled samples are the trusted ones too (or a
     clean file, if the recipe names one; other meta sets need a label for every sample). The class of an unlabeled
     sample is only known from its pseudo-label: class sizes are the counts of the latest pseudo-labels, and families
-    are found from them anew in each epoch, the first ones from the given labels.
+    are recomputed from them in each epoch, the first ones from the given labels.
 
     All options of ``Reweighter``, and:
 
@@ -105,7 +105,7 @@ def weighted_guesses(
         views: shape (n, ...), strong views of the unlabeled samples.
         pseudo: shape (n,), their pseudo-labels, held constant.
         factor: factor of the unlabeled term.
-        scale: shape (n,), how much each of them counts besides, as the user says.
+        scale: shape (n,), the sample weights that the user gives them.
     """
 
     def objective(forward: Forward) -> Terms:

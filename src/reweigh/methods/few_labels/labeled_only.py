@@ -18,8 +18,8 @@ from reweigh.pseudo_labels import AveragedModel
 class LabeledOnly(ERM):
     """Plain training on the labeled samples alone, in as many steps as methods that use the unlabeled ones too.
 
-    Each batch of the loop, with labeled and unlabeled samples, stands for one step; a labeled batch comes besides. A
-    method that learns from both adds a term for the first. In the warm-up no method does.
+    Each batch of the loop, with labeled and unlabeled samples, is one step, which also draws a labeled batch. A method
+    that learns from both adds a term for the first, but not during the warm-up.
 
     Args:
         labeled_batch: number of samples in a labeled batch.

@@ -1,4 +1,4 @@
-"""Training with a loss that does justice to rare classes."""
+"""Training with a loss for rare classes."""
 
 from dataclasses import replace
 from typing import Annotated

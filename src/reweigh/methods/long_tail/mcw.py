@@ -20,7 +20,7 @@ class MCW(L2RW):
 
         v_i = max(0, w_label(i) - step * d meta / d v_i),    w_j ~ (1 - beta) / (1 - beta^n_j)
 
-    The correction is found anew for each batch, by a look-ahead with the weights w. At first training is plain. The
+    The correction is computed for each batch, by a look-ahead with the weights w. At first training is plain. The
     trusted samples should be balanced (``meta_set.name = "balanced-random"``). The look-ahead follows the optimizer, as
     everywhere here.
 

@@ -1,4 +1,4 @@
-"""Plain training with a loss that wrong labels mislead less."""
+"""Training with a loss that is robust to wrong labels."""
 
 from typing import Annotated
 

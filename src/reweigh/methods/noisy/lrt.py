@@ -12,7 +12,7 @@ from reweigh.methods.noisy.relabeling import Relabeling
 from reweigh.methods.setup import Setup
 
 STRICTER = 0.02  # by how much the ratio rises in each epoch
-REMEMBERED = 40  # epochs after which the labels of the second loss are taken anew
+REMEMBERED = 40  # epochs after which the labels of the second loss are updated
 
 
 class LRT(Relabeling):
@@ -21,11 +21,11 @@ class LRT(Relabeling):
         replace y_i by arg max f_i    if  max f_i / f_i[y_i] > ratio + 0.02 t
 
     f is the mean prediction of the last epochs, and t counts the epochs since the warm-up (paper: 30 of 180 epochs). A
-    second loss, with the labels of when correction began (taken anew every 40 epochs), keeps training near them; in
+    second loss, with the labels at the start of correction (updated every 40 epochs), keeps training near them; in
     the released code a matrix of N x num_classes x num_classes numbers stands for it.
 
     Zheng, Wu, Goswami, Goswami, Metaxas, Chen: Error-Bounded Correction of Noisy Labels. Without its labels of 0.99 and
-    0.01 and without its optimizer that is created anew in each epoch.
+    0.01 and without creating a new optimizer in each epoch.
 
     Args:
         ratio: ratio of likelihoods above which a label is replaced at first. Paper: 1.2; delta.

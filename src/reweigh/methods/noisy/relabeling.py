@@ -1,4 +1,4 @@
-"""Training on labels that are replaced along the way, where the predictions of recent epochs speak against them."""
+"""Training on labels that are replaced along the way where the predictions of recent epochs contradict them."""
 
 from dataclasses import replace
 

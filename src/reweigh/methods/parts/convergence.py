@@ -50,7 +50,7 @@ class Convergence(Stateful):
         setup = self._setup
         batch = setup.train_set.batch(self._index, device=setup.device)
         trusted = (setup.clean_set or setup.train_set).batch(self._trusted, device=setup.device)
-        with torch.random.fork_rng(devices=[]):  # training goes on as if nobody had looked
+        with torch.random.fork_rng(devices=[]):  # so that measuring does not change training
             model, net = reweighter.gradient_norms(
                 objective(batch),
                 batch.labels,

@@ -15,7 +15,7 @@ class Student(Stateful):
 
     Args:
         optimizer: trains the network; its rates now are those at the start.
-        average: follows the network. Its state belongs to whoever made it.
+        average: Average of the network. Its state is saved by its owner.
     """
 
     state = ("model", "optimizer", "_rates")

@@ -80,7 +80,7 @@ def panel(account: Account, most_cards: int = CARDS, most_rows: int = ROWS) -> P
 
 
 def show(looks: Looks, samples: Samples, index: int) -> Shown:
-    """A sample as a card shows it, the columns first that speak for the suggested label."""
+    """A sample as a card shows it; the columns that support the suggested label come first."""
     suggested = -1 if samples.suggested is None else int(samples.suggested[index])
     return on_card(looks, index, int(samples.given[index]), suggested)
 
