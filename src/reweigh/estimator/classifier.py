@@ -59,8 +59,8 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             ``predict(X, coverage=0.9)`` knows when to abstain.
         device: Where to train; "auto" takes a GPU if there is one.
         candidates: Whether y is a mask, N x num_classes, true where a class may be the right one.
-        warm_start: Whether ``fit`` continues from the network of an earlier ``fit``, with its classes, encoding and scale
-            of the columns.
+        warm_start: Whether ``fit`` continues from the network of an earlier ``fit``, with its classes, encoding and
+            scale of the columns.
         callbacks: A function, or several, called after each epoch with its numbers, a dict like a row of ``history_``.
         random_state: A number is the seed of all randomness and makes the result reproducible. The global generators
             are left as they are.

@@ -1,4 +1,4 @@
-"""Predictions, losses and weights of each sample along training: the evidence for suspicious labels and easy samples."""
+"""Predictions, losses and weights of each sample along training: evidence for suspicious labels and easy samples."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -136,7 +136,7 @@ class Keeper:
         """Restore method and generators from the checkpoint; without one, leave them as they are.
 
         Raises:
-            DataError: the file is not a checkpoint, or belongs to a run with another method, model, seed or training set.
+            DataError: the file is not a checkpoint, or one of a run with another method, model, seed or training set.
         """
         run = self.run
         if run is None:
