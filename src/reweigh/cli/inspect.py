@@ -164,10 +164,12 @@ def show_findings(data: str, dataset: "Dataset", findings: "Findings", traps: Se
 def families(dataset: "Dataset") -> list[str]:
     """A description of each family, the rarest first."""
     from reweigh.families import by_size
-    from reweigh.report.families import describe
+    from reweigh.report.words import describe_families
 
     found = by_size(dataset.class_sizes, min(FAMILIES, len(dataset.class_sizes.unique())))
-    described = describe(found.num_families, found.of_class.tolist(), dataset.class_names, dataset.class_sizes.tolist())
+    described = describe_families(
+        found.num_families, found.of_class.tolist(), dataset.class_names, dataset.class_sizes.tolist()
+    )
     return [family.words for family in described]
 
 

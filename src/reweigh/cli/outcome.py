@@ -57,8 +57,8 @@ def learned_curves(run: "Run") -> "Text | None":
     import numpy as np
 
     from reweigh.files import read_json, read_text
-    from reweigh.report.families import describe
     from reweigh.report.figures.weighting import curves as curves_of
+    from reweigh.report.words import describe_families
     from reweigh.weighting import load_weighting
 
     if not run.weighting.exists():
@@ -72,7 +72,7 @@ def learned_curves(run: "Run") -> "Text | None":
         if origin.centers and origin.learned_on:
             labels = [f"classes of about {size:.0f} samples in {origin.learned_on}" for size in origin.centers]
     else:
-        found = describe(len(curves), classes["families"], classes["names"], classes["sizes"])
+        found = describe_families(len(curves), classes["families"], classes["names"], classes["sizes"])
         labels = [family.words for family in found]
     return draw(curves, [visible(label) for label in labels], max_loss, origin.reads)
 

@@ -14,8 +14,7 @@ from reweigh.errors import DataError, RecipeError
 from reweigh.estimator import saved
 from reweigh.estimator.inputs import read_more_inputs
 from reweigh.estimator.learning import Learned, learn
-from reweigh.estimator.notebook import trained_html
-from reweigh.estimator.reviewing import Reviewing
+from reweigh.estimator.reviewing import Reviewing, trained_html
 from reweigh.estimator.targets import undecided
 from reweigh.fit.out_of_fold import probabilities
 from reweigh.fit.scored import device_of, scored

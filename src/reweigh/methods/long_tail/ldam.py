@@ -10,7 +10,7 @@ from reweigh.losses.class_balanced import effective_weights
 from reweigh.losses.labels import as_rows
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
-from reweigh.models.cosine import with_cosine_head
+from reweigh.models.last_layer import with_cosine_head
 
 
 class LDAM(ERM):

@@ -11,10 +11,9 @@ from reweigh.errors import DataError
 from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Card, Column, Panel, Section, Table
-from reweigh.report.families import name as family_name
 from reweigh.report.inputs import Looks, Shown, on_card
 from reweigh.report.tables import Samples
-from reweigh.report.words import UNKNOWN, percent, sentence
+from reweigh.report.words import UNKNOWN, family_name, percent, sentence
 from reweigh.weighting import num_curves
 
 CARDS, ROWS = 50, 500  # of one run
