@@ -123,4 +123,4 @@ def show(recipe: Recipe, overrides: Changes = None) -> None:
     from reweigh.recipes.check import check
     from reweigh.recipes.read import read
 
-    typer.echo(to_toml(check(read(recipe, overrides or []))), nl=False)
+    echo(to_toml(check(read(recipe, overrides or []))).rstrip("\n"))
