@@ -53,8 +53,8 @@ class Verbs(TyperGroup):
             if ctx.params.get("debug") or isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
                 raise
             complain(
-                f"{type(error).__name__}: {error}\nreweigh did not expect this. Unless memory is short, it is a bug in "
-                "reweigh: please report it with what --debug shows."
+                f"{type(error).__name__}: {error}\nThis error is unexpected. Unless memory ran out, it is a bug in "
+                "reweigh: please report it with the output of --debug."
             )
             raise typer.Exit(1) from None
 

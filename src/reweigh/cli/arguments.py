@@ -1,4 +1,4 @@
-"""Arguments that several verbs share, and the names that a shell completes; nothing heavy is imported."""
+"""Arguments that several commands share, and shell completion; nothing heavy is imported."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -54,7 +54,7 @@ def choose(samples: "Samples", min_doubt: float | None, top: int | None) -> Chan
 
 
 def read_reviewed(path: Path, samples: "Samples", class_names: Sequence[str]) -> Changes:
-    """What somebody decided about the list that ``--out`` writes, in a column that they added.
+    """Decisions in a column that a reviewer added to the list that ``--out`` writes.
 
     Raises:
         DataError: No such column, a sample that is not in the run, or a decision that is neither a word for accept or

@@ -146,7 +146,7 @@ def show_comparison(rows: "Sequence[Row]", folder: Path) -> None:
         show_table(title, columns, cells, numbers=True)
     relative = any(row.method == BASELINE for row in finished)
     cost = f"Cost is training time relative to {BASELINE}" if relative else "Seconds are training time"
-    out.print(f"Spread is the standard deviation. {cost}: rough, and more so with several workers.")
+    out.print(f"Spread is the standard deviation. {cost}, a rough estimate, especially with several workers.")
     out.print(f"Runs: {folder} ({len(finished)} folders, each with recipe, metrics, summary, model and samples)")
     out.print(f"Next: reweigh show {finished[-1].run} prints the recipe of a run, reweigh issues its doubtful labels.")
 

@@ -1,4 +1,4 @@
-"""``reweigh inspect``: what is in a dataset, before anyone trains on it."""
+"""``reweigh inspect``: look at a dataset before training on it."""
 
 import shlex
 from collections import Counter
@@ -83,7 +83,7 @@ def usual_size(source: "Source", at_least: int = 2) -> int | None:
     """The side that photos would be resized to in training; None if they need not be.
 
     Args:
-        at_least: So many different sizes of photos, otherwise they are taken as they are.
+        at_least: Number of different sizes from which on photos are resized.
     """
     from reweigh.cli.facts import look_at_images
     from reweigh.plan.check import check_slot
@@ -97,7 +97,7 @@ def usual_size(source: "Source", at_least: int = 2) -> int | None:
 
 
 def show_broken(source: "Source", error: DataError) -> bool:
-    """Print what can be said about data that cannot be trained on; False if nothing can."""
+    """Print what is known about data that cannot be trained on; False if nothing is."""
     from reweigh.data.tables.decide import decide
     from reweigh.data.tables.frames import is_table, read_frame
 

@@ -20,7 +20,7 @@ EXAMPLES = 3
 
 
 def neighbors_of(dataset: "Dataset") -> list[str]:
-    """What the nearest neighbors of each photo say, in words.
+    """Near-duplicates and outliers among photos, in words.
 
     Args:
         dataset: Photos, read on demand as training does, so that training finds their features in the cache.
@@ -70,7 +70,7 @@ def names_of(dataset: "Dataset") -> "Sequence[str]":
 
 
 def near_rows(dataset: "Dataset") -> list[str]:
-    """Rows that are nearly the same but have different labels, in words; nothing for images."""
+    """Rows that are nearly the same but have different labels, in words; not for images."""
     from reweigh.features.near_rows import near_duplicates
 
     if len(dataset.shape) != 1:
@@ -89,7 +89,7 @@ def near_rows(dataset: "Dataset") -> list[str]:
 
 
 def double_classes(dataset: "Dataset") -> list[str]:
-    """Classes that fall into two kinds of samples, in words; of images nothing unless these are features."""
+    """Classes that fall into two kinds of samples, in words; for images only if these are features."""
     from reweigh.features.doubles import doubles
 
     if len(dataset.shape) != 1:

@@ -78,7 +78,7 @@ def learned_curves(run: "Run") -> "Text | None":
 
 
 def judged_labels(outcome: "Outcome") -> str | None:
-    """How many labels were judged, and by what; None if none were."""
+    """How many labels were judged, and how; None if none were."""
     from reweigh.report.words import judged
 
     samples, unseen = outcome.fit.samples, outcome.fit.unseen if outcome.run.held_out.is_file() else None

@@ -1,4 +1,4 @@
-"""Tables and bars on the terminal, and plainly elsewhere."""
+"""Print tables, bars and lines: on a terminal with colors, elsewhere plainly."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ ENDS = 10
 NAME = 20  # characters of a class name
 BAR = 46
 HIDDEN = ("Cc", "Cs", "Co")  # control characters, parts of characters, and those without a meaning
-DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they make text look like other text
+DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they can disguise text
 MOST = 40  # columns; of more, those that need a look
 
 
@@ -30,7 +30,7 @@ def console() -> "Console":
 
 
 def visible(text: object) -> str:
-    """Text that cannot steer a terminal: control characters, which names in a file may hold, are shown escaped."""
+    """Text that is safe to print: control characters, which names in a file may contain, are escaped."""
     return "".join(
         ascii(char)[1:-1] if char in DIRECTIONS or (char not in "\n\t" and category(char) in HIDDEN) else char
         for char in str(text)

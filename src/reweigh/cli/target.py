@@ -1,4 +1,4 @@
-"""Where a verb may write: into an existing folder, over no existing file, and never into the user's data."""
+"""Where a command may write: into an existing folder, not over existing files, and never into the user's data."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -117,11 +117,11 @@ def _first(estimator: Any, X: Any, y: Any, classes: np.ndarray | None) -> tuple[
 def _more(estimator: Any, X: Any, y: Any, earlier: Learned) -> tuple[Dataset, Targets, tuple[str, ...], Any]:
     """More samples of the same form and the same classes."""
     if estimator.candidates:
-        raise DataError("candidates=True: a classifier of candidate labels cannot go on training; fit it anew")
+        raise DataError("candidates=True: a classifier of candidate labels cannot continue training; fit a new one")
     form = earlier.fit.inputs
     if form.width is not None:
         raise DataError(
-            "a classifier on pretrained features cannot go on training; fit it anew on all samples, which is quick: "
+            "a classifier on pretrained features cannot continue training; fit a new one on all samples, quickly: "
             "the features of those that were seen are cached"
         )
     inputs = read_more_inputs(estimator, X, form, earlier.columns, "X")

@@ -37,7 +37,7 @@ def duration(seconds: float) -> str:
 
 
 def judged(trained: int, held_out: int) -> str:
-    """How many labels were judged, and by what: those of training samples, and of samples held out for testing."""
+    """How many labels were judged, and how: those of training samples, and of samples held out for testing."""
     if not held_out:
         return f"All {trained:,} labels were judged in training."
     return (

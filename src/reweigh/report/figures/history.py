@@ -51,7 +51,7 @@ def plot_history(
         axes.set_yscale("log")
         axes.minorticks_off()
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    if len(epochs):  # all of them, also where a number is known of a few only
+    if len(epochs):  # all epochs, even if a number is known for a few only
         axes.set_xlim(epochs[0] - 0.25, epochs[-1] + 0.25)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
     dress(axes, "epoch", what)

@@ -12,8 +12,9 @@ from reweigh.report.tables import Samples
 
 ROWS = 200
 LEAD = (
-    "What the nearest neighbors of each sample say, whatever its label. Of near-duplicates with different labels at "
-    "least one is wrong; with the same label they count twice, and if one of them is tested on, the test is too easy."
+    "Found by comparing each sample with its nearest neighbors, regardless of labels. Of near-duplicates with "
+    "different labels, at least one is wrong. Those with the same label count twice, and make the test too easy if "
+    "one of them is in the test set."
 )
 
 
@@ -28,7 +29,7 @@ def panel(account: Account) -> Panel:
     """One run."""
     samples = account.samples
     if samples is None or samples.near_duplicate_of is None or samples.outlier is None:
-        return Panel(["Neighbors were not looked at in this run."])
+        return Panel(["This run did not look for near-duplicates and outliers."])
     pairs = pairs_of(samples)
     differ = sum(samples.given[a] != samples.given[b] for a, b in pairs)
     alone = np.flatnonzero(samples.outlier)
