@@ -41,7 +41,7 @@ from reweigh.methods import METHODS
 from reweigh.plan.tables import method_named
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
-from reweigh.recipes.variants import for_method
+from reweigh.recipes.check import for_method
 from reweigh.training import Run
 from reweigh.training.progress import Silent
 

@@ -86,7 +86,7 @@ class Rows(Fetched):
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader found out about the source, besides the samples.
+    """What a reader found out about the source, apart from the samples.
 
     Attributes:
         names: name of each sample in the source (a file name), indexed by ``Dataset.origin``; empty if they have none.

@@ -10,7 +10,7 @@ from reweigh.core.batch import Batch
 from reweigh.core.held_out_scores import HeldOutScores
 from reweigh.core.objective import Forward, MetaObjective, mean_loss, mixed_soft_labels, reading, soft_labels
 from reweigh.families import sizes_differ
-from reweigh.methods.parts.endless import EndlessOrder
+from reweigh.methods.parts.labeled_batches import EndlessOrder
 from reweigh.methods.parts.prior import Prior
 from reweigh.methods.parts.stock import TINY
 from reweigh.methods.parts.student import Student
