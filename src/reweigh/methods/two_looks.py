@@ -154,8 +154,7 @@ class TwoLooks(Method):
         return [self._second.student] if self._second else list(self._first.students.values())
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
-        look = self._second or self._first
-        numbers = {} if self.finished else look.step(batch)
+        numbers = {} if self.finished else (self._second or self._first).step(batch)
         if not numbers:  # nothing to train on here
             return {"loss": self._loss(batch)}
         self._setup.optimizer.param_groups[0]["lr"] = self._students[0].rate  # what the loop writes down
