@@ -3,8 +3,8 @@ import re
 
 import pytest
 
-from reweigh.training.means import Means
 from reweigh.training.progress import Bar, Lines, Silent, progress
+from reweigh.training.result import Means
 
 
 class Terminal(io.StringIO):

@@ -1,4 +1,4 @@
-"""Biases for experiments: seeded, pure functions that damage labels and report exactly what they changed."""
+"""Biases for experiments: seeded, pure functions that make labels worse and report exactly what they changed."""
 
 from collections.abc import Callable
 

@@ -13,7 +13,7 @@ from reweigh.plan.plan import Part
 from reweigh.plan.tables import member, members
 
 CLEAN = "clean"
-# what is no bias of the labels but has a name like one: what its number is
+# what is not a bias of the labels but is named like one, and what its number means
 OTHERS = {
     "candidates": "the q of candidates, a number, at least 0, at most 1",
     "labeled": "how many labels to keep",

@@ -86,7 +86,7 @@ class Rows(Fetched):
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader found out about the source, besides the samples.
+    """What a reader found out about the source, apart from the samples.
 
     Attributes:
         names: name of each sample in the source (a file name), indexed by ``Dataset.origin``; empty if they have none.
@@ -117,6 +117,7 @@ class Dataset:
         candidates: several possible labels per sample, shape (N, num_classes) bool, one of them right; batches carry
             rows that are uniform over them, and ``labels`` hold one of each (``data.labels.candidates``).
         trusted: samples whose label a person has checked, shape (N,) bool; None if nobody checked any.
+        uncorrected: the labels before a person corrected some, shape (N,); None if nobody did.
         origin: index of each sample in what was read, shape (N,); a subset keeps it. None means 0, 1, ..., N - 1.
         reading: what the reader left out or filled in.
     """
@@ -130,6 +131,7 @@ class Dataset:
     soft_labels: Tensor | None = None
     candidates: Tensor | None = None
     trusted: Tensor | None = None
+    uncorrected: Tensor | None = None
     origin: Tensor | None = None
     reading: Reading = Reading()
 
@@ -239,6 +241,7 @@ class Dataset:
             soft_labels=None if self.soft_labels is None else self.soft_labels[index],
             candidates=None if self.candidates is None else self.candidates[index],
             trusted=None if self.trusted is None else self.trusted[index],
+            uncorrected=None if self.uncorrected is None else self.uncorrected[index],
             origin=index if self.origin is None else self.origin[index],
         )
 

@@ -12,7 +12,7 @@ STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def is_formula(cell: Any) -> bool:
-    """Whether a spreadsheet would take a cell for a formula; numbers are none."""
+    """Whether a spreadsheet would take a cell for a formula; numbers are not formulas."""
     if not isinstance(cell, str) or not cell.startswith(STARTS):
         return False
     try:

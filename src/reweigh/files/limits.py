@@ -39,7 +39,7 @@ RATIO = 100  # honest data rarely shrink to less than a hundredth
 
 
 def limit(name: str) -> int:
-    """The limit of that name: its default, or what the environment says."""
+    """The limit of that name: its default, or the value of its environment variable."""
     given = os.environ.get(variable(name), "")
     if not given:
         return LIMITS[name].most
@@ -100,7 +100,7 @@ def check_expanded(path: Path, expanded: int) -> None:
 def check_archive(path: Path) -> None:
     """Refuse a zip archive, such as ``.npz``, that would grow out of all proportion; what is not an archive passes.
 
-    What the directory of an archive says is binding: no member is read beyond its size there.
+    The sizes in the directory of an archive can be trusted: no member is read beyond them.
     """
     try:
         with zipfile.ZipFile(path) as archive:

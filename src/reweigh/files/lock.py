@@ -55,7 +55,7 @@ class Owner(NamedTuple):
 
 
 def owner(folder: Path) -> Owner | None:
-    """The process that is writing in a folder; None if there is none, or it is dead."""
+    """The process that is writing in a folder; None if there is none, or it has ended."""
     found = _read(folder / NAME)
     return found if found is not None and found.alive else None
 

@@ -97,7 +97,7 @@ class RowCache:
         write_whole(self.folder / f"{digest(*digests).hex()}{SUFFIX}", content)
 
     def reserve(self, rows: int) -> None:
-        """Check that so many more rows fit on the disk.
+        """Check that this many more rows fit on the disk.
 
         Raises:
             StorageError: They do not; says how much is needed.

@@ -98,7 +98,7 @@ def fit(
         trust_code: Whether a network from outside the package may be built, which runs its code.
 
     Raises:
-        DataError: The samples cannot be used as the plan says.
+        DataError: The samples do not suit the plan.
         ModelError: The network does not fit the samples.
         DivergedError: The loss is no longer finite.
     """
@@ -136,7 +136,7 @@ def tuned(
     device: torch.device,
     observer: Observer | None,
 ) -> Fit:
-    """The fit with its network fine-tuned, and what the tuned one says of the test samples.
+    """The fit with its network fine-tuned, and its predictions for the test samples.
 
     Args:
         raw: The training samples before the network; those that cannot be read are left out here.
@@ -233,6 +233,6 @@ def usable(train_set: Dataset, method: str) -> Dataset:
 
 
 def judged(model: nn.Module, dataset: Dataset, device: torch.device) -> Scored:
-    """What the model says of labeled samples."""
+    """The predictions of the model for labeled samples."""
     found = scored(model, dataset, device)
     return found._replace(labels=labels_of(dataset, found.logits))

@@ -160,7 +160,7 @@ def beside_neighbors(samples: Samples, features: Tensor) -> Samples:
     differ = (other >= 0) & (given >= 0) & (given[other] >= 0) & (given != given[other])
     copies, alone = int((other >= 0).sum()), int(found.outlier.sum())
     logger.info(
-        "neighbors: %d samples have a near-duplicate, %d of them with another label; %d look foreign (outliers)",
+        "neighbors: %d samples have a near-duplicate, %d of them with another label; %d are outliers",
         copies,
         int(differ.sum()),
         alone,

@@ -1,4 +1,4 @@
-"""What training made of each sample, and how far its label can be believed."""
+"""What training found out about each sample, and how credible its label is."""
 
 from functools import partial
 
@@ -28,7 +28,7 @@ def judge_samples(
     apart: Tensor,
     weighting: Weighting | None,
 ) -> Samples:
-    """What training made of each sample, and how far its label can be believed.
+    """What training found out about each sample, and how credible its label is.
 
     If the method has a verdict of its own, that counts. Samples that were held out are judged by the model at the end,
     which has not seen them.

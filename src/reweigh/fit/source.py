@@ -1,4 +1,4 @@
-"""Read the samples that a plan names, and bias the training set as it says."""
+"""Read the samples that a plan names, and bias the training set accordingly."""
 
 import logging
 import os
@@ -52,7 +52,7 @@ def read_source(plan: Plan) -> Source:
 
     Raises:
         DataError: The data cannot be read or used.
-        RecipeError: Labels are to be changed where there are sets of them, or none.
+        RecipeError: The plan changes labels of samples that have several, or none.
     """
     train, test, apart = _read(plan.source, plan.train["seed"], text_as(plan.features and plan.features.name))
     meta_set = plan.meta_set.bind()()
@@ -180,7 +180,7 @@ def read_like(
 
 
 def data_root(given: str | Path | None) -> Path:
-    """Where data files are: where the user says, or else the environment, or else the folder ``data``."""
+    """The folder of the data files: the given one, or else $REWEIGH_DATA, or else ``data``."""
     return Path(given or os.environ.get("REWEIGH_DATA") or "data")
 
 

@@ -3,8 +3,7 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.models.initialization import he_normal
-from reweigh.models.shapes import image_shape
+from reweigh.models.images import he_normal, image_shape
 
 WIDTHS = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
 LEAST = 1e-5  # under the root, whose slope is infinite at zero

@@ -96,7 +96,7 @@ def imported(module: str, remedy: str) -> ModuleType:
     """A module that may not be installed, or may not fit the others that are.
 
     Raises:
-        ModelError: It cannot be imported; says what to do.
+        ModelError: It cannot be imported; the message says what to do.
     """
     try:
         return import_module(module)

@@ -1,4 +1,4 @@
-"""What a notebook shows of a run or a model: a title, a small table, and a line of words."""
+"""What a notebook shows of a run or a model: a title, a small table, and a sentence."""
 
 from collections.abc import Sequence
 from html import escape
@@ -11,7 +11,7 @@ def as_html(title: str, heads: Sequence[str], rows: Sequence[Sequence[object]], 
     """A fragment of HTML in the notebook's own colors; every text is escaped.
 
     Args:
-        rows: a cell each under its head; numbers are written to three digits.
+        rows: One cell per head; numbers are written to three digits.
         words: below the table.
     """
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)
@@ -22,7 +22,7 @@ def as_html(title: str, heads: Sequence[str], rows: Sequence[Sequence[object]], 
 
 
 def result_html(title: str, result: Result, words: str = "") -> str:
-    """What a training came to: every test number of the epoch that was kept and of the best one."""
+    """The results of a training: every test metric of the epoch that was kept and of the best one."""
     if not result.history:
         return as_html(f"{title}: no epoch is finished yet", [], [])
     kept, best = result.kept, result.best

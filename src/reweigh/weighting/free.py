@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from reweigh.core.processes import Reduce
-from reweigh.weighting.net import WeightNet
+from reweigh.weighting.class_aware import WeightNet
 
 
 class FreeWeights(WeightNet):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from reweigh.errors import DataError
 from reweigh.files import write_whole
 from reweigh.files.tensors import pack, read
-from reweigh.weighting.net import WeightNet, num_curves
+from reweigh.weighting.class_aware import WeightNet, num_curves
 from reweigh.weighting.released import named_release, read_released
 
 KIND = "reweigh weighting function"

@@ -61,10 +61,10 @@ def files(
         label: the column of a table, or the array of a ``.npz``, that holds the labels.
         labels: a label file for the samples of ``path``.
         true_label: the column of a table that holds true labels.
-        columns: what some columns of a table are, whatever they look like: "number", "date", "category", "text", or
-            "drop" to leave a column out.
-        sep: separator of a table, such as ``;`` or ``tab``; found from the file by default.
-        encoding: encoding of the text of a table, such as ``latin-1``; found from the file by default.
+        columns: kinds of some columns of a table, instead of the detected ones: "number", "date", "category", "text",
+            or "drop" to leave a column out.
+        sep: separator of a table, such as ``;`` or ``tab``; detected by default.
+        encoding: encoding of the text of a table, such as ``latin-1``; detected by default.
         join_labels: count labels that differ only in case, spaces or punctuation at the ends as one class.
         size: height and width to resize images to.
         resize: how images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".

@@ -105,7 +105,7 @@ class Reader:
         recognizes: whether an existing path holds this format.
         read: reads the labeled samples at a path.
         has_labels: whether the data at a path have labels of their own; the second argument is ``Request.label``.
-        has_test: whether a path holds test samples besides the training samples.
+        has_test: whether a path holds test samples in addition to the training samples.
         unlabeled: reader of inputs to predict; None if the format has labels always.
     """
 

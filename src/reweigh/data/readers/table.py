@@ -71,7 +71,7 @@ def from_frame(
         class_names: class names; by default the distinct labels.
         encoding: an encoding fitted to another table; by default one is fitted to this table, with the options that
             follow (see ``fit_encoding``).
-        columns: what some columns are, whatever they look like: "number", "date", "category", "text" or "drop".
+        columns: kinds of some columns, instead of the detected ones: "number", "date", "category", "text" or "drop".
         unlabeled: whether a label may be empty or -1, for a sample without one.
         drop_unlabeled: leave out rows without a label, with a warning; otherwise these are an error.
         what: name of the table in messages.

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_weights
-from reweigh.report.words import percent, several
+from reweigh.report.words import percent
 
 LEAD = (
     "Mean weight of each training sample during training. A sample with a weight near zero was almost ignored. If the "
@@ -41,12 +42,12 @@ def panel(account: Account, top: float) -> Panel:
         if not len(right) or not len(wrong):
             return Panel(["Only right or only wrong labels were ever weighted, so there is nothing to compare."])
         words = (
-            f"{several(len(wrong), f'wrong {label}')} with a mean weight of {wrong.mean():.2f}, "
-            f"{several(len(right), f'right {label}')} with {right.mean():.2f}. A wrong one has a lower weight than a "
+            f"{plural(len(wrong), f'wrong {label}')} with a mean weight of {wrong.mean():.2f}, "
+            f"{plural(len(right), f'right {label}')} with {right.mean():.2f}. A wrong one has a lower weight than a "
             f"right one in {percent(lower_share(wrong, right))} of all pairs (50\N{NO-BREAK SPACE}% is chance)."
         )
     figure = plot_weights(samples.weight, samples.mistaken, top)
-    alternative = f"Histogram of {several(len(found), 'weight')} between 0 and {found.max():.2f}. {words}"
+    alternative = f"Histogram of {plural(len(found), 'weight')} between 0 and {found.max():.2f}. {words}"
     return Panel([words], [Plot(figure, "Weights of the training samples", alternative)])
 
 

@@ -1,8 +1,8 @@
-"""Bootstrapping: the label is mixed with the prediction of the model itself, soft or hard."""
+"""Losses that are robust to wrong labels: generalized cross-entropy and bootstrapping."""
 
 from typing import Annotated
 
-from annotated_types import Ge, Le
+from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
 from reweigh.losses.labels import as_rows
@@ -38,3 +38,18 @@ def bootstrap_hard(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(
     log_probs = logits.log_softmax(1)
     target = beta * as_rows(labels, logits) + (1 - beta) * as_rows(logits.argmax(1), logits)
     return -(target * log_probs).sum(1)
+
+
+def gce(logits: Tensor, labels: Tensor, *, q: Annotated[float, Gt(0), Le(1)] = 0.7) -> Tensor:
+    """Generalized cross-entropy (Zhang & Sabuncu, NeurIPS 2018): between cross-entropy and mean absolute error.
+
+    (1 - p^q) / q,    p the probability given to the label; with soft labels the mean of that under them.
+
+    Zhang, Sabuncu: Generalized Cross Entropy Loss for Training Deep Neural Networks with Noisy Labels; without the
+    truncation.
+
+    Args:
+        q: close to 0 is cross-entropy; 1 is half the absolute error.
+    """
+    each = -(q * logits.log_softmax(1)).expm1() / q
+    return (as_rows(labels, logits) * each).sum(1)

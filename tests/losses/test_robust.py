@@ -9,6 +9,7 @@ import torch
 from reweigh.losses import LOSSES
 
 bootstrap_soft, bootstrap_hard = LOSSES["bootstrap-soft"], LOSSES["bootstrap-hard"]
+gce = LOSSES["gce"]
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.5, 0.95])
@@ -43,3 +44,17 @@ def test_the_hard_formula(check, probabilities, beta):
         return -beta * log(probs[label]) - (1 - beta) * log(probs[chosen])
 
     check(partial(bootstrap_hard, beta=beta), slow)
+
+
+@pytest.mark.parametrize("q", [0.3, 0.7, 1.0])
+def test_the_formula_of_gce(check, probabilities, q):
+    check(partial(gce, q=q), lambda row, label: (1 - probabilities(row)[label] ** q) / q)
+
+
+def test_q_towards_0_is_cross_entropy(same):
+    same(partial(gce, q=1e-9), LOSSES["cross-entropy"], rtol=1e-7, atol=1e-7)
+
+
+def test_q_1_is_half_the_absolute_error(logits, labels):
+    error = (torch.eye(4, dtype=torch.float64)[labels] - logits.softmax(1)).abs().sum(1)
+    torch.testing.assert_close(gce(logits, labels, q=1.0), error / 2)

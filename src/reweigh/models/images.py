@@ -1,4 +1,6 @@
-"""Check that a model accepts the shape of one input sample."""
+"""What image models share: the shape of a sample that they accept, and initial weights."""
+
+from torch import nn
 
 from reweigh.errors import ModelError
 
@@ -27,3 +29,15 @@ def image_shape(model: str, input_shape: tuple[int, ...], at_least: int) -> tupl
             "resize the images, or use 'cnn' or 'mlp'."
         )
     return channels, height, width
+
+
+def he_normal(model: nn.Module) -> None:
+    """Draw each convolution from N(0, 2 / fan_out), so that ReLUs preserve the scale of gradients (He et al. 2015).
+
+    Changes the model in place, with torch's global generator. Other layers keep torch's initialization.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)

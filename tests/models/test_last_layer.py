@@ -6,7 +6,7 @@ from torch import nn
 
 from reweigh.errors import ModelError
 from reweigh.models import build
-from reweigh.models.cosine import CosineLinear, with_cosine_head
+from reweigh.models.last_layer import CosineLinear, with_cosine_head
 from reweigh.plan.check import examine
 
 

@@ -1,15 +1,39 @@
-"""Deferred reweighting: rare classes count more, but only once the features are learned."""
+"""LDAM, whose margins are wider for rare classes, and LDAM with deferred reweighting."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Ge, Gt, Lt
-from torch import Tensor
+from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.losses.class_balanced import effective_weights
 from reweigh.losses.labels import as_rows
-from reweigh.methods.long_tail.losses import LDAM
+from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
+from reweigh.models.last_layer import with_cosine_head
+
+
+class LDAM(ERM):
+    """Label-distribution-aware margins (Cao et al., NeurIPS 2019): the rarer the label, the clearer it must win.
+
+    As published: the last layer of the model is replaced by one whose logits are cosines times the scale.
+
+    Args:
+        max_margin: margin of the rarest class, in cosines.
+        scale: factor of cosines in the logits. Paper: s.
+    """
+
+    own_loss = "ldam"
+
+    @staticmethod
+    def wraps(model: nn.Module) -> nn.Module:
+        return with_cosine_head(model)
+
+    def __init__(
+        self, setup: Setup, *, max_margin: Annotated[float, Ge(0)] = 0.5, scale: Annotated[float, Gt(0)] = 30.0
+    ):
+        setup = setup.with_model(with_cosine_head(setup.model, scale))
+        super().__init__(setup.with_loss("ldam", max_margin=max_margin, scale=scale))
 
 
 class DeferredLDAM(LDAM):
@@ -25,6 +49,8 @@ class DeferredLDAM(LDAM):
         max_margin: margin of the rarest class, in cosines.
         scale: factor of cosines in the logits. Paper: s.
     """
+
+    state = ("_deferred",)
 
     def __init__(
         self,
@@ -49,10 +75,3 @@ class DeferredLDAM(LDAM):
         logits = self._model(batch.inputs)
         weights = as_rows(batch.labels, logits) @ effective_weights(self._class_sizes, logits, self._beta)
         return batch.weighted(weights * self._setup.loss(logits, batch.labels)).sum() / weights.sum()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "deferred": self._deferred}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._deferred = state["deferred"]

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from reweigh.models.initialization import he_normal
+from reweigh.models.images import he_normal
 
 
 def test_spread_of_convolutions():

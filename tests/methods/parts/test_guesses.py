@@ -4,7 +4,7 @@ import logging
 
 import torch
 
-from reweigh.methods.parts.vanished import warn_of_vanished
+from reweigh.methods.parts.guesses import warn_of_vanished
 
 
 def test_classes_without_a_sample_are_named(caplog):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from reweigh.cli.look_alikes import double_classes, near_rows
+from reweigh.cli.neighbors import double_classes, near_rows
 from reweigh.data import Dataset
 
 
