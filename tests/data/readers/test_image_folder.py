@@ -8,7 +8,7 @@ from PIL import Image
 
 from reweigh.data import read
 from reweigh.data.on_demand import OnDemand
-from reweigh.data.readers.image_files import GRAY, decode, header, png_header
+from reweigh.data.readers.image_files import decode, header
 from reweigh.data.readers.image_folder import read_image_folder
 from reweigh.data.readers.reader import Request
 from reweigh.errors import DataError
@@ -209,28 +209,6 @@ def test_photos_that_lie_on_their_side_are_put_upright(tmp_path):
     pixels = decode(tmp_path / "photo.jpg", (40, 20), 3)
     assert pixels[:, :15].float().mean() > 240
     assert pixels[:, 25:].float().mean() < 15
-
-
-@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
-def test_plain_png_files_are_not_opened_for_their_header(tmp_path, mode):
-    Image.new(mode, (7, 5)).save(tmp_path / "plain.png", dpi=(72, 72))
-    found = png_header(tmp_path / "plain.png")
-    with Image.open(tmp_path / "plain.png") as image:
-        assert found == header(tmp_path / "plain.png") == (image.height, image.width, image.mode in GRAY)
-
-
-def test_other_png_files_are_opened(tmp_path):
-    image = Image.new("RGB", (40, 20))
-    exif = image.getexif()
-    exif[0x0112] = 6
-    image.save(tmp_path / "turned.png", exif=exif)
-    assert png_header(tmp_path / "turned.png") is None
-    assert header(tmp_path / "turned.png") == (40, 20, False)
-    whole = (tmp_path / "turned.png").read_bytes()
-    for place, content in enumerate([b"", whole[:20], whole[:12] + b"IDAT" + whole[16:]]):
-        (tmp_path / f"{place}.png").write_bytes(content)
-        with pytest.raises(DataError, match="not a readable image"):
-            header(tmp_path / f"{place}.png")
 
 
 def test_hidden_colors_do_not_show_and_gray_values_of_any_range_are_seen(tmp_path):
