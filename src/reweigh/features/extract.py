@@ -90,6 +90,13 @@ def extract(
     return Extracted(rows, unreadable)
 
 
+def stored(inputs: Inputs, network: Network) -> Tensor:
+    """The features that an earlier call stored on disk, shape (N, width); NaN for a sample without any."""
+    rows = torch.full((len(inputs), network.width), torch.nan)
+    RowCache(network.key(), network.width).fill(list(digests_of(inputs)), rows)
+    return rows
+
+
 def at_once(network: Network, inputs: Inputs, device: torch.device | str) -> int:
     """How many samples pass the network together."""
     if torch.device(device).type != "cpu":
