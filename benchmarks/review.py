@@ -94,7 +94,8 @@ def measure(name: str, seed: int, data: Path, noise: Path, out: Path) -> None:
             labels[torch.from_numpy(seen)] = train.true_labels[torch.from_numpy(seen)]
             trusted = torch.zeros(len(train), dtype=torch.bool)
             trusted[torch.from_numpy(seen)] = True
-            found = trained(replace(train, labels=labels, trusted=trusted), test, seed)
+            decided = replace(train, labels=labels, trusted=trusted, uncorrected=train.labels)
+            found = trained(decided, test, seed)
             record(order, count, row(found, train, seen) | left(seen))
 
 

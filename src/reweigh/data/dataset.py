@@ -13,7 +13,14 @@ from reweigh.data.normalize import as_float, unchanged
 
 SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together, at most
 VALUES_AT_ONCE = 5_000_000  # values of their inputs; 33 color images of 224 x 224 pixels
-PER_SAMPLE = ("true_labels", "sample_weight", "soft_labels", "candidates", "trusted")  # where they are known
+PER_SAMPLE = (
+    "true_labels",
+    "sample_weight",
+    "soft_labels",
+    "candidates",
+    "trusted",
+    "uncorrected",
+)  # where they are known
 SMALL_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32)
 
 
@@ -118,6 +125,7 @@ class Dataset:
         candidates: several possible labels per sample, shape (N, num_classes) bool, one of them right; batches carry
             rows that are uniform over them, and ``labels`` hold one of each (``data.labels.candidates``).
         trusted: samples whose label a person has checked, shape (N,) bool; None if nobody checked any.
+        uncorrected: the labels before a person corrected some, shape (N,); None if nobody did.
         origin: index of each sample in what was read, shape (N,); a subset keeps it. None means 0, 1, ..., N - 1.
         reading: what the reader left out or filled in.
     """
@@ -131,6 +139,7 @@ class Dataset:
     soft_labels: Tensor | None = None
     candidates: Tensor | None = None
     trusted: Tensor | None = None
+    uncorrected: Tensor | None = None
     origin: Tensor | None = None
     reading: Reading = Reading()
 

@@ -207,7 +207,8 @@ def _relabeled(dataset: Dataset, agreed: Mapping[int, Decision]) -> _Relabeled:
     one that was decided on, or have another sample in that row."""
     number: dict[str, Any] = {name: label for label, name in enumerate(dataset.class_names)}
     origin = range(len(dataset)) if dataset.origin is None else dataset.origin.tolist()
-    labels, trusted = dataset.labels.clone(), torch.zeros(len(dataset), dtype=torch.bool)
+    labels, uncorrected = dataset.labels.clone(), dataset.labels.clone()
+    trusted = torch.zeros(len(dataset), dtype=torch.bool)
     mistakes: list[str] = []
     for index, row in enumerate(origin):
         if (decision := agreed.get(row)) is None:
@@ -222,7 +223,8 @@ def _relabeled(dataset: Dataset, agreed: Mapping[int, Decision]) -> _Relabeled:
             mistakes.append(f"row {row} has the label {given!r}, had {decision.given!r}")
         elif decision.label not in number:
             mistakes.append(f"row {row}: there is no class {decision.label!r} anymore")
-        labels[index] = number.get(decision.label, label)
+        labels[index], uncorrected[index] = (number.get(name, label) for name in (decision.label, decision.given))
         trusted[index] = True
     changed = int((labels != dataset.labels).sum())
-    return _Relabeled(replace(dataset, labels=labels, trusted=trusted), int(trusted.sum()), changed, mistakes)
+    decided = replace(dataset, labels=labels, trusted=trusted, uncorrected=uncorrected)
+    return _Relabeled(decided, int(trusted.sum()), changed, mistakes)
