@@ -11,7 +11,7 @@ from reweigh.bias.biased import Biased, check_labels, chosen, compare
 
 
 def open_set(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[float, Ge(0), Le(1)]) -> Biased:
-    """Exactly a share ``rate`` of the samples is chosen, whose inputs are to be replaced by foreign ones.
+    """Exactly a share ``rate`` of the samples is chosen; their inputs are to be replaced by foreign ones.
 
     Labels do not change; ``Biased.replaced`` marks the inputs, and ``data.replace_inputs`` replaces them.
 

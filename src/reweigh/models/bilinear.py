@@ -1,4 +1,4 @@
-"""The bilinear CNN (Lin et al., ICCV 2015): which features occur together at a position, for classes that look alike."""
+"""The bilinear CNN (Lin et al., ICCV 2015): which features occur together at a position; for fine-grained classes."""
 
 import torch.nn.functional as F
 from torch import Tensor, nn
