@@ -61,6 +61,7 @@ def begin(
     Raises:
         DataError: There is a run at ``path`` already, or another process is writing there.
     """
+    processes.first(lambda: Run(Path(path)).check_room(overwrite))
     with ExitStack() as stack:
 
         def create() -> Run:

@@ -5,8 +5,9 @@ import io
 import json
 import math
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -62,24 +63,31 @@ class Run:
             DataError: there is something at ``path`` that may not be overwritten, or is not a run.
         """
         run = cls(Path(path))
-        if run.path.exists() and not run.path.is_dir():
-            raise DataError(f"{path}: is a file; give the path of a folder for the run")
-        run._check_inside()
-        run._drop_leftovers()  # a process may have been killed before it wrote the recipe
-        if any(item.is_file() and item.name != LOCK for item in run.path.rglob("*")):
-            if not run.recipe.exists():
-                raise DataError(f"{path}: the folder holds other files than a run's; choose another one")
-            if not overwrite:
-                raise DataError(
-                    f"{path}: there is a run already; continue it with --resume, replace it with --overwrite, "
-                    "or choose another folder"
-                )
+        run.check_room(overwrite)
+        run._drop_leftovers()
+        if run.recipe.exists():
             run._clear()
         with writing(run.recipe):
             run.checkpoint.parent.mkdir(parents=True, exist_ok=True)
         write_whole(run.recipe, recipe)
         seal(run.path, [run.recipe])
         return run
+
+    def check_room(self, overwrite: bool) -> None:
+        """Raise a DataError if ``create`` would: better at once than after the data were read."""
+        path = self.path
+        if path.exists() and not path.is_dir():
+            raise DataError(f"{path}: is a file; give the path of a folder for the run")
+        self._check_inside()
+        leftovers = {LOCK, *(item.name for item in self._leftovers())}  # of one that was killed before its first file
+        if any(item.is_file() and item.name not in leftovers for item in path.rglob("*")):
+            if not self.recipe.exists():
+                raise DataError(f"{path}: the folder holds other files than a run's; choose another one")
+            if not overwrite:
+                raise DataError(
+                    f"{path}: there is a run already; continue it with --resume, replace it with --overwrite, "
+                    "or choose another folder"
+                )
 
     @classmethod
     def open(cls, path: str | Path) -> "Run":
@@ -107,9 +115,11 @@ class Run:
 
     def _drop_leftovers(self) -> None:
         """Remove what a killed process was writing."""
-        for folder in (self.path, self.checkpoint.parent):
-            for leftover in folder.glob(".*.part"):
-                leftover.unlink(missing_ok=True)
+        for leftover in self._leftovers():
+            leftover.unlink(missing_ok=True)
+
+    def _leftovers(self) -> Iterator[Path]:
+        return chain.from_iterable(folder.glob(".*.part") for folder in (self.path, self.checkpoint.parent))
 
     @property
     def results(self) -> list[Path]:
