@@ -105,7 +105,7 @@ def fit(
     device = find_device(plan.train["device"])
     train_set, raw_test = usable(train_set, plan.method.name), test_set
     raw = train_set
-    front = front or open_front(plan.features, raw.shape, trust_code)
+    front = front or open_front(plan.features, raw.shape, raw.reading.encoding, trust_code)
     if front is not None:
         train_set = front.through(raw, None, device, observer)
         behind = partial(front.through, normalize=train_set.normalize, device=device, observer=observer)

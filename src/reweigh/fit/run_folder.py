@@ -256,7 +256,7 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     tuned = {name.removeprefix(TUNED): value for name, value in state.items() if name.startswith(TUNED)}
     state = {name: value for name, value in state.items() if not name.startswith(TUNED)}
     model = filled(method_named(plan.method.name).wraps(bare), state, run.model)
-    front = open_front(plan.features, inputs.shape, trust_code)
+    front = open_front(plan.features, inputs.shape, inputs.encoding, trust_code)
     if front is not None and tuned:
         front = front.with_weights(tuned, run.model)
     return TrainedModel(run, plan, model, class_names, inputs, front)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import torch
 
 from reweigh.families import sizes_differ
+from reweigh.features import is_network
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS, options_of_method
 from reweigh.models.efficientnet_lite import WIDTH, installed
@@ -147,7 +148,7 @@ def feature_width(found: list[Choice], given: Mapping[str, Any]) -> int | None:
     """The number of features that the model gets; None if it gets the samples themselves. A guess if unknown yet."""
     asked = given.get("features")
     name = asked.get("name") if isinstance(asked, Mapping) else asked
-    return None if not found and name in (None, "none", "tfidf") else WIDTH
+    return WIDTH if found or is_network(name) else None
 
 
 def method(facts: Facts, weigh: bool = False, asked: bool = False) -> Choice:

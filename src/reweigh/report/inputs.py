@@ -122,7 +122,8 @@ class Looks:
     def _means(self) -> np.ndarray | None:
         """Mean of each feature in each class by given label, shape (num_classes, D); None for other than rows."""
         inputs, labels = self._dataset.inputs, self._dataset.labels
-        if not isinstance(inputs, torch.Tensor) or inputs.dim() != 2:
+        encoding = self._dataset.reading.encoding
+        if not isinstance(inputs, torch.Tensor) or inputs.dim() != 2 or (encoding is not None and encoding.texts):
             return None
         known = labels >= 0
         sums = torch.zeros(self._dataset.num_classes, inputs.shape[1]).index_add_(0, labels[known], inputs[known])

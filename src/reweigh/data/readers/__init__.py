@@ -15,7 +15,7 @@ from reweigh.data.readers.packed import archives_at
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
 from reweigh.data.scratch import DEFAULT_DISK_GB
 from reweigh.data.tables.decide import Kind
-from reweigh.data.tables.encoding import Encoding
+from reweigh.data.tables.encoding import Encoding, TextAs
 from reweigh.data.tables.frames import is_table
 from reweigh.errors import DataError
 from reweigh.files.limits import check_file
@@ -44,6 +44,7 @@ def read(
     class_names: Sequence[str] | None = None,
     encoding: Encoding | None = None,
     columns: Mapping[str, Kind] | None = None,
+    text: TextAs = "tf-idf",
     sep: str | None = None,
     charset: str | None = None,
     resize: Resize = "crop",
@@ -66,6 +67,7 @@ def read(
         class_names: class names in the order of the class numbers; taken from the data by default.
         encoding: how to encode a table, as fitted to another.
         columns: kinds of some columns of a table, instead of the detected ones; "drop" leaves a column out.
+        text: how text columns of a table are read; "plain" keeps the text as it is, for a network.
         sep: separator of a table, such as ``;`` or ``tab``; detected by default.
         charset: encoding of the text of a table, such as ``latin-1``; detected by default.
         memory_gb: images that take more gigabytes are read on demand.
@@ -95,6 +97,7 @@ def read(
         encoding=encoding,
         resize=resize,
         columns=columns,
+        text=text,
         sep=sep,
         charset=charset,
         memory_gb=memory_gb,

@@ -10,7 +10,7 @@ from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.scratch import DEFAULT_DISK_GB
 from reweigh.data.tables.decide import Kind
-from reweigh.data.tables.encoding import Encoding
+from reweigh.data.tables.encoding import Encoding, TextAs
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Request:
     class_names: Sequence[str] | None = None
     encoding: Encoding | None = None
     columns: Mapping[str, Kind] | None = None
+    text: TextAs = "tf-idf"
     sep: str | None = None
     charset: str | None = None
     memory_gb: float = DEFAULT_MEMORY_GB
