@@ -9,6 +9,7 @@ from torch import Tensor
 from reweigh.data import Dataset
 from reweigh.data.dataset import Inputs, Rows
 from reweigh.data.sparse import SparseRows
+from reweigh.features import Network
 from reweigh.features.extract import stored
 from reweigh.fit.front import Front
 
@@ -45,7 +46,7 @@ class Similar:
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
 
     def _features(self, dataset: Dataset) -> Tensor | None:
-        if self._front is not None and self._front.cache:
+        if self._front is not None and self._front.cache and isinstance(self._front.network, Network):
             features = stored(dataset.inputs, self._front.network)
             return None if bool(features.isnan().all()) else features
         inputs = dataset.inputs
