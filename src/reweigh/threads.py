@@ -1,4 +1,4 @@
-"""How many threads torch uses on the CPU, for a while."""
+"""Temporarily set the number of threads that torch uses on the CPU."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

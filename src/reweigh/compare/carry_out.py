@@ -104,7 +104,7 @@ def carry_out(
 
 
 def attempt(job: Job, observer: Observer | None = None) -> str | None:
-    """Do a job; returns what went wrong, with the traceback if it is not an error that is raised on purpose."""
+    """Do a job; returns what went wrong, with the traceback if the error is unexpected."""
     torch.set_num_threads(job.threads)
     try:
         if job.begun:
@@ -121,7 +121,7 @@ def attempt(job: Job, observer: Observer | None = None) -> str | None:
 
 
 def check_folders(planned: Mapping[Path, Plan], resume: bool, overwrite: bool) -> None:
-    """Refuse to begin while a folder holds what may not be touched.
+    """Refuse to start if a folder holds files that may not be overwritten.
 
     Raises:
         DataError: names the folders, and says what to do.

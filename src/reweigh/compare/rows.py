@@ -75,7 +75,7 @@ def read_row(recipe: Plan, path: Path, bias: str = "", error: str | None = None)
 
 
 def is_finished(run: Run) -> bool:
-    """Whether nothing remains to be done: all epochs trained, and what is written after them written."""
+    """Whether all epochs are trained and all results written."""
     return status(run) == "finished"
 
 

@@ -46,7 +46,7 @@ class Worker:
         theirs.close()
 
     def interrupt(self) -> None:
-        """Ask it to stop. Ctrl-C in a terminal does not reach it: a worker is in a process group of its own."""
+        """Ask it to stop. Ctrl-C in a terminal does not reach a worker, which is in its own process group."""
         if os.name == "posix" and self.process.pid is not None:
             with suppress(ProcessLookupError):
                 os.kill(self.process.pid, signal.SIGINT)
@@ -94,7 +94,7 @@ def _signals_later() -> Iterator[None]:
 
 
 class _Notes(logging.Handler):
-    """Hands warnings to the process that the user sees."""
+    """Passes warnings to the parent process."""
 
     def __init__(self, pipe: Connection) -> None:
         super().__init__(logging.WARNING)

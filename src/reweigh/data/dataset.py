@@ -13,6 +13,14 @@ from reweigh.data.normalize import as_float, unchanged
 
 SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together, at most
 VALUES_AT_ONCE = 5_000_000  # values of their inputs; 33 color images of 224 x 224 pixels
+PER_SAMPLE = (
+    "true_labels",
+    "sample_weight",
+    "soft_labels",
+    "candidates",
+    "trusted",
+    "uncorrected",
+)  # where they are known
 SMALL_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32)
 
 
@@ -236,13 +244,8 @@ class Dataset:
             self,
             inputs=self.inputs[index] if isinstance(self.inputs, Tensor) else Rows(self.inputs, index),
             labels=self.labels[index],
-            true_labels=None if self.true_labels is None else self.true_labels[index],
-            sample_weight=None if self.sample_weight is None else self.sample_weight[index],
-            soft_labels=None if self.soft_labels is None else self.soft_labels[index],
-            candidates=None if self.candidates is None else self.candidates[index],
-            trusted=None if self.trusted is None else self.trusted[index],
-            uncorrected=None if self.uncorrected is None else self.uncorrected[index],
             origin=index if self.origin is None else self.origin[index],
+            **{name: values[index] for name in PER_SAMPLE if (values := getattr(self, name)) is not None},
         )
 
     def with_labels(self, labels: Tensor) -> "Dataset":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 from reweigh.plan import Plan
-from reweigh.training.notebook import as_html
+from reweigh.training.result import as_html
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -90,6 +90,13 @@ def extract(
     return Extracted(rows, unreadable)
 
 
+def stored(inputs: Inputs, network: Network) -> Tensor:
+    """The features that an earlier call stored on disk, shape (N, width); NaN for a sample without any."""
+    rows = torch.full((len(inputs), network.width), torch.nan)
+    RowCache(network.key(), network.width).fill(list(digests_of(inputs)), rows)
+    return rows
+
+
 def which(inputs: Inputs | Texts, index: list[int]) -> str:
     """Samples in words: the beginning of each text, otherwise their rows."""
     if isinstance(inputs, Texts):

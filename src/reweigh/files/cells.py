@@ -28,7 +28,7 @@ def count_formulas(rows: Iterable[Sequence[Any]]) -> int:
 
 
 def to_csv(rows: Sequence[Sequence[Any]], path: Path, spreadsheet_safe: bool = False) -> str:
-    """Rows as CSV; formulas are written as text if asked for, and otherwise as they are, with a warning.
+    """Rows as CSV; formulas are written as text on request, otherwise unchanged and with a warning.
 
     Args:
         path: Name of the file in the warning.

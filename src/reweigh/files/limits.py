@@ -16,7 +16,7 @@ from reweigh.errors import DataError
 
 
 class Limit(NamedTuple):
-    """The most of something that is read."""
+    """The largest amount that is read."""
 
     most: int
     unit: str
@@ -127,7 +127,7 @@ def check_table(path: Path) -> None:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """A file, or what a compressed file holds, by its ending.
+    """A file, opened for reading; a compressed one is unpacked, by its ending.
 
     Raises:
         DataError: A zip archive holds something other than one file.
@@ -141,7 +141,7 @@ def opened(path: Path) -> IO[bytes]:
 
 
 def check_lines(path: Path) -> None:
-    """Refuse a text table, plain or compressed, with too long a line, too many columns, or that grows too much.
+    """Refuse a text table, plain or compressed, with too long a line, too many columns, or too large when unpacked.
 
     Raises:
         DataError: With the limit, and how to raise it.

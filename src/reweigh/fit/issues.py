@@ -99,7 +99,7 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> S
 
 
 def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bool) -> Judgment:
-    """How far labels can be believed that the model was not trained on.
+    """How credible labels are that the model was not trained on.
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  share(k)  T(y_i | k)
 

@@ -40,7 +40,7 @@ class Assembly(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """A method at the end of its training, the numbers of every epoch, and what it made of each sample."""
+    """A trained method, the numbers of every epoch, and what was predicted for each sample."""
 
     method: Method
     history: list[dict[str, Any]]

@@ -13,7 +13,7 @@ SCALE = 30.0
 
 
 class Needs(TypedDict):
-    """Who needs a linear head, and what to do with another model; for messages."""
+    """What needs a linear head, and what to do with other models; for messages."""
 
     who: str
     instead: str

@@ -52,7 +52,7 @@ def mlp(
 
 
 class SparseLinear(nn.Module):
-    """``nn.Linear`` for sparse batches; starts from the same numbers as ``nn.Linear``.
+    """``nn.Linear`` for sparse batches, with the same initial weights.
 
     Its weight has shape (in_features, out_features): the weights of one column lie together, so a product reads those
     of the columns in the batch and no others.

@@ -20,8 +20,7 @@ from reweigh.files.seals import NAME as SUMS
 from reweigh.files.tensors import pack
 from reweigh.files.whole import writing
 from reweigh.training.checkpoint import plain_tensor
-from reweigh.training.notebook import result_html
-from reweigh.training.result import Result
+from reweigh.training.result import Result, result_html
 
 TUNED = "front."  # what the names of fine-tuned weights begin with
 

@@ -10,7 +10,7 @@ FITTING = 600  # steps
 
 
 class WeightNet(nn.Module):
-    """A member of ``WEIGHTINGS``: made from (number of families, width), both of which it remembers.
+    """A member of ``WEIGHTINGS``: made from (number of families, width), which are also attributes.
 
     Any other module that can be called in the same way will do in a ``Reweighter``.
 
@@ -28,7 +28,7 @@ class WeightNet(nn.Module):
 
 
 def num_curves(net: nn.Module | None, otherwise: int = 0) -> int:
-    """How many families a weighting function tells apart; ``otherwise`` if it does not say."""
+    """How many families a weighting function distinguishes; ``otherwise`` if that is unknown."""
     return int(getattr(net, "num_families", 0)) or otherwise
 
 

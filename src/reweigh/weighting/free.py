@@ -1,4 +1,4 @@
-"""Weights that are free numbers, found anew for every batch: learning to reweight (L2RW)."""
+"""Weights that are free numbers, computed for every batch: learning to reweight (L2RW)."""
 
 import torch
 from torch import Tensor

@@ -46,6 +46,13 @@ def test_names_in_the_state_have_no_underscore():
     assert list(Busy().state_dict()) == ["count", "weights", "inner", "several", "later", "names"]
 
 
+def test_a_list_of_plain_values_may_change_its_length():
+    busy, restored = used(), used()
+    busy.names = ["c"]
+    restored.load_state_dict(busy.state_dict())
+    assert restored.names == ["c"]
+
+
 def test_restored_tensors_are_copies():
     state = used().state_dict()
     restored = Busy()

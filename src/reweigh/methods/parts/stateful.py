@@ -36,7 +36,7 @@ def _restored(now: Any, saved: Any) -> Any:
     if hasattr(now, "load_state_dict"):
         now.load_state_dict(saved)
         return now
-    if isinstance(now, list) and now:
+    if isinstance(now, list) and any(hasattr(each, "load_state_dict") for each in now):
         return [_restored(*pair) for pair in zip(now, saved, strict=True)]
     if isinstance(saved, Tensor):
         return saved.to(now.device if isinstance(now, Tensor) else saved.device, copy=True)

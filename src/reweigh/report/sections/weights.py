@@ -58,8 +58,7 @@ def spread(found: np.ndarray) -> str:
 
 
 def lower_share(wrong: np.ndarray, right: np.ndarray) -> float:
-    """The share of pairs in which the wrong one has the lower weight; equal weights count half."""
-    right = np.sort(right)
-    above = len(right) - np.searchsorted(right, wrong, side="right")
-    equal = len(right) - np.searchsorted(right, wrong, side="left") - above
-    return float((above + 0.5 * equal).mean() / len(right))
+    """The share of pairs in which the wrong one has the lower weight (the area under the ROC curve)."""
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(np.repeat([0, 1], [len(wrong), len(right)]), np.concatenate([wrong, right])))
