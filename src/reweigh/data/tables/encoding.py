@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 WORDS = 20_000  # of a text column, at most
 CATEGORIES = 256  # of a column, at most
-DENSE = 1000  # features, at most; more are kept sparse
+DENSE = 1000  # features, at most; more are kept sparse,
+NARROW = 8  # unless most come from columns with no more features than a date, which are rarely zero
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ class Encoding:
             except DataError as error:
                 mistakes.append(str(error))
         raise_all(mistakes, what)
-        if sum(part.shape[1] for part in features) <= DENSE:
+        width = sum(part.shape[1] for part in features)
+        if width <= DENSE or 2 * sum(part.shape[1] for part in features if part.shape[1] <= NARROW) >= width:
             return torch.cat([torch.from_numpy(part.toarray() if issparse(part) else part) for part in features], dim=1)
         return SparseRows(csr_array(hstack([csr_array(part) for part in features])))
 
