@@ -56,7 +56,9 @@ def inspect(
         if error.argument or not show_broken(source):
             raise
         echo("It cannot be trained on as it is:")
-        echo(fill(str(error), WIDTH, initial_indent="- ", subsequent_indent="  "))
+        for line in str(error).splitlines():
+            mark = "" if line.startswith("  - ") else "- "
+            echo(fill(line, WIDTH, initial_indent=mark, subsequent_indent="    " if not mark else "  "))
         return
     show_findings(data, dataset, look(dataset), traps_in(source, dataset))
     show_neighbors(source, dataset, neighbors)
