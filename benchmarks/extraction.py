@@ -18,7 +18,8 @@ from PIL import Image
 from cells import cifar
 from reweigh.data import read
 from reweigh.features import build
-from reweigh.features.extract import at_once, extract
+from reweigh.features.extract import extract
+from reweigh.features.network import PIXELS, Network
 
 IMAGES, ROUNDS, BAR = 1024, 5, 1.1
 
@@ -30,10 +31,11 @@ def main() -> int:
     arguments = parser.parse_args()
     images, _ = cifar(arguments.data / "cifar-10-batches-bin" / "data_batch_1.bin", IMAGES)
     network = build("efficientnet-lite0", images.shape[1:])
-    assert network is not None
+    assert isinstance(network, Network)
+    assert network.size is not None
     ready = network.prepare(torch.from_numpy(images))
     module = network.module.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (torch does not declare it)
-    batch = at_once(network, torch.from_numpy(images), "cpu")
+    batch = PIXELS // network.size**2
     ratios = []
     with tempfile.TemporaryDirectory() as scratch:
         for place, image in enumerate(images):

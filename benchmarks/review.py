@@ -94,23 +94,25 @@ def measure(name: str, seed: int, data: Path, noise: Path, out: Path) -> None:
             labels[torch.from_numpy(seen)] = train.true_labels[torch.from_numpy(seen)]
             trusted = torch.zeros(len(train), dtype=torch.bool)
             trusted[torch.from_numpy(seen)] = True
-            found = trained(replace(train, labels=labels, trusted=trusted), test, seed)
+            decided = replace(train, labels=labels, trusted=trusted, uncorrected=train.labels)
+            found = trained(decided, test, seed)
             record(order, count, row(found, train, seen) | left(seen))
 
 
 def draw(lines: list[dict[str, Any]], file: Path) -> None:
-    """Accuracy and wrong labels found by the number of decisions, one line per order, one row per cell."""
+    """Accuracy, wrong labels found and left by the number of decisions, one line per order, one row per cell."""
     import matplotlib as mpl
 
     mpl.use("svg")
     from matplotlib import pyplot as plt
 
     cells = list(dict.fromkeys(line["cell"] for line in lines))
-    figure, axes = plt.subplots(len(cells), 2, figsize=(9, 3.1 * len(cells)), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(len(cells), 3, figsize=(12, 3.1 * len(cells)), squeeze=False, layout="constrained")
     for its, name in zip(axes, cells, strict=True):
         for axis, key, scale, title in (
             (its[0], "accuracy", 1, "test accuracy after retraining, %"),
             (its[1], "found", 100, "% of all wrong labels that the reviewer saw"),
+            (its[2], "wrong_after", 100, "% of labels wrong, with suggestions applied"),
         ):
             for order, mark in zip(ORDERS, "os^", strict=True):
                 mine = [each for each in lines if each["cell"] == name and each["order"] in (order, "none")]

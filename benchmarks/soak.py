@@ -39,9 +39,8 @@ from reweigh.files.lock import owner
 from reweigh.fit.run_folder import begin, resume
 from reweigh.methods import METHODS
 from reweigh.plan.tables import method_named
-from reweigh.recipes.check import check
+from reweigh.recipes.check import check, for_method
 from reweigh.recipes.read import read
-from reweigh.recipes.variants import for_method
 from reweigh.training import Run
 from reweigh.training.progress import Silent
 

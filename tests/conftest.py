@@ -165,3 +165,27 @@ def browser():
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory):
+    """The folder of an encoder of transformers with random weights that knows a few words."""
+    tokenizers, transformers = (pytest.importorskip(name) for name in ("tokenizers", "transformers"))
+    import torch
+
+    plain = ["good", "great", "fine", "bad", "poor", "awful", "film", "song", "the", "of", "a"]
+    known = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *plain]
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({word: n for n, word in enumerate(known)}, "[UNK]"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    ends = [("[CLS]", 2), ("[SEP]", 3)]
+    words.post_processor = tokenizers.processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
+    named = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    size = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = transformers.BertConfig(vocab_size=len(known), max_position_embeddings=12, **size)
+        model = transformers.BertModel(config)
+    folder = tmp_path_factory.mktemp("tiny-bert")
+    model.save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=words, **named).save_pretrained(folder)
+    return folder

@@ -1,4 +1,4 @@
-"""Which labels to look at: a quality for each given label, from what training made of the sample."""
+"""Which labels to look at: the quality of each given label, from what training found out about the sample."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Rows(Protocol):
 
 
 def judge(given: Tensor, predictions: Rows, weights: Tensor | None = None) -> Judgment:
-    """How far each given label can be believed.
+    """How credible each given label is.
 
         quality = 1 - (1 - weight) (1 + p_other - p_given) / 2,        p_other: of the likeliest other class
 
@@ -57,7 +57,7 @@ def judge(given: Tensor, predictions: Rows, weights: Tensor | None = None) -> Ju
 
 @dataclass(frozen=True)
 class Samples:
-    """What training made of each sample; all of shape (N,).
+    """What training found out about each sample; all of shape (N,).
 
     Attributes:
         given: The given label, -1 for none; of several candidates the likeliest.

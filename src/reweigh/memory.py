@@ -24,7 +24,7 @@ def keep_freed_memory() -> bool:
 
 
 def free_memory(device: str = "cpu") -> int | None:
-    """Bytes that can still be allocated; None where the system does not say.
+    """Bytes that can still be allocated; None if the system does not report it.
 
     Args:
         device: "cpu", or a GPU such as "cuda:0".

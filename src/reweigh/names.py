@@ -1,4 +1,4 @@
-"""Find a member of a table by name, with a helpful error if there is none."""
+"""Names and counts in messages: find a member of a table by name, suggest the nearest, list some of many."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -27,3 +27,15 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     """A sentence that suggests the nearest of ``names``; empty if none is near."""
     near = get_close_matches(str(name), list(names), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def listed(items: Iterable[object], most: int = 5) -> str:
+    """The first few items, and the number of the others."""
+    names = [str(item) for item in items]
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """A count with its noun: "1 sample", "1,204 samples", "3 classes"."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

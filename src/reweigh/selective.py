@@ -1,4 +1,4 @@
-"""Abstaining from doubtful predictions: how sure a model must be for a coverage, and how often it is then wrong."""
+"""Abstaining from doubtful predictions: the confidence needed for a coverage, and the error rate at it."""
 
 import math
 from numbers import Real

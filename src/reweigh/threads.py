@@ -1,4 +1,4 @@
-"""How many threads torch uses on the CPU, for a while."""
+"""Temporarily set the number of threads that torch uses on the CPU."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import torch
 
 @contextmanager
 def threads(number: int | None) -> Iterator[None]:
-    """Inside, torch uses so many threads for each operation, in this thread and in new ones; None changes nothing."""
+    """Inside, torch uses this many threads per operation, in this thread and in new ones; None changes nothing."""
     before = torch.get_num_threads()
     torch.set_num_threads(number or before)
     try:

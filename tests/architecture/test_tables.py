@@ -12,7 +12,7 @@ from reweigh.plan.mistakes import check_options
 from reweigh.plan.options import options_of
 from reweigh.plan.tables import TABLES, members
 from reweigh.plan.toml import plain
-from reweigh.recipes.shipped import shipped
+from reweigh.recipes.read import shipped
 
 MEMBERS = [(table, name) for table in TABLES for name in members(table)]
 

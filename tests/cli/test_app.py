@@ -56,7 +56,7 @@ def test_exit_codes(monkeypatch, raised, code, message):
     def fail(*arguments):
         raise raised
 
-    monkeypatch.setattr("reweigh.recipes.shipped.shipped", fail)
+    monkeypatch.setattr("reweigh.recipes.read.shipped", fail)
     result = run("list", "recipes")
     assert result.exit_code == code
     assert message in result.stderr

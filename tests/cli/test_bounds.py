@@ -6,7 +6,7 @@ import pytest
 import torch
 from PIL import Image
 
-from reweigh.cli.look_alikes import double_classes
+from reweigh.cli.neighbors import double_classes
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
 from reweigh.data.traps import leaks, order
@@ -47,7 +47,7 @@ def test_ten_thousand_classes(run, tmp_path):
     result = run("inspect", tmp_path / "many.csv", "--label", "kind")
     assert result.exit_code == 0, result.output
     assert "... 9980 classes between" in result.stdout
-    assert "and 9995 more: too few to tell right labels from wrong" in " ".join(result.stdout.split())
+    assert "and 9,995 more: too few to tell right labels from wrong" in " ".join(result.stdout.split())
     assert len(result.stdout.splitlines()) < 80
 
 

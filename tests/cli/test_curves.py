@@ -1,8 +1,6 @@
 """The drawing shows each family's curve where it is, without colors too."""
 
-import pytest
-
-from reweigh.cli.curves import at, draw, letter
+from reweigh.cli.curves import draw, letter
 
 
 def plot(curves, **size):
@@ -44,9 +42,15 @@ def test_weights_above_one_stretch_the_axis():
     assert lines[1].startswith(" 2.00")
 
 
-@pytest.mark.parametrize(("share", "height"), [(0, 0.0), (0.25, 0.5), (0.5, 1.0), (0.75, 3.0), (1, 5.0)])
-def test_between_points_a_curve_is_straight(share, height):
-    assert at([0.0, 1.0, 5.0], share) == height
+def test_between_points_a_curve_is_straight():
+    rows, _ = plot([[0.0, 0.2, 1.0]], height=11, width=5)
+    assert [next(row for row, cells in enumerate(rows) if cells[place] == "a") for place in range(5)] == [
+        10,
+        9,
+        8,
+        4,
+        0,
+    ]
 
 
 def test_letters():

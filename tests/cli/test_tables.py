@@ -38,7 +38,7 @@ def test_an_unknown_table(run):
 
 
 def test_what_a_run_costs_here(run, monkeypatch):
-    monkeypatch.setattr("reweigh.cli.cost.hours", lambda recipe, samples, classes: samples / 1000)
+    monkeypatch.setattr("reweigh.cli.tables.hours", lambda recipe, samples, classes: samples / 1000)
     assert "cifar10-long-tail (200 epochs): 12 hours for each run" in run("tables", "1", "--cost").stdout
     listed = run("tables", "--cost").stdout
     assert "hours for a run" in listed
@@ -48,7 +48,7 @@ def test_what_a_run_costs_here(run, monkeypatch):
 def test_hours_are_those_of_the_steps(monkeypatch):
     from itertools import count
 
-    from reweigh.cli import cost
+    from reweigh.cli import tables as cost
 
     ticks = count()
     monkeypatch.setattr(cost.time, "perf_counter", lambda: next(ticks))  # each step takes one second

@@ -4,9 +4,8 @@ import pytest
 
 from reweigh.compare.bias_names import name_of, parse
 from reweigh.plan.tables import members
-from reweigh.recipes.check import check
+from reweigh.recipes.check import check, for_bias
 from reweigh.recipes.read import read
-from reweigh.recipes.variants import for_bias
 
 pytestmark = pytest.mark.usefixtures("fake_tables")
 

@@ -13,7 +13,7 @@ from reweigh import Reweighter
 from reweigh.core.jvp import ENGINES
 from reweigh.core.sparse import Entries, SparseBatch
 from reweigh.models import MODELS
-from reweigh.models.sparse import SparseLinear
+from reweigh.models.mlp import SparseLinear
 
 LABELS = torch.arange(12) % 3
 FREE = torch.randperm(12, generator=torch.Generator().manual_seed(0))

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from reweigh.bias.open_set import open_set
+from reweigh.bias.symmetric import open_set
 from reweigh.data import Dataset, replace_inputs
 from reweigh.data.on_demand import OnDemand
 from reweigh.errors import DataError

@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 
 from reweigh.cli.app import app
 from reweigh.recipes.check import check
-from reweigh.recipes.read import read
-from reweigh.recipes.shipped import shipped
+from reweigh.recipes.read import read, shipped
 
 SHORT = ["train.epochs=3", "train.warmup_epochs=1"]
 

@@ -48,7 +48,7 @@ def test_rows_that_say_nothing_are_counted(caplog):
     mask[1] = True
     with caplog.at_level(logging.INFO):
         targets = read_candidates(mask, 4)
-    assert "y: 1 of 4 samples have every class as a candidate, which says nothing" in caplog.text
+    assert "y: 1 of 4 samples have every class as a candidate, which carries no information" in caplog.text
     assert targets.candidates is not None
     assert targets.candidates.tolist() == mask.tolist()
 

@@ -73,7 +73,7 @@ def test_what_cannot_go_on() -> None:
     with pytest.raises(ValueError, match="model: not the network that was trained before"):
         classifier.fit(X, LABELS)
     mask = np.eye(3, dtype=bool)[Y] | (np.arange(240) % 2 == 0)[:, None]
-    with pytest.raises(ValueError, match="a classifier of candidate labels cannot go on training"):
+    with pytest.raises(ValueError, match="a classifier of candidate labels cannot continue training"):
         _made("proden", candidates=True).partial_fit(X, mask).partial_fit(X, mask)
 
 

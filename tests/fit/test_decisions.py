@@ -62,9 +62,13 @@ def test_decided_labels_replace_given_ones_and_are_trusted(tmp_path):
     assert new.trusted.tolist() == [True, False, False]
     assert judged.labels.tolist() == [1, 2]
     assert judged.trusted.tolist() == [True, False]
+    assert new.uncorrected.tolist() == train.labels.tolist()
     assert new.subset(torch.tensor([2, 0])).trusted.tolist() == [False, True]
+    assert new.subset(torch.tensor([2, 0])).uncorrected.tolist() == train.labels[[2, 0]].tolist()
     corrected = data([1, 1, 0], torch.tensor([7, 4, 1]))  # the copy that was corrected before
-    assert with_decisions((corrected, test), tmp_path / "decisions.jsonl")[0].labels.tolist() == [1, 1, 0]
+    again = with_decisions((corrected, test), tmp_path / "decisions.jsonl")[0]
+    assert again.labels.tolist() == [1, 1, 0]
+    assert again.uncorrected.tolist() == train.labels.tolist()
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,14 @@ def recipe(tmp_path):
     return lambda *overrides: check(read(path, overrides))
 
 
+def test_a_folder_that_is_taken_is_refused_before_any_data_are_read(recipe, tmp_path, monkeypatch):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "recipe.toml").write_text(RECIPE)
+    monkeypatch.setattr("reweigh.fit.run_folder.read_source", lambda plan: pytest.fail("read"))
+    with pytest.raises(DataError, match="there is a run already; continue it with --resume"):
+        begin(recipe(), tmp_path / "run")
+
+
 def test_a_run_is_complete(recipe, tmp_path):
     outcome = begin(recipe(), tmp_path / "run")
     run = outcome.run

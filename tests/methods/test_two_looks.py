@@ -106,6 +106,35 @@ def test_where_all_is_right_little_is_doubted():
     assert float(method.judgment().wrong.float().mean()) < 0.05
 
 
+@pytest.mark.parametrize("rate", [0.0, 0.4])
+def test_labels_that_are_hardly_wrong_are_learned_as_they_are(rate, monkeypatch):
+    inputs, true = points(spread=4.0)
+    begun = []
+
+    class SecondLook(two_looks.SecondLook):
+        def __init__(self, setup, prior, average, given, targets, *rest, **named):
+            begun.append(torch.equal(targets, given))
+            super().__init__(setup, prior, average, given, targets, *rest, **named)
+
+    monkeypatch.setattr(two_looks, "SecondLook", SecondLook)
+    learned("two-looks", symmetric(true, rate), inputs=inputs)
+    assert begun == [rate == 0]
+
+
+def test_labels_that_a_person_has_corrected_are_no_longer_counted():
+    inputs, true = points(spread=4.0)
+    given = symmetric(true)
+    checked = torch.arange(len(true)) < 300
+    labels = torch.where(checked, true, given)
+    method, _ = learned("two-looks", labels, inputs=inputs, trusted=checked, uncorrected=given)
+    wrong, share = method.judgment().wrong, torch.tensor(method.finding().share)
+    assert not wrong[checked].any()
+    assert f1_score(labels != true, wrong) > 0.9
+    assert float(share @ labels.bincount().float() / 600) == pytest.approx(
+        float((labels != true).float().mean()), abs=0.03
+    )
+
+
 def test_of_few_samples_every_one_judges():
     its = setup(symmetric(points()[1]))
     method = build("two-looks", its)

@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from reweigh.fit.run_folder import begin
-from reweigh.recipes.check import check
+from reweigh.recipes.check import check, for_method
 from reweigh.recipes.read import read
-from reweigh.recipes.variants import for_method
 from reweigh.report.page import write_report
 from reweigh.report.read import read_account
 

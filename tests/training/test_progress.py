@@ -3,8 +3,8 @@ import re
 
 import pytest
 
-from reweigh.training.means import Means
 from reweigh.training.progress import Bar, Lines, Silent, progress
+from reweigh.training.result import Means
 
 
 class Terminal(io.StringIO):
@@ -108,3 +108,25 @@ def test_the_bar_looks_at_the_numbers_only_now_and_then():
 def test_silent_says_nothing(capsys):
     tell(Silent())
     assert capsys.readouterr() == ("", "")
+
+
+def test_what_is_counted_quickly_gets_two_lines():
+    stream = io.StringIO()
+    observer = Lines(stream)
+    for done in range(1, 101):
+        observer.count("kB of file.gz", done, 100)
+    first, last = stream.getvalue().splitlines()
+    assert first == "1 of 100 kB of file.gz"
+    assert last.startswith("100 of 100 kB of file.gz")
+
+
+@pytest.mark.usefixtures("_a_plain_environment")
+def test_what_is_counted_gets_a_bar_that_goes_when_it_is_done():
+    stream = Terminal()
+    observer = progress(stream)
+    observer.count("kB of file.gz", 1_000, 2_000)
+    observer.count("kB of file.gz", 2_000, 2_000)
+    observer.stop()
+    assert "1,000 of 2,000 kB of file.gz" in stream.getvalue()
+    assert isinstance(observer, Bar)
+    assert not observer.bar.tasks

@@ -1,10 +1,14 @@
+import numpy as np
 import pytest
 
-from reweigh.training import Result
+from reweigh.training import Result, Run
+from reweigh.training.result import Means, as_html, result_html
 
 LINES = [
     {"epoch": i + 1, "test_accuracy": a, "test_tail": -i, "seconds": 1.0} for i, a in enumerate([0.5, 0.9, 0.9, 0.7])
 ]
+STEPS = [({"loss": 2.0}, 3), ({"loss": 1.0, "meta": 5.0}, 4), ({"loss": 4.0, "meta": 1.0}, 1)]
+TWO = [{"epoch": 1, "test_accuracy": 0.9, "seconds": 1.0}, {"epoch": 2, "test_accuracy": 0.8, "seconds": 1.0}]
 
 
 def test_best_is_the_earliest_highest_first_test_number():
@@ -41,3 +45,49 @@ def test_the_mean_of_the_last_ten_epochs():
     ]
     assert Result(lines).last_ten == {"test_accuracy": pytest.approx(sum(range(5, 15)) / 1000)}
     assert Result(lines[:2]).last_ten == {"test_accuracy": pytest.approx(0.015)}
+
+
+def test_weighted_by_samples_and_each_number_by_its_own():
+    means = Means()
+    for numbers, samples in STEPS:
+        means.add(numbers, samples)
+    expected = {"loss": np.average([2, 1, 4], weights=[3, 4, 1]), "meta": np.average([5, 1], weights=[4, 1])}
+    assert means.means() == pytest.approx(expected)
+
+
+def test_continues_from_a_saved_state():
+    whole, first, second = Means(), Means(), Means()
+    for numbers, samples in STEPS:
+        whole.add(numbers, samples)
+    first.add(*STEPS[0])
+    second.load_state_dict(first.state_dict())
+    second.add(*STEPS[1])
+    second.add(*STEPS[2])
+    assert second.means() == whole.means()
+    assert first.means() == {"loss": 2.0}
+
+
+def test_texts_are_escaped():
+    text = as_html("<b>", ["a<", "b"], [["<script>", 0.12345], [np.int64(7), np.float32(0.5)]], "x & y")
+    assert "<script>" not in text
+    assert "&lt;b&gt;" in text
+    assert "<th>a&lt;</th>" in text
+    assert "<td>&lt;script&gt;</td><td>0.123</td>" in text
+    assert "<td>7</td><td>0.500</td>" in text
+    assert "x &amp; y" in text
+    assert "<table" not in as_html("nothing", [], [])
+
+
+def test_last_and_best():
+    text = result_html("Run", Result(TWO))
+    assert "<th>last epoch (2)</th><th>best epoch (1)</th>" in text
+    assert "<td>accuracy</td><td>0.800</td><td>0.900</td>" in text
+    assert "no epoch is finished yet" in result_html("Run", Result([]))
+
+
+def test_a_run_shows_itself(tmp_path):
+    run = Run.create(tmp_path / "run", "")
+    assert "no epoch is finished yet" in run._repr_html_()
+    run.write_metrics(TWO)
+    run.write_samples({"index": [0]})
+    assert f"reweigh issues {run.path}" in run._repr_html_()

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from reweigh.training.means import Means
+from reweigh.training.result import Means
 from reweigh.training.series import Quiet, SeriesBar, SeriesLines, series
 
 

@@ -9,7 +9,7 @@ from torch import Generator, Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.data.dataset import Dataset
-from reweigh.fit.metrics import metrics
+from reweigh.fit.scored import metrics
 from reweigh.training import OPTIMIZERS, SCHEDULES, Result, Run, evaluate, seed_all, train
 
 

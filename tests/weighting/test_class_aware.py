@@ -3,6 +3,7 @@
 import torch
 
 from reweigh.weighting import ClassAwareNet
+from reweigh.weighting.class_aware import _fitted
 
 
 def test_one_head_for_each_family() -> None:
@@ -22,6 +23,20 @@ def test_as_small_as_the_papers() -> None:
 
 def test_double_losses_meet_a_float_net() -> None:
     assert ClassAwareNet(1)(torch.rand(4, dtype=torch.float64), torch.zeros(4, dtype=torch.int64)).shape == (4,)
+
+
+def test_a_curve_is_fitted_once_and_the_nets_share_nothing() -> None:
+    points = torch.linspace(0, 3, 50)
+    _fitted.cache_clear()
+    first, second = (ClassAwareNet.following(lambda losses: torch.exp(-losses), points, 2) for _ in range(2))
+    other = ClassAwareNet.following(lambda losses: torch.exp(-2 * losses), points, 2)
+    assert (_fitted.cache_info().misses, _fitted.cache_info().hits) == (2, 1)
+    with torch.no_grad():
+        first.hidden.weight.zero_()
+    _fitted.cache_clear()
+    fresh = ClassAwareNet.following(lambda losses: torch.exp(-losses), points, 2)
+    assert all(torch.equal(mine, its) for mine, its in zip(second.parameters(), fresh.parameters(), strict=True))
+    assert not torch.equal(other.heads.weight, fresh.heads.weight)
 
 
 def test_it_can_start_from_a_known_curve() -> None:

@@ -1,27 +1,31 @@
-"""Biases for experiments: seeded, pure functions that damage labels and report exactly what they changed."""
+"""Biases for experiments: seeded, pure functions that make labels worse and report exactly what they changed."""
 
 from collections.abc import Callable
 
 from torch import Tensor
 
-from reweigh.bias import asymmetric, candidates, feature_dependent, long_tail, open_set, symmetric
+from reweigh.bias.asymmetric import asymmetric
 from reweigh.bias.biased import Biased, summarize
+from reweigh.bias.candidates import independent, pairs
+from reweigh.bias.feature_dependent import feature_dependent, feature_dependent_rival
+from reweigh.bias.long_tail import long_tail
 from reweigh.bias.mixture import apply
+from reweigh.bias.symmetric import open_set, symmetric, symmetric_others
 
 BIASES: dict[str, Callable[..., Biased]] = {
-    "asymmetric": asymmetric.asymmetric,
-    "feature-dependent": feature_dependent.feature_dependent,
-    "feature-dependent-rival": feature_dependent.feature_dependent_rival,
-    "long-tail": long_tail.long_tail,
-    "open-set": open_set.open_set,
-    "symmetric": symmetric.symmetric,
-    "symmetric-others": symmetric.symmetric_others,
+    "asymmetric": asymmetric,
+    "feature-dependent": feature_dependent,
+    "feature-dependent-rival": feature_dependent_rival,
+    "long-tail": long_tail,
+    "open-set": open_set,
+    "symmetric": symmetric,
+    "symmetric-others": symmetric_others,
 }
 
 # labels, num_classes, seed, *, q -> (N, C) bool: sets of labels, so they have their own table
 CANDIDATES: dict[str, Callable[..., Tensor]] = {
-    "independent": candidates.independent,
-    "pairs": candidates.pairs,
+    "independent": independent,
+    "pairs": pairs,
 }
 
 __all__ = ["BIASES", "CANDIDATES", "Biased", "apply", "summarize"]

@@ -1,4 +1,4 @@
-"""The maps of asymmetric noise, from class to similar classes: named ones, and those of the user."""
+"""Maps of asymmetric noise, from class to similar classes: by name, or given by the user."""
 
 import logging
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Symmetric noise: labels replaced at random, in the two ways that "40 % symmetric noise" is understood."""
+"""Noise that hits all samples alike: symmetric label noise, in the two usual definitions, and open-set noise."""
 
 from typing import Annotated
 
@@ -43,3 +43,18 @@ def symmetric_others(labels: Tensor, num_classes: int, seed: int, *, rate: Annot
     after = labels.clone()
     after[where] = (labels[where] + shift) % num_classes
     return compare(labels, after, num_classes)
+
+
+def open_set(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[float, Ge(0), Le(1)]) -> Biased:
+    """Exactly a share ``rate`` of the samples is chosen; their inputs are to be replaced by foreign ones.
+
+    Labels do not change; ``Biased.replaced`` marks the inputs, and ``data.replace_inputs`` replaces them.
+
+    Args:
+        labels: shape (N,).
+        rate: share of foreign inputs. Paper: 0.4, CIFAR-10 images replaced by CIFAR-100 ones.
+    """
+    check_labels(labels, num_classes)
+    replaced = torch.zeros(len(labels), dtype=torch.bool)
+    replaced[torch.from_numpy(chosen(len(labels), rate, np.random.default_rng(seed)))] = True
+    return compare(labels, labels.clone(), num_classes, replaced=replaced)

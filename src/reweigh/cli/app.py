@@ -19,12 +19,11 @@ from reweigh.cli.data import data
 from reweigh.cli.export import export
 from reweigh.cli.inspect import inspect
 from reweigh.cli.issues import issues
-from reweigh.cli.list import list_members
+from reweigh.cli.list import list_members, show
 from reweigh.cli.predict import predict
 from reweigh.cli.printing import echo, visible
 from reweigh.cli.report import report
 from reweigh.cli.review import review
-from reweigh.cli.show import show
 from reweigh.cli.tables import tables
 from reweigh.cli.train import train
 from reweigh.cli.transfer import transfer
@@ -58,9 +57,12 @@ class Verbs(TyperGroup):
         except Exception as error:
             if ctx.params.get("debug") or isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
                 raise
+            if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+                complain(f"memory ran out: {error}\nUse a smaller model, smaller batches, or a part of the data.")
+                raise typer.Exit(2) from None
             complain(
-                f"{type(error).__name__}: {error}\nreweigh did not expect this. Unless memory is short, it is a bug in "
-                "reweigh: please report it with what --debug shows."
+                f"{type(error).__name__}: {error}\nThis error is unexpected. Unless memory ran out, it is a bug in "
+                "reweigh: please report it with the output of --debug."
             )
             raise typer.Exit(1) from None
 
@@ -79,7 +81,7 @@ def without_value(verb: Any, args: list[str]) -> tuple[str, str] | None:
 
 
 def complain(words: str) -> None:
-    """Write to standard error what went wrong; of several processes with the same message, one does."""
+    """Write an error to standard error; of several processes with the same message, only one does."""
     if not several():
         echo(words, err=True)
         return
@@ -95,7 +97,7 @@ def several() -> bool:
 
 
 def message(error: Exception) -> str:
-    """What an error says; an argument that would fix it is named as it is typed on the command line."""
+    """The message of an error; an argument that would fix it is named as it is typed on the command line."""
     if isinstance(error, DataError) and error.argument in OPTIONS:
         return f"{error.args[0]} ({OPTIONS[error.argument]})"
     return str(error)

@@ -1,4 +1,4 @@
-"""Arguments that several verbs share, and the names that a shell completes; nothing heavy is imported."""
+"""Arguments that several commands share, and shell completion; nothing heavy is imported."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from reweigh.plan.tables import TABLES
 
 def recipe_names(incomplete: str) -> list[str]:
     """Shipped recipes that begin with these letters."""
-    from reweigh.recipes.shipped import shipped
+    from reweigh.recipes.read import shipped
 
     return [name for name in shipped() if name.startswith(incomplete)]
 
@@ -51,7 +51,7 @@ TrustCode = Annotated[
 
 
 def written(sep: str | None, encoding: str | None, drop: Sequence[str] | None, join_labels: bool) -> dict[str, Any]:
-    """How the files of the data are written, as options of section [data]; only what the user says."""
+    """How to read the files of the data, as options of section [data]; only those that the user gives."""
     options = {"sep": sep, "encoding": encoding, "columns": dict.fromkeys(drop, "drop") if drop else None}
     return {key: value for key, value in options.items() if value} | ({"join_labels": True} if join_labels else {})
 

@@ -1,4 +1,4 @@
-"""Which labels a corrected copy changes: those that look wrong, fewer or more of them, or what somebody decided."""
+"""Which labels a corrected copy changes: those that look wrong, fewer or more of them, or what a reviewer decided."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def choose(samples: "Samples", min_doubt: float | None, top: int | None) -> Chan
 
 
 def read_reviewed(path: Path, samples: "Samples", class_names: Sequence[str]) -> Changes:
-    """What somebody decided about the list that ``--out`` writes, in a column that they added.
+    """Decisions in a column that a reviewer added to the list that ``--out`` writes.
 
     Raises:
         DataError: No such column, a sample that is not in the run, or a decision that is neither a word for accept or
@@ -139,10 +139,10 @@ def show_changes(changes: Changes, samples: "Samples", class_names: Sequence[str
 
 
 def check_changes(changes: Changes, samples: "Samples", class_names: Sequence[str], yes: bool, reviewed: bool) -> None:
-    """Refuse, unless the user says yes, to change labels that do not even look wrong, or to remove a class.
+    """Refuse, without --yes, to change labels that do not look wrong, or to remove a class.
 
     Raises:
-        DataError: With what would happen, and how to say yes.
+        DataError: With what would happen, and how to confirm it.
     """
     from reweigh.data.checks import listed, plural
 

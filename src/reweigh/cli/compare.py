@@ -9,24 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reweigh.cli.arguments import (
-    Changes,
-    Data,
-    Drop,
-    Encoding,
-    JoinLabels,
-    Label,
-    Labels,
-    Sep,
-    TrustCode,
-    recipe_names,
-    written,
-)
-from reweigh.cli.outcome import learned_curves, plain
+from reweigh.cli import arguments as arg
+from reweigh.cli.outcome import learned_curves
 from reweigh.cli.printing import console, show_table
 from reweigh.cli.target import check_target
 from reweigh.cli.train import separated
 from reweigh.errors import RecipeError, ReweighError
+from reweigh.report.words import in_words
 
 if TYPE_CHECKING:
     from reweigh.compare.rows import Row
@@ -39,17 +28,19 @@ def compare(
     recipe: Annotated[
         str | None,
         typer.Argument(
-            metavar="RECIPE", help="A file, a run, or a shipped recipe; not with --data.", autocompletion=recipe_names
+            metavar="RECIPE",
+            help="A file, a run, or a shipped recipe; not with --data.",
+            autocompletion=arg.recipe_names,
         ),
     ] = None,
-    overrides: Changes = None,
-    data: Data = None,
-    label: Label = None,
-    labels: Labels = None,
-    drop: Drop = None,
-    sep: Sep = None,
-    encoding: Encoding = None,
-    join_labels: JoinLabels = False,
+    overrides: arg.Changes = None,
+    data: arg.Data = None,
+    label: arg.Label = None,
+    labels: arg.Labels = None,
+    drop: arg.Drop = None,
+    sep: arg.Sep = None,
+    encoding: arg.Encoding = None,
+    join_labels: arg.JoinLabels = False,
     methods: Annotated[
         str | None,
         typer.Option(
@@ -69,7 +60,7 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="Folder for the runs. Default: runs/RECIPE.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Run only what an earlier call left undone.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing runs.")] = False,
-    trust_code: TrustCode = False,
+    trust_code: arg.TrustCode = False,
 ) -> None:
     """Train several methods under several biases and compare them.
 
@@ -81,7 +72,7 @@ def compare(
     A bias keeps the options that the recipe's [data] has for it. With --data, everything is chosen from the data, for
     each method what suits it.
     """
-    how = written(sep, encoding, drop, join_labels)
+    how = arg.written(sep, encoding, drop, join_labels)
     recipe, changes = separated(recipe, overrides or [])
     if (recipe is None) == (data is None):
         raise RecipeError("give either a recipe, such as demo, or your own data: --data FILE --label COLUMN")
@@ -155,7 +146,7 @@ def show_comparison(rows: "Sequence[Row]", folder: Path) -> None:
         show_table(title, columns, cells, numbers=True)
     relative = any(row.method == BASELINE for row in finished)
     cost = f"Cost is training time relative to {BASELINE}" if relative else "Seconds are training time"
-    out.print(f"Spread is the standard deviation. {cost}: rough, and more so with several workers.")
+    out.print(f"Spread is the standard deviation. {cost}, a rough estimate, especially with several workers.")
     out.print(f"Runs: {folder} ({len(finished)} folders, each with recipe, metrics, summary, model and samples)")
     out.print(f"Next: reweigh show {finished[-1].run} prints the recipe of a run, reweigh issues its doubtful labels.")
 
@@ -192,7 +183,7 @@ def table(rows: "Sequence[Row]") -> tuple[list[str], list[list[str]]]:
             "-" if method not in spent else f"{spent[method] / unit:.2f}" if unit else f"{spent[method]:.1f}",
         ]
         cells.append([method + few, *numbers])
-    short = [plain(name).removesuffix(" accuracy") for name in others]
+    short = [in_words(name).removesuffix(" accuracy") for name in others]
     return ["method", "last epoch", "best epoch", *short, "cost" if unit else "seconds"], cells
 
 

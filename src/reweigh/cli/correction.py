@@ -65,7 +65,7 @@ def corrected_copy(
 
 
 def _kind(account: "Account") -> list[str]:
-    """What a command must say about labels that are not plain ones."""
+    """Options that a command needs to read the same labels and columns."""
     options = account.recipe.source.options
     several = ["--candidates"] if options["separator"] else []
     several += ["--join-labels"] if options["join_labels"] else []

@@ -1,6 +1,5 @@
 """``reweigh corrupt``: wrong labels made on purpose, in a label file, with a summary of the truth beside it."""
 
-import csv
 import io
 import json
 import shlex
@@ -90,7 +89,7 @@ def check_biases(given: Sequence[str]) -> "tuple[tuple[Part, ...], list[Mistake]
 
 def as_table(text: str) -> dict[str, Any] | None:
     """A bias as typed, a table of TOML or a name followed by ``key=value``; None if it is neither."""
-    from reweigh.recipes.overrides import apply, parse
+    from reweigh.recipes.read import apply, parse
 
     if text.lstrip().startswith("{"):
         table = parse(text)
@@ -131,6 +130,8 @@ def labels_to_write(out: Path, dataset: "Dataset", done: "Biased") -> bytes | st
 
 def to_csv(dataset: "Dataset", done: "Biased") -> str:
     """One row per sample that is left: its index in the data, its label, the label before and its name if any."""
+    import pandas as pd
+
     names, kept = dataset.class_names, done.index
     origin = kept if dataset.origin is None else dataset.origin[kept]
     columns: dict[str, list[Any]] = {
@@ -140,11 +141,7 @@ def to_csv(dataset: "Dataset", done: "Biased") -> str:
     }
     if dataset.reading.names:
         columns["name"] = [dataset.reading.names[row] for row in origin.tolist()]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
+    return pd.DataFrame(columns).to_csv(index=False, lineterminator="\n")
 
 
 def to_json(data: str, dataset: "Dataset", parts: "Sequence[Part]", seed: int, done: "Biased") -> str:

@@ -26,15 +26,16 @@ def draw(
         labels: Description of each family, for the legend.
         what: What the weights depend on.
     """
+    import numpy as np
     from rich.text import Text
 
     top = max(1.0, *(max(curve) for curve in curves))
     grid: list[list[int | None]] = [[None] * width for _ in range(height)]
     for family in reversed(range(len(curves))):  # the first family is drawn last, on top
-        for column in range(width):
-            weight = at(curves[family], column / (width - 1))
-            row = round((1 - min(max(weight / top, 0.0), 1.0)) * (height - 1))
-            grid[row][column] = family
+        columns = np.linspace(0, len(curves[family]) - 1, width)
+        weights = np.interp(columns, range(len(curves[family])), curves[family])
+        for column, weight in enumerate(np.clip(weights / top, 0, 1)):
+            grid[round((1 - weight) * (height - 1))][column] = family
     text = Text("weight\n")
     for row, cells in enumerate(grid):
         share = top * (1 - row / (height - 1))
@@ -47,13 +48,6 @@ def draw(
     for family, label in enumerate(labels):
         text.append("  ").append(letter(family), COLORS[family % len(COLORS)]).append(f"  {label}\n")
     return text
-
-
-def at(curve: Sequence[float], share: float) -> float:
-    """The height of a curve at a share of its length, interpolated linearly."""
-    place = share * (len(curve) - 1)
-    left = min(int(place), len(curve) - 2)
-    return curve[left] + (place - left) * (curve[left + 1] - curve[left])
 
 
 def letter(family: int) -> str:

@@ -1,17 +1,11 @@
 """``reweigh data``: download the named datasets; show and clear the features on disk."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from reweigh.cli.arguments import Root
 from reweigh.cli.printing import echo
-
-if TYPE_CHECKING:
-    from reweigh.data.named.download import Progress
 
 data = typer.Typer(
     help="Download named datasets, and look after cached features.", no_args_is_help=True, rich_markup_mode=None
@@ -35,10 +29,18 @@ def get(
     """
     from reweigh.data.named.download import get as download
     from reweigh.fit.source import data_root
+    from reweigh.training import progress
 
-    place = data_root(root)
-    with watch() as progress:
-        folder = download(name, place, mirror=mirror, progress=progress)
+    observer = progress()
+
+    def show(file: str, done: int, total: int | None) -> None:
+        if total is not None:
+            observer.count(f"kB of {file}", done // 1000, total // 1000)
+
+    try:
+        folder = download(name, data_root(root), mirror=mirror, progress=show)
+    finally:
+        observer.stop()
     files = [path for path in folder.iterdir() if path.is_file()]
     size = sum(path.stat().st_size for path in files) / 1e6
     echo(f"{name}: {len(files)} files, {size:.1f} MB, in {folder}")
@@ -75,38 +77,3 @@ def cache(
         rows = [[name, f"{cache.rows:,}", row_cache.megabytes(cache.size)] for name, cache in found.items()]
         show_table(f"Features in {row_cache.cache_root()}", ["network", "samples", "size"], rows)
         echo("Delete with: reweigh data cache --clear NAME (or --clear-all)")
-
-
-@contextmanager
-def watch() -> "Iterator[Progress]":
-    """One progress bar per file on a terminal; elsewhere lines, see ``print_progress``."""
-    from rich.console import Console
-
-    console = Console(file=sys.stderr)
-    if not console.is_terminal or console.is_dumb_terminal:
-        yield print_progress
-        return
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-    from rich.progress import Progress as Bars
-
-    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Bars(TextColumn("{task.description}", markup=False), *columns, console=console) as bars:
-        tasks = {}
-
-        def show(file: str, done: int, total: int | None) -> None:
-            if file not in tasks:
-                tasks[file] = bars.add_task(file, total=total)
-            bars.update(tasks[file], completed=done)
-
-        yield show
-
-
-def print_progress(file: str, done: int, total: int | None) -> None:
-    """Print a line at each tenth of a file, and at its end."""
-    from reweigh.data.named.download import CHUNK
-
-    if total is None:
-        return
-    before = max(0, done - CHUNK)
-    if done == total or (total > 10 * CHUNK and done * 10 // total > before * 10 // total):
-        echo(f"{file}: {done / 1e6:.1f} of {total / 1e6:.1f} MB", err=True)

@@ -34,6 +34,8 @@ def export(
     check_ending("--out", file, (f".{to}",), f"a model as {to}")
     check_target("--out", file, [file], [run / "model.safetensors"], overwrite)
 
+    from reweigh.data.checks import listed
+    from reweigh.features import TextNetwork
     from reweigh.files import write_whole
     from reweigh.fit.export import about, to_onnx, to_safetensors, whole
     from reweigh.fit.run_folder import load_model
@@ -46,8 +48,14 @@ def export(
         scale = "bytes divided by 255" if trained.inputs.bytes else "raw numbers"
         scale = "features as encoded from the table" if trained.inputs.encoding else scale
         echo(f"  inputs: float32 (n, {shape}), {scale}; normalization is inside")
-        if trained.front is not None and trained.front.network.size is not None:
-            network = trained.front.network
+        network = None if trained.front is None else trained.front.network
+        if isinstance(network, TextNetwork):
+            assert trained.inputs.encoding is not None
+            others, texts = trained.inputs.shape[0], listed(map(repr, trained.inputs.encoding.texts))
+            echo("  the network for text is not inside; compute its features before:")
+            echo(f"  {others} of the other columns first, then {network.width} for each of {texts} by {network.name};")
+            echo('  for a missing text take the mean, which the metadata have ("mean")')
+        elif network is not None and network.size is not None:
             side, then = ("short", "crop the middle") if network.resize == "crop" else ("long", "pad with gray")
             echo(f"  resize images before: {side} side to {network.size}, {then}")
         echo("  logits: float32 (n, classes); softmax turns them into probabilities")

@@ -1,4 +1,4 @@
-"""Look at the user's data to choose a recipe for them; only the headers of images are read."""
+"""Look at the user's data to choose a recipe; of images only the headers are read."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ class Look(NamedTuple):
         sizes: Number of different image sizes.
         size: Side in pixels that images are resized to; None keeps their size.
         frozen: Whether images pass a frozen network once, so that they need not stay in memory.
-        several_in_one: A class that looks like a set of candidates although the user did not say so, and the
+        several_in_one: A class that looks like a set of candidates although --candidates was not given, and the
             separator between them.
         readings: How the columns of a table are read.
         small: Classes with one or two training samples.
@@ -45,7 +45,7 @@ def look(given: Mapping[str, Any]) -> Look | None:
     """What the choice of a plan depends on; None if section [data] is wrong, which the check of the recipe reports.
 
     Args:
-        given: Sections as far as the user has written them.
+        given: The sections that the user has written.
 
     Raises:
         DataError: The data cannot be read.

@@ -1,4 +1,4 @@
-"""``reweigh inspect``: what is in a dataset, before anyone trains on it."""
+"""``reweigh inspect``: look at a dataset before training on it."""
 
 import shlex
 from collections import Counter
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reweigh.cli.arguments import AnyData, Drop, Encoding, JoinLabels, Label, Labels, Root, Sep, written
-from reweigh.cli.columns import show_columns
-from reweigh.cli.printing import bars, echo, shape_words
+from reweigh.cli.printing import bars, echo, shape_words, show_columns
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def usual_size(source: "Source", at_least: int = 2) -> int | None:
     """The side that photos would be resized to in training; None if they need not be.
 
     Args:
-        at_least: So many different sizes of photos, otherwise they are taken as they are.
+        at_least: Number of different sizes from which on photos are resized.
     """
     from reweigh.cli.facts import look_at_images
     from reweigh.plan.check import check_slot
@@ -103,7 +102,7 @@ def usual_size(source: "Source", at_least: int = 2) -> int | None:
 
 
 def show_broken(source: "Source") -> bool:
-    """Print what can be said about data that cannot be trained on; False if nothing can."""
+    """Print what is known about data that cannot be trained on; False if nothing is."""
     from reweigh.data.tables.frames import is_table
 
     if source.part is not None:
@@ -155,7 +154,7 @@ def describe_folder(source: "Source") -> None:
 
 def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
     """Columns that give the label away, an order of rows, rows and classes that look alike, samples in both parts."""
-    from reweigh.cli.look_alikes import double_classes, near_rows
+    from reweigh.cli.neighbors import double_classes, near_rows
     from reweigh.data import read
     from reweigh.data.labels.spellings import in_words, spellings
     from reweigh.data.readers import has_test_part
@@ -173,11 +172,11 @@ def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
 
 def show_findings(data: str, dataset: "Dataset", findings: "Findings", traps: Sequence[str] = ()) -> None:
     """Print what was found."""
-    from reweigh.report.words import several
+    from reweigh.names import plural
 
     if dataset.reading.encoding is not None:
         show_columns(dataset.reading.encoding.readings)
-    samples, classes = several(findings.num_samples, "sample"), several(len(findings.class_names), "class", "classes")
+    samples, classes = plural(findings.num_samples, "sample"), plural(len(findings.class_names), "class", "classes")
     echo(f"{data}: {samples} of {shape_words(findings.shape)}, {classes}\n")
     for line in bars(dict(zip(findings.class_names, findings.class_sizes, strict=True))):
         echo(line)
@@ -201,23 +200,25 @@ def show_findings(data: str, dataset: "Dataset", findings: "Findings", traps: Se
 def families(dataset: "Dataset") -> list[str]:
     """A description of each family, the rarest first."""
     from reweigh.families import by_size
-    from reweigh.report.families import describe
+    from reweigh.report.words import describe_families
 
     found = by_size(dataset.class_sizes, min(FAMILIES, len(dataset.class_sizes.unique())))
-    described = describe(found.num_families, found.of_class.tolist(), dataset.class_names, dataset.class_sizes.tolist())
+    described = describe_families(
+        found.num_families, found.of_class.tolist(), dataset.class_names, dataset.class_sizes.tolist()
+    )
     return [family.words for family in described]
 
 
 def facts(findings: "Findings") -> dict[str, str]:
     """What was looked for, and how much of it there is."""
-    from reweigh.report.words import several
+    from reweigh.names import plural
 
     copies = sum(len(group) - 1 for group in findings.duplicates)
     missing = ", ".join(f"{count} in {name!r}" for name, count in findings.missing.items())
     found = {
         "imbalance factor": f"{findings.imbalance_factor:.3g}",
         "exact copies": str(copies or "none"),
-        "conflicting labels": several(len(findings.conflicting), "input") if findings.conflicting else "none",
+        "conflicting labels": plural(len(findings.conflicting), "input") if findings.conflicting else "none",
         "unreadable files": str(len(findings.unreadable) or "none"),
         "constant inputs": str(len(findings.constant) or "none"),
         "constant features": str(len(findings.constant_features) or "none"),

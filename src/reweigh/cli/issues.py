@@ -97,7 +97,7 @@ def issues(
         if samples.outlier is not None and samples.near_duplicate_of is not None:
             copies, alone = int((samples.near_duplicate_of != "").sum()), int(samples.outlier.sum())
             echo(
-                f"Whatever their labels: {copies:,} samples have a near-duplicate, {alone:,} look foreign (outliers); "
+                f"Regardless of labels: {copies:,} samples have a near-duplicate, {alone:,} are outliers; "
                 f"columns near_duplicate_of and is_outlier of {folder.samples}"
             )
     if out:
@@ -153,6 +153,6 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
     if not named:
         echo("Rows are counted from 0, without the header.")
     if len(rows) > WEAK * labels:
-        echo("So many mean a weak model rather than bad labels: train longer, or with more samples of each class.")
+        echo("That many usually mean a weak model rather than bad labels: train longer, or on more samples per class.")
     if len(rows) > top:
         echo(f"These are the worst {top}; --out issues.csv writes all {len(rows):,}.")

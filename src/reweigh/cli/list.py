@@ -1,4 +1,4 @@
-"""``reweigh list``: everything to choose from, read from the tables themselves; and the runs in a folder."""
+"""``reweigh list``: everything to choose from, and the runs in a folder; ``reweigh show``: a recipe in full."""
 
 import inspect
 import json
@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reweigh.cli.arguments import table_names
-from reweigh.errors import RecipeError
+from reweigh.cli.arguments import Changes, Recipe, table_names
+from reweigh.cli.printing import echo, show_table
+from reweigh.errors import DataError, RecipeError, ReweighError
 from reweigh.names import suggestion
 from reweigh.plan.tables import members
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from reweigh.training import Run
 
 
 def what_to_list(incomplete: str) -> list[str]:
@@ -32,11 +35,7 @@ def list_members(
     Shows a description of each, and its options with their defaults. "runs" lists the runs below a folder: which are
     running, finished, interrupted or damaged.
     """
-    from reweigh.cli.printing import show_table
-
     if what == "runs":
-        from reweigh.cli.runs import show_runs
-
         show_runs(folder)
         return
     names = table_names("")
@@ -53,7 +52,7 @@ def list_members(
 
 
 def _recipes() -> list[list[str]]:
-    from reweigh.recipes.shipped import about, shipped
+    from reweigh.recipes.read import about, shipped
 
     return [[name, about(path)] for name, path in shipped().items()]
 
@@ -75,3 +74,53 @@ def _options(part: "Callable[..., Any]") -> list[str]:
 
 def _value(default: Any) -> str:
     return "none" if default is None else json.dumps(default, default=str)
+
+
+def show_runs(folder: Path) -> None:
+    """Print the runs below a folder, and what is wrong with the damaged ones.
+
+    Raises:
+        DataError: There is no such folder.
+    """
+    from reweigh.data.checks import plural
+    from reweigh.training import Run
+    from reweigh.training.status import STATES, damage, status
+
+    if not folder.is_dir():
+        raise DataError(f"{folder}: there is no such folder; give the folder that your runs are in")
+    rows, wrong = [], []
+    for recipe in sorted(folder.rglob("recipe.toml")):
+        run = Run(recipe.parent)
+        found = damage(run)
+        wrong += found
+        state = "damaged" if found else status(run)
+        rows.append([str(run.path), *_numbers(run), state, STATES[state]])
+    if not rows:
+        echo(f"{folder}: no runs")
+        return
+    show_table(f"{plural(len(rows), 'run')} in {folder}", ["run", "method", "epochs", "status", "meaning"], rows)
+    for line in wrong:
+        echo(line)
+
+
+def _numbers(run: "Run") -> list[str]:
+    """The method of a run, and its epochs done and planned; a dash for what cannot be read."""
+    from reweigh.fit.run_folder import open_run
+
+    try:
+        plan = open_run(run.path)[1]
+        return [plan.method.name, f"{len(run.read_metrics())}/{plan.train['epochs']}"]
+    except (ReweighError, OSError):
+        return ["-", "-"]
+
+
+def show(recipe: Recipe, overrides: Changes = None) -> None:
+    """Check a recipe and print it in full.
+
+    Every default is written out. Saved to a file, the output trains the same model.
+    """
+    from reweigh.plan.toml import to_toml
+    from reweigh.recipes.check import check
+    from reweigh.recipes.read import read
+
+    echo(to_toml(check(read(recipe, overrides or []))).rstrip("\n"))

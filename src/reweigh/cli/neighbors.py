@@ -1,20 +1,26 @@
-"""What ``reweigh inspect --neighbors`` prints: near-duplicates, conflicts among them, and outliers among photos."""
+"""What ``reweigh inspect`` prints about samples that are nearly the same, outliers, and classes that are two."""
 
 from typing import TYPE_CHECKING
 
+from reweigh.data.checks import listed, plural
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from torch import Tensor
+
     from reweigh.data import Dataset
 
-EXAMPLES = 5
+PAIRS = 5  # near-duplicates that are named
 HINT = "Near-duplicates, conflicts among them and outliers: add --neighbors. Its features serve training too."
+VALUES = 20_000_000  # that are compared at most
+ROWS = 10_000
+EXAMPLES = 3
 
 
 def neighbors_of(dataset: "Dataset") -> list[str]:
-    """What the nearest neighbors of each photo say, in words.
+    """Near-duplicates and outliers among photos, in words.
 
     Args:
         dataset: Photos, read on demand as training does, so that training finds their features in the cache.
@@ -23,8 +29,6 @@ def neighbors_of(dataset: "Dataset") -> list[str]:
         DataError: The samples are not photos, or too few or too many.
         ModelError: The weights of the network are not available.
     """
-    from reweigh.cli.look_alikes import double_classes
-    from reweigh.data.checks import listed, plural
     from reweigh.features import build
     from reweigh.features.neighbors import neighborhood
     from reweigh.fit.front import Front
@@ -50,7 +54,7 @@ def neighbors_of(dataset: "Dataset") -> list[str]:
         f"Near-duplicates: {plural(len(pairs), 'pair')}, {len(differ):,} of them with different labels. "
         f"Outliers: {plural(len(alone), 'sample')}."
     ]
-    for a, b in differ[:EXAMPLES]:
+    for a, b in differ[:PAIRS]:
         its = [f"{names[place]} is {known.class_names[labels[place]]!r}" for place in (a, b)]
         lines.append(f"  nearly the same: {its[0]}, {its[1]}")
     same = [f"{names[a]} and {names[b]}" for a, b in sorted(pairs - {*differ})]
@@ -63,3 +67,56 @@ def names_of(dataset: "Dataset") -> "Sequence[str]":
     """What each sample is called: its file, or its row."""
     rows = dataset.source_rows.tolist()
     return [dataset.reading.names[row] if dataset.reading.names else f"row {row}" for row in rows]
+
+
+def near_rows(dataset: "Dataset") -> list[str]:
+    """Rows that are nearly the same but have different labels, in words; not for images."""
+    from reweigh.features.near_rows import near_duplicates
+
+    if len(dataset.shape) != 1:
+        return []
+    index, rows = _compared(dataset)
+    pairs = index[near_duplicates(rows)]
+    differ = pairs[dataset.labels[pairs[:, 0]] != dataset.labels[pairs[:, 1]]].tolist()
+    if not differ:
+        return []
+    names = names_of(dataset)
+    some = [" and ".join(f"{names[row]} is {_label(dataset, row)}" for row in pair) for pair in differ]
+    return [
+        f"{plural(len(differ), 'pair of rows is', 'pairs of rows are')} nearly the same, with different labels "
+        f"({'; '.join(some[:EXAMPLES])}{'; ...' if len(some) > EXAMPLES else ''}): likely one of each is wrong."
+    ]
+
+
+def double_classes(dataset: "Dataset") -> list[str]:
+    """Classes that fall into two kinds of samples, in words; for images only if these are features."""
+    from reweigh.features.doubles import doubles
+
+    if len(dataset.shape) != 1:
+        return []
+    index, rows = _compared(dataset)
+    sentences = []
+    for label, parts in doubles(rows, dataset.labels[index]):
+        sizes = " and ".join(f"{len(part):,} (such as {_examples(dataset, index[part])})" for part in parts)
+        sentences.append(
+            f"Class {dataset.class_names[label]!r} looks like two kinds that lie apart: {sizes}. If they are different "
+            "things, give them labels of their own."
+        )
+    return sentences
+
+
+def _compared(dataset: "Dataset") -> "tuple[Tensor, Tensor]":
+    """Indices of labeled samples, spread over the dataset and as many as can be compared, and their features."""
+    labeled = dataset.labeled.nonzero().flatten()
+    most = max(1, min(ROWS, VALUES // max(1, dataset.shape[0])))
+    index = labeled[:: max(1, -(-len(labeled) // most))]
+    return index, dataset.normalize(dataset.inputs[index].float())
+
+
+def _examples(dataset: "Dataset", rows: "Tensor") -> str:
+    names = names_of(dataset)
+    return listed(names[row] for row in rows[:EXAMPLES].tolist())
+
+
+def _label(dataset: "Dataset", index: int) -> str:
+    return repr(dataset.class_names[int(dataset.labels[index])])

@@ -2,20 +2,26 @@
 
 import math
 import tomllib
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reweigh.cli.curves import draw
 from reweigh.cli.printing import console, show_table, visible
+from reweigh.report.words import in_words
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from reweigh.fit.run_folder import Outcome
+    from reweigh.plan import Plan
     from reweigh.training import Run
+
+NINETY = 1.645  # standard errors
 
 
 def show_outcome(outcome: "Outcome") -> None:
-    """Print the end of ``reweigh train``; of several processes, one does."""
+    """Print the end of ``reweigh train``; of several processes, only the first does."""
     from reweigh.fit.origin import describe
     from reweigh.training.processes import is_first
 
@@ -26,7 +32,7 @@ def show_outcome(outcome: "Outcome") -> None:
     result = outcome.result
     kept, best = result.kept, result.best
     tests = [name for name in kept if name.startswith("test_")]
-    rows = [[plain(name), percent(kept[name]), percent(best[name])] for name in tests]
+    rows = [[in_words(name), percent(kept[name]), percent(best[name])] for name in tests]
     title = f"{outcome.plan.method.name} on {describe(outcome.plan)}"
     show_table(
         title, ["test", f"{result.kept_name} epoch ({kept['epoch']})", f"best epoch ({best['epoch']})"], rows, True
@@ -51,8 +57,8 @@ def learned_curves(run: "Run") -> "Text | None":
     import numpy as np
 
     from reweigh.files import read_json, read_text
-    from reweigh.report.families import describe
     from reweigh.report.figures.weighting import curves as curves_of
+    from reweigh.report.words import describe_families
     from reweigh.weighting import load_weighting
 
     if not run.weighting.exists():
@@ -66,13 +72,13 @@ def learned_curves(run: "Run") -> "Text | None":
         if origin.centers and origin.learned_on:
             labels = [f"classes of about {size:.0f} samples in {origin.learned_on}" for size in origin.centers]
     else:
-        found = describe(len(curves), classes["families"], classes["names"], classes["sizes"])
+        found = describe_families(len(curves), classes["families"], classes["names"], classes["sizes"])
         labels = [family.words for family in found]
     return draw(curves, [visible(label) for label in labels], max_loss, origin.reads)
 
 
 def judged_labels(outcome: "Outcome") -> str | None:
-    """How many labels were judged, and by what; None if none were."""
+    """How many labels were judged, and how; None if none were."""
     from reweigh.report.words import judged
 
     samples, unseen = outcome.fit.samples, outcome.fit.unseen if outcome.run.held_out.is_file() else None
@@ -99,11 +105,32 @@ def trust(outcome: "Outcome") -> str | None:
     )
 
 
-def plain(name: str) -> str:
-    """The name of a test metric in words."""
-    return name.removeprefix("test_").replace("_", " ")
-
-
 def percent(share: float) -> str:
     """A share in percent, with two decimals."""
     return f"{100 * share:.2f}"
+
+
+def worth(before: Path, after: Path) -> str | None:
+    """A sentence; None if the runs were not tested on the same samples."""
+    import numpy as np
+
+    from reweigh.fit.run_folder import open_run
+    from reweigh.report.tables import read_tested
+
+    (first, plan), (second, new) = open_run(before), open_run(after)
+    old, now = read_tested(first.test), read_tested(second.test)
+    if old is None or now is None or len(old.label) != len(now.label) or _unreviewed(plan) != _unreviewed(new):
+        return None
+    was, is_now = old.predicted == now.label, now.predicted == now.label
+    gain = is_now.astype(float) - was
+    error = NINETY * float(np.std(gain, ddof=1)) / np.sqrt(len(gain)) if len(gain) > 1 else float("nan")
+    return (
+        f"On the same {len(gain):,} held-out samples: {was.mean():.1%} before the review, {is_now.mean():.1%} after; "
+        f"a difference of {100 * gain.mean():+.1f} points (90 %: {100 * (gain.mean() - error):+.1f} to "
+        f"{100 * (gain.mean() + error):+.1f}). Labels of held-out samples may be wrong themselves."
+    )
+
+
+def _unreviewed(plan: "Plan") -> object:
+    """The data of a plan, without what reviewers decided."""
+    return replace(plan.source, added={**plan.source.added, "reviewed": None, "decisions": None})

@@ -1,4 +1,4 @@
-"""A recipe for data that the user names on the command line, and what was chosen for them."""
+"""A recipe for the user's own data, and the choices that were made for them."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -6,9 +6,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reweigh.cli.columns import show_columns
 from reweigh.cli.facts import Look, look
-from reweigh.cli.printing import echo, shape_words
+from reweigh.cli.printing import echo, shape_words, show_columns
 from reweigh.cli.source import find
 
 if TYPE_CHECKING:
@@ -47,8 +46,7 @@ def recipe_for(
     from reweigh.plan.facts import Facts
     from reweigh.plan.mistakes import raise_all
     from reweigh.recipes.check import check
-    from reweigh.recipes.overrides import apply
-    from reweigh.recipes.read import Contents, read
+    from reweigh.recipes.read import Contents, apply, read
 
     values = {} if recipe is None else deepcopy(dict(read(recipe).values))
     source, mistakes = find(data, label, labels, written=written)
@@ -82,7 +80,7 @@ def recipe_for(
 
 
 def chosen_for(method: str, facts: "Facts", given: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
-    """What suits the data and a method, except for what the user changes."""
+    """The choices for the data and a method, without those that the user overrides."""
     from reweigh.plan.choose import choose
     from reweigh.plan.edit import put
     from reweigh.plan.options import options_of
@@ -159,7 +157,7 @@ def show_choices(
 
 
 def as_changes(choice: "Choice", given: Sequence[str]) -> list[str]:
-    """A choice as it would be typed, and why; nothing that the user chose."""
+    """A choice as it would be typed, and why; without what the user chose."""
     from reweigh.plan.toml import inline, plain
 
     mine = {key: value for key, value in choice.values.items() if key not in given}

@@ -107,7 +107,7 @@ def predict(
 def predictions(
     trained: "TrainedModel", data: Path, sep: str | None, encoding: str | None
 ) -> "tuple[Unlabeled, Scored]":
-    """The data as they were read, and what the model says of each sample."""
+    """The data as they were read, and the predictions of the model."""
     import torch
 
     from reweigh.data.readers import read_unlabeled

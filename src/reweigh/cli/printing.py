@@ -1,5 +1,6 @@
-"""Tables and bars on the terminal, and plainly elsewhere."""
+"""Print tables, bars and lines: on a terminal with colors, elsewhere plainly."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from unicodedata import category
@@ -9,12 +10,15 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reweigh.data.tables.decide import ReadAs
+
 LISTED = 30  # of more classes than this, only the largest and the smallest are shown
 ENDS = 10
 NAME = 20  # characters of a class name
 BAR = 46
 HIDDEN = ("Cc", "Cs", "Co")  # control characters, parts of characters, and those without a meaning
-DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they make text look like other text
+DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they can disguise text
+MOST = 40  # columns; of more, those that need a look
 
 
 def console() -> "Console":
@@ -26,7 +30,7 @@ def console() -> "Console":
 
 
 def visible(text: object) -> str:
-    """Text that cannot steer a terminal: control characters, which names in a file may hold, are shown escaped."""
+    """Text that is safe to print: control characters, which names in a file may contain, are escaped."""
     return "".join(
         ascii(char)[1:-1] if char in DIRECTIONS or (char not in "\n\t" and category(char) in HIDDEN) else char
         for char in str(text)
@@ -83,3 +87,25 @@ def cut(name: str, width: int = NAME) -> str:
 def shape_words(shape: Sequence[int]) -> str:
     """What one sample is made of: "20 features", or "3 x 32 x 32"."""
     return " x ".join(map(str, shape)) if len(shape) != 1 else f"{shape[0]:,} feature{'s' * (shape[0] != 1)}"
+
+
+def show_columns(readings: "Sequence[ReadAs]") -> None:
+    """A table: column, read as, examples, gaps, what is odd; of very many columns only those that are odd."""
+    if not readings:
+        return
+    shown = list(readings)
+    if len(shown) > MOST:
+        shown = [read for read in readings if read.odd or read.gaps][:MOST]
+    cells = [
+        [read.name, _kind(read), " | ".join(read.examples), str(read.gaps or "-"), read.odd or "-"] for read in shown
+    ]
+    if cells:
+        show_table("How the columns are read", ["column", "read as", "examples", "gaps", "odd"], cells)
+    if rest := Counter(_kind(read) for read in readings if read not in shown):
+        words = ", ".join(f"{count:,} as {kind}" for kind, count in rest.most_common())
+        echo(f"{rest.total():,}{' more' if cells else ''} columns: {words}.")
+    echo("Change it with data.columns.NAME=number, date, category or text, or leave a column out: --drop NAME.\n")
+
+
+def _kind(read: "ReadAs") -> str:
+    return "left out" if read.kind == "drop" else read.kind

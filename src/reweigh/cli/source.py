@@ -1,4 +1,4 @@
-"""The data that a verb is given: files at a path, or a dataset by its name."""
+"""The data that a command is given: files at a path, or a dataset by name."""
 
 import glob
 import shlex

@@ -1,6 +1,7 @@
-"""``reweigh tables``: the paper's tables, the command for each cell, and what runs here came to."""
+"""``reweigh tables``: the paper's tables, the command for each cell, and the results of runs made here."""
 
 import shlex
+import time
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,14 +10,17 @@ import typer
 
 from reweigh.cli.printing import echo, show_table
 
+if TYPE_CHECKING:
+    from reweigh.recipes.published import Cell, PaperTable
+
 WIDTH, NUMBERS = 96, 11  # characters: of a terminal, and of two numbers
 COST = (
     "Estimated from a few steps of plain training on random images. Methods that learn weights take about 1.2 times as "
     "long with a meta step in every tenth step, 3 times with one in each."
 )
-
-if TYPE_CHECKING:
-    from reweigh.recipes.published import Cell, PaperTable
+FEW, STEPS = 16, 2  # images in a timed step, and steps
+SHAPES = {"mnist": (1, 28, 28), "fashion-mnist": (1, 28, 28), "kmnist": (1, 28, 28)}
+SMALL = (3, 32, 32)
 
 
 def tables(
@@ -87,8 +91,6 @@ def _epochs(recipe: str) -> str:
 
 def _hours(shown: "PaperTable") -> list[str]:
     """Hours of plain training by each recipe of a table."""
-    from reweigh.cli.cost import hours
-
     recipes = dict.fromkeys(cell.recipe for row in shown.rows.values() for cell in row if cell.method)
     found = {recipe: hours(recipe, shown.samples, shown.classes) for recipe in recipes}
     return [", ".join(f"{each:,.0f}" if each >= 10 else f"{each:.1g}" for each in found.values())]
@@ -114,3 +116,32 @@ def _number(shown: "PaperTable", cell: "Cell", runs: Path) -> str:
         return f"{paper} / -"
     wrong = shown.measure == "error" and "error" not in cell.metric
     return f"{paper} / {100 * (1 - share if wrong else share):.1f}"
+
+
+def hours(recipe: str, samples: int, classes: int) -> float:
+    """Hours that plain training by a recipe takes here, without reading its data.
+
+    Args:
+        recipe: name of a shipped recipe.
+        samples: number of training samples.
+        classes: number of classes.
+    """
+    import torch
+    import torch.nn.functional as F
+
+    from reweigh.fit.trainer import builder
+    from reweigh.recipes.check import check
+    from reweigh.recipes.read import read
+
+    plan = check(read(recipe))
+    size = plan.source.options.get("size")
+    shape = (3, size, size) if size else SHAPES.get(plan.source.name, SMALL)
+    assert plan.model is not None
+    model = builder(plan.model)(shape, classes)
+    images, labels = torch.randn(FEW, *shape), torch.arange(FEW) % classes
+    taken = []
+    for _ in range(1 + STEPS):  # the first is slower than the others
+        begun = time.perf_counter()
+        F.cross_entropy(model(images), labels).backward()
+        taken.append(time.perf_counter() - begun)
+    return min(taken) / FEW * samples * plan.train["epochs"] / 3600

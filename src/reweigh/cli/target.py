@@ -1,4 +1,4 @@
-"""Where a verb may write: into an existing folder, over no existing file, and never into the user's data."""
+"""Where a command may write: into an existing folder, not over existing files, and never into the user's data."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +41,7 @@ def check_outside(option: str, target: Path, used: Sequence[Path]) -> None:
 
 
 def check_ending(option: str, out: Path, endings: Sequence[str], what: str) -> None:
-    """Refuse a file name whose ending promises something else.
+    """Refuse a file name with the wrong ending.
 
     Raises:
         DataError: The ending is not one of ``endings``.

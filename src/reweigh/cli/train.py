@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reweigh.cli.arguments import (
-    Changes,
-    Data,
-    Drop,
-    Encoding,
-    JoinLabels,
-    Label,
-    Labels,
-    Overwrite,
-    Sep,
-    TrustCode,
-    recipe_names,
-    written,
-)
+from reweigh.cli import arguments as arg
 from reweigh.cli.printing import echo
 from reweigh.errors import RecipeError
 
@@ -38,32 +25,32 @@ def train(
         typer.Argument(
             metavar="RECIPE",
             help="A file, a run, or a shipped recipe. Default: demo, or with --data one chosen from the data.",
-            autocompletion=recipe_names,
+            autocompletion=arg.recipe_names,
         ),
     ] = None,
-    overrides: Changes = None,
-    data: Data = None,
-    label: Label = None,
-    labels: Labels = None,
+    overrides: arg.Changes = None,
+    data: arg.Data = None,
+    label: arg.Label = None,
+    labels: arg.Labels = None,
     candidates: Candidates = False,
-    drop: Drop = None,
-    sep: Sep = None,
-    encoding: Encoding = None,
-    join_labels: JoinLabels = False,
+    drop: arg.Drop = None,
+    sep: arg.Sep = None,
+    encoding: arg.Encoding = None,
+    join_labels: arg.JoinLabels = False,
     reviewed: Annotated[
         Path | None,
         typer.Option(metavar="RUN", help="Use what was decided in `reweigh review RUN`; alone, train as RUN was."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder. Default: runs/NAME-METHOD-seedSEED.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Continue the run in this folder.")] = None,
-    overwrite: Overwrite = False,
-    trust_code: TrustCode = False,
+    overwrite: arg.Overwrite = False,
+    trust_code: arg.TrustCode = False,
 ) -> None:
     """Train by a recipe, or on your own data.
 
     Prints the test results, what was learned about the samples, and where everything is stored.
     """
-    how = written(sep, encoding, drop, join_labels)
+    how = arg.written(sep, encoding, drop, join_labels)
     if resume and (recipe or data or label or labels or candidates or how or reviewed or out or overwrite):
         raise RecipeError(
             "--resume continues a run as it was begun; leave out recipe, changes, data, --out and --overwrite"
@@ -86,7 +73,7 @@ def train(
     name, contents = contents_of(recipe, changes, data, label, labels, candidates, how)
     folder = carry_out(contents, name if reviewed is None else f"{name}-reviewed", out, overwrite, trust_code)
     if reviewed is not None and reviewed.is_dir():
-        from reweigh.cli.worth import worth
+        from reweigh.cli.outcome import worth
 
         echo(worth(reviewed, folder) or "The run before was tested on other samples, so there is nothing to compare.")
 

@@ -1,4 +1,4 @@
-"""Biases in short, as comparisons call them: ``symmetric-0.4``, ``long-tail-50+candidates-0.3``, ``clean``."""
+"""Short names of biases, as comparisons use them: ``symmetric-0.4``, ``long-tail-50+candidates-0.3``, ``clean``."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from reweigh.plan.plan import Part
 from reweigh.plan.tables import member, members
 
 CLEAN = "clean"
-# what is no bias of the labels but has a name like one: what its number is
+# what is not a bias of the labels but is named like one, and what its number means
 OTHERS = {
     "candidates": "the q of candidates, a number, at least 0, at most 1",
     "labeled": "how many labels to keep",
@@ -23,7 +23,7 @@ Changes = dict[str, Any]  # what [data] of a recipe gets for ``bias``, ``candida
 
 
 def parse(names: Iterable[str]) -> tuple[dict[str, Changes], list[Mistake]]:
-    """Each name with what it stands for, and everything that is wrong with any of the names.
+    """What each name stands for, and every mistake in any of the names.
 
     A name is ``NAME-NUMBER``, the number being the one option of the bias that has no default; several are joined by
     ``+`` and follow one another. ``candidates-Q`` and ``labeled-COUNT`` come after all biases, wherever they stand.
@@ -61,7 +61,7 @@ def required(bias: str) -> list[str]:
 
 
 def _add(changes: Changes, text: str) -> None:
-    """Put one bias, or the candidates or labels, into what a name stands for.
+    """Add one bias, or candidates or a number of labels, to what a name stands for.
 
     Raises:
         RecipeError: it is not written as one.

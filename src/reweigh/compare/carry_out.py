@@ -1,7 +1,7 @@
-"""Carry out a comparison: make the planned runs that are missing, and read what came of all of them."""
+"""Carry out a comparison: make the planned runs that are missing, and read the results of all."""
 
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from reweigh.compare.rows import Row, is_finished, is_of, read_row
 from reweigh.errors import DataError, LostProcessError, RecipeError, ReweighError
 from reweigh.fit.run_folder import begin
 from reweigh.fit.run_folder import resume as continue_run
+from reweigh.names import listed
 from reweigh.plan.plan import Plan
 from reweigh.training import Observer, Run, processes
 from reweigh.training.series import Quiet, Series
@@ -22,9 +23,9 @@ class Job(NamedTuple):
     """A run to make.
 
     Attributes:
-        begun: continue the run that is there.
-        overwrite: replace the run that is there.
-        threads: of torch, unless the recipe says how many.
+        begun: Whether to continue the existing run.
+        overwrite: Whether to replace the existing run.
+        threads: Threads of torch, unless the recipe sets them.
         trust_code: Whether models from outside the package may be built, which runs their code.
     """
 
@@ -45,7 +46,7 @@ def carry_out(
     series: Series | None = None,
     trust_code: bool = False,
 ) -> list[Row]:
-    """Make the runs, each in its own folder below ``folder``; one that fails says so in its row, the others go on.
+    """Make the runs, each in its own folder below ``folder``; if one fails, its row has the error and the others go on.
 
     Args:
         workers: how many runs at once, each in a process with its share of torch's threads; a script that asks for
@@ -56,8 +57,8 @@ def carry_out(
         trust_code: Whether models from outside the package may be built, which runs their code.
 
     Raises:
-        DataError: runs are there and may be neither continued nor replaced; none was begun.
-        KeyboardInterrupt: Ctrl-C; says how far it came. Every run can be continued.
+        DataError: runs exist already and may be neither continued nor replaced; nothing was started.
+        KeyboardInterrupt: Ctrl-C; the message has the number of finished runs. Every run can be continued.
     """
     if workers < 1:
         raise RecipeError(f"workers: got {workers}; should be at least 1")
@@ -103,7 +104,7 @@ def carry_out(
 
 
 def attempt(job: Job, observer: Observer | None = None) -> str | None:
-    """Do a job; returns what went wrong, with the traceback if it is not an error that is raised on purpose."""
+    """Do a job; returns what went wrong, with the traceback if the error is unexpected."""
     torch.set_num_threads(job.threads)
     try:
         if job.begun:
@@ -120,7 +121,7 @@ def attempt(job: Job, observer: Observer | None = None) -> str | None:
 
 
 def check_folders(planned: Mapping[Path, Plan], resume: bool, overwrite: bool) -> None:
-    """Refuse to begin while a folder holds what may not be touched.
+    """Refuse to start if a folder holds files that may not be overwritten.
 
     Raises:
         DataError: names the folders, and says what to do.
@@ -132,14 +133,8 @@ def check_folders(planned: Mapping[Path, Plan], resume: bool, overwrite: bool) -
             path for path, recipe in planned.items() if Run(path).recipe.is_file() and not is_of(Run(path), recipe)
         ]
         if others:
-            raise DataError(
-                f"{_listed(others)}: begun with another recipe; replace them with --overwrite, or choose another --out"
-            )
+            remedies = "replace them with --overwrite, or choose another --out"
+            raise DataError(f"{listed(others, 3)}: begun with another recipe; {remedies}")
     elif taken := [path for path in planned if path.exists()]:
         remedies = "continue with --resume, replace with --overwrite, or choose another --out"
-        raise DataError(f"{_listed(taken)}: exists already; {remedies}")
-
-
-def _listed(paths: Sequence[Path]) -> str:
-    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-    return ", ".join(map(str, paths[:3])) + more
+        raise DataError(f"{listed(taken, 3)}: exists already; {remedies}")

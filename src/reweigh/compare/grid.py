@@ -1,4 +1,4 @@
-"""Plan a comparison: which runs there are to make, all checked before the first begins."""
+"""Plan a comparison: which runs to make, all checked before the first begins."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -9,9 +9,8 @@ from reweigh.compare import bias_names
 from reweigh.plan.check import examine
 from reweigh.plan.mistakes import Mistake, raise_all
 from reweigh.plan.plan import Plan
-from reweigh.recipes.check import check
+from reweigh.recipes.check import check, for_bias, for_method
 from reweigh.recipes.read import Contents, read
-from reweigh.recipes.variants import for_bias, for_method
 
 
 class Key(NamedTuple):
@@ -38,8 +37,8 @@ def plan(
 ) -> dict[Key, Plan]:
     """Every run to make; all are checked, none is begun.
 
-    The runs of one bias and seed differ in nothing but the method and what the recipe gives it of its own: they see the
-    same wrong labels, and their classifiers start from the same weights.
+    The runs of one bias and seed differ only in the method and its own settings in the recipe: they see the same wrong
+    labels, and their classifiers start from the same weights.
 
     Args:
         source: the recipe: a file, a run, the name of a shipped one, or its contents.
@@ -49,7 +48,7 @@ def plan(
         seeds: how many, counted from the recipe's.
 
     Raises:
-        RecipeError: with all that is wrong for any of the methods and biases.
+        RecipeError: with every mistake for any of the methods and biases.
     """
     contents = source if isinstance(source, Contents) else read(source, overrides)
     own = check(contents)

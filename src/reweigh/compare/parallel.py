@@ -1,4 +1,4 @@
-"""Jobs in several processes at once; one that dies takes no other with it, and Ctrl-C ends all of them cleanly."""
+"""Jobs in several processes at once; if one dies, the others go on, and Ctrl-C ends all of them cleanly."""
 
 import logging
 from collections import deque
@@ -59,7 +59,7 @@ def side_by_side(attempt: Attempt, jobs: Mapping[K, Any], workers: int, ended: C
 
 
 def _stop(busy: list[Worker]) -> None:
-    """Interrupt the workers, once more for each further Ctrl-C, and wait until each has come to its end."""
+    """Interrupt the workers, again for each further Ctrl-C, and wait until each has ended."""
     asked = False
     while busy:
         try:

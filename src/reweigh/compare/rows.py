@@ -1,4 +1,4 @@
-"""What each run of a comparison came to, read from its folder alone."""
+"""The result of each run of a comparison, read from its folder alone."""
 
 import json
 from collections.abc import Iterable
@@ -21,9 +21,9 @@ class Row(NamedTuple):
     Attributes:
         last: the number that decides (accuracy, say) on the test set after the epoch that was kept (the last one,
             unless a judge chose another), in percent; None unless the run is finished.
-        best: likewise, after the epoch that was best by this very number.
+        best: The same after the epoch with the highest such number.
         last_epoch: the line of metrics.jsonl; empty if no epoch was finished.
-        seconds: of training, in all lives of the run.
+        seconds: Training time, before and after interruptions.
         status: see ``reweigh.training.status``; "failed" if nothing better is known of an error.
         error: what went wrong just now.
         run: the folder.
@@ -75,7 +75,7 @@ def read_row(recipe: Plan, path: Path, bias: str = "", error: str | None = None)
 
 
 def is_finished(run: Run) -> bool:
-    """Whether nothing remains to be done: all epochs trained, and what is written after them written."""
+    """Whether all epochs are trained and all results written."""
     return status(run) == "finished"
 
 
@@ -85,10 +85,10 @@ def is_of(run: Run, recipe: Plan) -> bool:
 
 
 def to_json(rows: Iterable[Row], **about: Any) -> str:
-    """The rows with all that is needed to repeat them.
+    """The rows with everything that is needed to repeat them.
 
     Args:
-        about: what else to say, such as the command.
+        about: Further entries, such as the command.
     """
     import platform
 

@@ -1,4 +1,4 @@
-"""A process that does one job after the other, with threads, random generators and signals to itself."""
+"""A process that does one job after another, with its own threads, random generators and signal handlers."""
 
 import logging
 import multiprocessing
@@ -19,13 +19,13 @@ Attempt = Callable[[Any], str | None]  # does a job; returns what went wrong
 
 
 class Answer(NamedTuple):
-    """A worker has done its job, or just come to work."""
+    """A worker has done its job, or is ready for the first."""
 
     failure: str | None = None
 
 
 class Worker:
-    """A worker, seen from the process that hands out the jobs. It ends when its pipe is closed or that process dies.
+    """A worker, as seen by the process that distributes jobs. It ends when its pipe is closed or that process dies.
 
     Args:
         attempt: does a job; a function at the top of a module. It raises nothing but KeyboardInterrupt.
@@ -46,13 +46,13 @@ class Worker:
         theirs.close()
 
     def interrupt(self) -> None:
-        """Ask it to stop. Ctrl-C in a terminal does not reach it: a worker is in a process group of its own."""
+        """Ask it to stop. Ctrl-C in a terminal does not reach a worker, which is in its own process group."""
         if os.name == "posix" and self.process.pid is not None:
             with suppress(ProcessLookupError):
                 os.kill(self.process.pid, signal.SIGINT)
 
     def hear(self) -> Answer | logging.LogRecord:
-        """What it has to say, which must be there; if it died, that its job failed.
+        """Its next message, which must be waiting; if it died, an answer that its job failed.
 
         Raises:
             ReweighError: it died before it got a job, so another would die as well.
@@ -72,7 +72,7 @@ class Worker:
 
 @contextmanager
 def _signals_later() -> Iterator[None]:
-    """Put off Ctrl-C and SIGTERM for a moment, in this process and in those that it starts."""
+    """Defer Ctrl-C and SIGTERM for a moment, in this process and in those that it starts."""
     if os.name != "posix" or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -94,7 +94,7 @@ def _signals_later() -> Iterator[None]:
 
 
 class _Notes(logging.Handler):
-    """Hands warnings to the process that the user sees."""
+    """Passes warnings to the parent process."""
 
     def __init__(self, pipe: Connection) -> None:
         super().__init__(logging.WARNING)
@@ -107,7 +107,7 @@ class _Notes(logging.Handler):
 
 
 def _serve(pipe: Connection, attempt: Attempt) -> None:
-    """The life of a worker."""
+    """The main function of a worker."""
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)  # forgets what came before
         signal.signal(each, signal.default_int_handler)

@@ -5,12 +5,12 @@ from reweigh.data.checks import check, check_samples
 from reweigh.data.dataset import Dataset, Inputs, Splits
 from reweigh.data.foreign import replace_inputs
 from reweigh.data.labels.candidates import one_of_each, with_candidates
-from reweigh.data.labels.few_labels import few_labels, with_label
 from reweigh.data.named import DATASETS
 from reweigh.data.readers import read
 from reweigh.data.readers.table import from_frame
 from reweigh.data.readers.torch_dataset import from_torch
 from reweigh.data.scan import inspect
+from reweigh.data.subsets import few_labels, with_label
 
 __all__ = [
     "DATASETS",

@@ -1,16 +1,16 @@
 """Check that a dataset can be trained on: all mistakes in one error, before any training."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from reweigh.data.dataset import Dataset, Inputs
 from reweigh.errors import DataError
+from reweigh.names import listed, plural
 
 log = logging.getLogger(__name__)
-SHOWN = 5  # items of a long list that a message names
 
 
 def check(dataset: Dataset, what: str = "data") -> Dataset:
@@ -174,18 +174,6 @@ def input_mistakes(inputs: Inputs, num_labels: int) -> list[str]:
     return mistakes
 
 
-def listed(items: Iterable[object]) -> str:
-    """The first few items, and the number of the others."""
-    items = [str(item) for item in items]
-    more = len(items) - SHOWN
-    return ", ".join(items[:SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
 def at_rows(rows: Sequence[int]) -> str:
     """Row numbers for a message: "row 3", "rows 3, 8"."""
     return f"{'row' if len(rows) == 1 else 'rows'} {listed(rows)}"
-
-
-def plural(count: int, one: str, many: str | None = None) -> str:
-    """A count with its noun: "1 sample", "2 samples", "3 classes"."""
-    return f"{count} {one if count == 1 else many or one + 's'}"

@@ -13,6 +13,14 @@ from reweigh.data.normalize import as_float, unchanged
 
 SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together, at most
 VALUES_AT_ONCE = 5_000_000  # values of their inputs; 33 color images of 224 x 224 pixels
+PER_SAMPLE = (
+    "true_labels",
+    "sample_weight",
+    "soft_labels",
+    "candidates",
+    "trusted",
+    "uncorrected",
+)  # where they are known
 SMALL_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32)
 
 
@@ -86,7 +94,7 @@ class Rows(Fetched):
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader found out about the source, besides the samples.
+    """What a reader found out about the source, apart from the samples.
 
     Attributes:
         names: name of each sample in the source (a file name), indexed by ``Dataset.origin``; empty if they have none.
@@ -117,6 +125,7 @@ class Dataset:
         candidates: several possible labels per sample, shape (N, num_classes) bool, one of them right; batches carry
             rows that are uniform over them, and ``labels`` hold one of each (``data.labels.candidates``).
         trusted: samples whose label a person has checked, shape (N,) bool; None if nobody checked any.
+        uncorrected: the labels before a person corrected some, shape (N,); None if nobody did.
         origin: index of each sample in what was read, shape (N,); a subset keeps it. None means 0, 1, ..., N - 1.
         reading: what the reader left out or filled in.
     """
@@ -130,6 +139,7 @@ class Dataset:
     soft_labels: Tensor | None = None
     candidates: Tensor | None = None
     trusted: Tensor | None = None
+    uncorrected: Tensor | None = None
     origin: Tensor | None = None
     reading: Reading = Reading()
 
@@ -234,12 +244,8 @@ class Dataset:
             self,
             inputs=self.inputs[index] if isinstance(self.inputs, Tensor) else Rows(self.inputs, index),
             labels=self.labels[index],
-            true_labels=None if self.true_labels is None else self.true_labels[index],
-            sample_weight=None if self.sample_weight is None else self.sample_weight[index],
-            soft_labels=None if self.soft_labels is None else self.soft_labels[index],
-            candidates=None if self.candidates is None else self.candidates[index],
-            trusted=None if self.trusted is None else self.trusted[index],
             origin=index if self.origin is None else self.origin[index],
+            **{name: values[index] for name in PER_SAMPLE if (values := getattr(self, name)) is not None},
         )
 
     def with_labels(self, labels: Tensor) -> "Dataset":

@@ -11,13 +11,13 @@ from reweigh.data.dataset import Dataset, Fetched, Inputs
 
 
 class Patched(Fetched):
-    """Inputs that are read on demand, some of them from another dataset."""
+    """Inputs that are read on demand, some of them from another dataset.
+
+    Args:
+        source: index into ``foreign`` for each sample, -1 for its own input, shape (N,).
+    """
 
     def __init__(self, inputs: Inputs, foreign: Inputs, source: Tensor) -> None:
-        """
-        Args:
-            source: index into ``foreign`` for each sample, -1 for its own input, shape (N,).
-        """
         self.inputs, self.foreign, self.source = inputs, foreign, source
 
     def __len__(self) -> int:

@@ -9,7 +9,7 @@ from reweigh.core.sparse import SparseBatch
 
 TINY = torch.finfo(torch.float32).tiny
 HUGE = 1e37  # near the end of float32, where sums are no longer finite
-AT_ONCE = 50_000  # values; all of them in double precision would be two more copies of the data
+AT_ONCE = 50_000  # values at a time; all in double precision would take two more copies of the data
 
 
 def as_float(batch: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Inputs that do not fit in memory: read when a batch asks for them, or ahead of it by worker processes."""
+"""Inputs that do not fit in memory: read when a batch needs them, or ahead of it by worker processes."""
 
 import multiprocessing
 import os
@@ -16,9 +16,9 @@ from reweigh.data.scratch import DEFAULT_DISK_GB, Scratch, scratch
 from reweigh.errors import DataError, ReweighError
 
 DEFAULT_MEMORY_GB = 2.0  # larger sets are read on demand
-SAMPLED = 250  # inputs that say what the mean and the standard deviation are; 250 photos are millions of pixels
+SAMPLED = 250  # inputs from which mean and standard deviation are computed; 250 photos have millions of pixels
 AHEAD = 2  # batches that each worker process reads ahead
-SHARED = "/dev/shm"  # memory through which worker processes hand over batches; containers often have little of it
+SHARED = "/dev/shm"  # memory through which worker processes pass batches; containers often have little of it
 
 
 class OnDemand(Fetched):
@@ -47,7 +47,7 @@ class OnDemand(Fetched):
         self.shape = shape
         self.dtype = dtype
         self.workers = workers or processors()
-        self._serial = workers == 1  # perhaps because what it reads from cannot be shared
+        self._serial = workers == 1  # perhaps because its source cannot be shared
         self.content = content
         self.disk_gb = disk_gb
         self._kept: Scratch | None = None
@@ -132,7 +132,7 @@ class OnDemand(Fetched):
 
 
 class _Batches:
-    """What a worker process does: read the samples of a batch, one after the other."""
+    """What a worker process does: read the samples of a batch one by one."""
 
     def __init__(self, inputs: OnDemand) -> None:
         self._inputs = inputs
@@ -147,19 +147,19 @@ class _Batches:
 
 
 def _ignore_interrupts(worker: int) -> None:
-    """Ctrl-C is for the process that trains, which ends its workers."""
+    """Leave Ctrl-C to the training process, which ends its workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def processors() -> int:
-    """How many samples to read side by side: processors of this process, at most eight."""
+    """How many samples to read in parallel: the available processors, at most eight."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(8, available // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
 
 
 def shared_memory() -> int:
-    """Bytes through which worker processes can hand over batches; 0 if there can be none."""
+    """Bytes of memory for passing batches between worker processes; 0 if there is none."""
     if "fork" not in multiprocessing.get_all_start_methods() or not os.path.isdir(SHARED):
         return 0
     return shutil.disk_usage(SHARED).free // 2

@@ -1,4 +1,4 @@
-"""Look at every sample of a dataset once, before anyone trains on it."""
+"""Look at every sample of a dataset once, before training."""
 
 from collections import defaultdict
 from hashlib import blake2b

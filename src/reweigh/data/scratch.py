@@ -1,4 +1,4 @@
-"""Decoded samples on disk for the time of a training: each is decoded once, whoever asks for it."""
+"""Decoded samples on disk during a training: each is decoded only once."""
 
 import logging
 import mmap
@@ -16,7 +16,7 @@ DEFAULT_DISK_GB = 20.0
 
 
 class Scratch:
-    """Room for samples in a file without a name, which is gone when the last process that uses it ends.
+    """Room for samples in an unnamed file, which disappears when the last process that uses it ends.
 
     Processes that were forked share it. See ``scratch``, which makes one if there is room.
     """
@@ -25,7 +25,7 @@ class Scratch:
         values = torch.Size(shape).numel()
         size = slots * (values * dtype.itemsize + 1)
         with tempfile.TemporaryFile(dir=folder) as file:
-            os.posix_fallocate(file.fileno(), 0, size)  # a full disk would kill whoever writes
+            os.posix_fallocate(file.fileno(), 0, size)  # a full disk would kill the process that writes
             memory = mmap.mmap(file.fileno(), size)
         self._rows = torch.frombuffer(memory, dtype=dtype, count=slots * values).view(slots, *shape)
         self._known = torch.frombuffer(memory, dtype=torch.bool, offset=size - slots)
@@ -41,7 +41,7 @@ class Scratch:
 
 
 def scratch(slots: int, shape: tuple[int, ...], dtype: torch.dtype, disk_gb: float) -> Scratch | None:
-    """Room for so many samples in the folder for caches; None if that exceeds ``disk_gb``, or half of what is free."""
+    """Room for this many samples in the cache folder; None if that exceeds ``disk_gb``, or half of what is free."""
     needed = slots * (torch.Size(shape).numel() * dtype.itemsize + 1)
     if needed > disk_gb * 1e9 or not hasattr(os, "posix_fallocate"):
         return None

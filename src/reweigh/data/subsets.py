@@ -1,4 +1,4 @@
-"""Seeded parts of a dataset with the same share of each class."""
+"""Seeded parts of a dataset with the same share of each class, and datasets that keep only some labels."""
 
 import numpy as np
 import torch
@@ -39,23 +39,6 @@ def part(dataset: Dataset, size: int | None, seed: int, what: str = "size") -> D
     return dataset.subset(stratified(dataset.labels, size, seed, what))
 
 
-def set_apart(dataset: Dataset, share: float, seed: int) -> tuple[Dataset, Dataset]:
-    """Split off a stratified share of the samples: (the others, that share).
-
-    Raises:
-        DataError: one of the two would be empty.
-    """
-    size = round(share * len(dataset))
-    if not 0 < size < len(dataset):
-        raise DataError(
-            f"{share:g} of {plural(len(dataset), 'sample')} to hold out makes {size}; leave some on both sides"
-        )
-    apart = stratified(dataset.labels, size, seed)
-    stays = torch.ones(len(dataset), dtype=torch.bool)
-    stays[apart] = False
-    return dataset.subset(stays), dataset.subset(apart)
-
-
 def beyond(dataset: Dataset, size: int | None, more: int, seed: int) -> Dataset:
     """A stratified part of ``more`` samples that shares none with the part of ``size``.
 
@@ -75,3 +58,40 @@ def at_origin(dataset: Dataset, origin: Tensor | None) -> Dataset:
     if origin is None or len(dataset) == len(origin):
         return dataset
     return dataset.subset(torch.isin(dataset.source_rows, origin))
+
+
+def few_labels(dataset: Dataset, count: int, seed: int) -> Dataset:
+    """The same samples, of which ``count`` keep their label, the same number in each class; the others get -1.
+
+    If ``count`` is not a multiple of the number of classes, some classes keep one more. With the same seed, a smaller
+    set of labels is part of every larger one. The old labels become the true ones, unless these were known before.
+
+    Args:
+        count: number of labels to keep, at least one per class.
+
+    Raises:
+        DataError: the count is below the number of classes, or a class has too few samples.
+    """
+    classes = dataset.num_classes
+    if count < classes:
+        raise DataError(f"labeled: {count} for {classes} classes; keep at least one label of each class, {classes}")
+    generator = np.random.default_rng(seed)
+    each = np.full(classes, count // classes)
+    each[generator.permutation(classes)[: count % classes]] += 1
+    shuffled = torch.from_numpy(generator.permutation(len(dataset)))
+    labels = torch.full_like(dataset.labels, -1)
+    for number, wanted in enumerate(each.tolist()):
+        members = shuffled[dataset.labels[shuffled] == number]
+        if len(members) < wanted:
+            name = dataset.class_names[number]
+            raise DataError(
+                f"labeled: {count} labels take {wanted} of class {name!r}, which has {plural(len(members), 'sample')}; "
+                "keep fewer"
+            )
+        labels[members[:wanted]] = number
+    return dataset.with_labels(labels)
+
+
+def with_label(dataset: Dataset) -> Dataset:
+    """The samples that have a label."""
+    return dataset if bool(dataset.labeled.all()) else dataset.subset(dataset.labeled)

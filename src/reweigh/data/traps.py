@@ -9,20 +9,20 @@ from reweigh.data.checks import listed, plural
 from reweigh.data.dataset import Dataset
 from reweigh.data.tables.cells import MISSING
 
-ROWS = 3000  # that a tree is tried on
+ROWS = 3000  # rows that a tree is fitted to and scored on
 COLUMNS = 300
 DETERMINES = 0.97  # held-out accuracy of a tree on one column
 NEARLY = 0.8  # of the way from a guess to certainty
 ORDERED = 0.5  # of the way from a guess to certainty
-FEWEST = 40  # samples; fewer prove nothing,
-FEW = 5  # nor do so few of a class
+FEWEST = 40  # samples; fewer prove nothing;
+FEW = 5  # smallest class that a tree can learn
 
 
 def leaks(dataset: Dataset) -> list[str]:
     """Columns of a table that nearly determine the label, in words.
 
-    A tree on one column alone, scored on rows that it has not seen. Where labels are wrong at random no honest column
-    comes near certainty, so that a column that does was made from the label, or is the label.
+    A tree on one column alone, scored on rows that it has not seen. If labels are wrong at random, no honest column
+    comes near certainty; a column that does was made from the label, or is the label.
     """
     encoding, chosen = dataset.reading.encoding, _some(dataset)
     if encoding is None or len(chosen) < FEWEST:

@@ -5,12 +5,12 @@ from typing import Any
 
 from reweigh.errors import RecipeError
 from reweigh.training import Observer, progress
-from reweigh.training.means import Means
 from reweigh.training.progress import Silent
+from reweigh.training.result import Means
 
 
 def watched(callbacks: Any, label: str | None) -> Observer | None:
-    """What watches the training: a progress bar with this label, the user's functions, both, or nothing.
+    """The observer of the training: a progress bar with this label, the user's functions, both, or none.
 
     Args:
         callbacks: None, a function, or several.
@@ -31,7 +31,7 @@ def watched(callbacks: Any, label: str | None) -> Observer | None:
 
 
 class _Calling:
-    """Hands everything on to an observer, and the numbers of each epoch to some functions besides."""
+    """Passes everything on to an observer, and the numbers of each epoch to some functions as well."""
 
     def __init__(self, observer: Observer, functions: list[Callable[[dict[str, Any]], Any]]):
         self._observer, self._functions = observer, functions

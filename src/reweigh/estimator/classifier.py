@@ -14,12 +14,11 @@ from reweigh.errors import DataError, RecipeError
 from reweigh.estimator import saved
 from reweigh.estimator.inputs import read_more_inputs
 from reweigh.estimator.learning import Learned, learn
-from reweigh.estimator.notebook import trained_html
-from reweigh.estimator.reviewing import Reviewing
+from reweigh.estimator.reviewing import Reviewing, trained_html
 from reweigh.estimator.targets import undecided
-from reweigh.fit.abstain import confident
 from reweigh.fit.out_of_fold import probabilities
-from reweigh.fit.scored import device_of
+from reweigh.fit.scored import device_of, scored
+from reweigh.selective import check_coverage, threshold
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
-    """A neural classifier that learns, while it trains, how far to trust each sample.
+    """A neural classifier that learns, while it trains, how much to trust each sample.
 
         classifier = RobustClassifier(random_state=0).fit(X, y)
         classifier.predict(X_new)
@@ -59,8 +58,8 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             ``predict(X, coverage=0.9)`` knows when to abstain.
         device: Where to train; "auto" takes a GPU if there is one.
         candidates: Whether y is a mask, N x num_classes, true where a class may be the right one.
-        warm_start: Whether ``fit`` goes on from the network that an earlier ``fit`` trained, with its classes, and its
-            encoding and scale of the columns.
+        warm_start: Whether ``fit`` continues from the network of an earlier ``fit``, with its classes, encoding and
+            scale of the columns.
         callbacks: A function, or several, called after each epoch with its numbers, a dict like a row of ``history_``.
         random_state: A number is the seed of all randomness and makes the result reproducible. The global generators
             are left as they are.
@@ -74,7 +73,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         sample_weight_: Shape (N,), the mean weight of each training sample along training, without the user's own
             factor; one for a sample that was never weighed.
         suggested_labels_: Shape (N,), the label that training suggests for each sample.
-        label_quality_: Shape (N,), how far each given label can be believed, in the order of y.
+        label_quality_: Shape (N,), how credible each given label is, from 0 to 1, in the order of y.
         is_label_issue_: Shape (N,) bool, which labels look wrong, in the order of y.
         finding_: How many labels are wrong: ``finding_.words`` is one sentence; ``share``, ``low`` and ``high`` have
             one number per class, as in ``classes_``. None for a method that does not estimate it.
@@ -138,7 +137,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
                 categories and text, with gaps; or images (N, channels, height, width), bytes or floats.
             y: N labels; or N x num_classes rows of probabilities, or with ``candidates`` a mask of that shape. For a
                 method that learns from samples without a label too, -1, None and NaN mark these.
-            sample_weight: Shape (N,), how much each sample counts besides; ones change nothing.
+            sample_weight: Shape (N,), a factor of the loss of each sample; ones change nothing.
             X_trusted: Samples whose labels were checked. The weights are learned on them, the network is not; without
                 them, labels that are held out or samples of lowest loss take their place.
             y_trusted: Their labels.
@@ -151,7 +150,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Go on training with more samples, from the network as it is.
+        """Continue training with more samples, from the current network.
 
         Each call trains for ``epochs`` on its own samples, best a good part of the data; what it reports, such as
         ``label_issues_``, is about these samples. Columns are encoded and numbers scaled as in the first call.
@@ -197,8 +196,10 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
                 "predict: coverage needs samples that were not trained on; fit with RobustClassifier(calibration=0.1), "
                 "which holds out a tenth"
             )
-        predicted, sure = confident(self._fit, self._samples(X), coverage)
-        return undecided(self.classes_[predicted.numpy()], ~sure.numpy(), self.classes_)
+        check_coverage(coverage)
+        found = scored(self.model_, self._samples(X), device_of(self.model_))
+        doubtful = found.scores < threshold(self._fit.held_out.scores, coverage)
+        return undecided(self.classes_[found.logits.argmax(1).numpy()], doubtful.numpy(), self.classes_)
 
     def _samples(self, X: Any) -> Dataset:
         found, form = self._fit, self._fit.inputs

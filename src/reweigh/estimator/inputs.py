@@ -1,6 +1,6 @@
 """From X in any of its forms to the inputs of a dataset, in training and later on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from reweigh.data.normalize import standardize_like, unchanged
 from reweigh.data.sparse import SparseRows, scale_like
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.errors import DataError
+from reweigh.features import text_as
 from reweigh.fit.inputs import InputForm
 
 
@@ -52,7 +53,8 @@ def read_inputs(estimator: Any, X: Any) -> ReadInputs:
     if isinstance(found, pd.DataFrame):
         columns = tuple(map(str, found.columns))
         frame = found.set_axis(list(columns), axis=1)
-        encoding = fit_encoding(frame, what="X")
+        asked = estimator.features.get("name") if isinstance(estimator.features, Mapping) else estimator.features
+        encoding = fit_encoding(frame, text=text_as(asked if isinstance(asked, str) else None), what="X")
         return ReadInputs(encoding.apply(frame, "X"), unchanged, encoding, columns, found.index)
     if isinstance(found, np.ndarray) and found.ndim == 2 and found.dtype.kind == "f" and np.isnan(found).any():
         columns = tuple(str(number) for number in range(found.shape[1]))  # filled and flagged, as in a DataFrame

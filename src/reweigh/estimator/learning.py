@@ -1,4 +1,4 @@
-"""From X and y to a fit: from scratch, or on from a classifier that was trained before."""
+"""From X and y to a fit: from scratch, or continuing from a trained classifier."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +17,6 @@ from reweigh.estimator.networks import continued, own_builder
 from reweigh.estimator.parameters import plan_of, takes_unlabeled
 from reweigh.estimator.sample_weights import read_weights
 from reweigh.estimator.targets import Targets, read_candidates, read_more_targets, read_targets
-from reweigh.estimator.trusted import read_trusted
 from reweigh.fit import Fit, fit
 from reweigh.fit.front import own_front
 from reweigh.fit.inputs import InputForm
@@ -26,7 +25,7 @@ from reweigh.plan.facts import Facts
 
 
 class Learned(NamedTuple):
-    """A fit, and what a classifier keeps of the data besides.
+    """A fit, and what else a classifier keeps of the data.
 
     Attributes:
         classes: The labels as the user writes them.
@@ -54,7 +53,7 @@ def learn(
     Args:
         trusted: Samples whose labels the user vouches for, and these labels.
         classes: All classes, if y may lack some.
-        earlier: What was learned before, to go on from: its network, classes and form of the inputs. None starts anew.
+        earlier: Earlier result to continue from: its network, classes and form of the inputs. None starts from scratch.
 
     Raises:
         ValueError: Parameters, data or labels are not what they should be.
@@ -96,7 +95,7 @@ def learn(
 
 
 def _first(estimator: Any, X: Any, y: Any, classes: np.ndarray | None) -> tuple[Dataset, Targets, tuple[str, ...], Any]:
-    """Samples that nothing is known about yet, but perhaps their classes."""
+    """The samples of a first fit."""
     unlabeled = takes_unlabeled(str(estimator.method))
     read = read_inputs(estimator, X)
     samples = len(read.inputs)
@@ -118,11 +117,11 @@ def _first(estimator: Any, X: Any, y: Any, classes: np.ndarray | None) -> tuple[
 def _more(estimator: Any, X: Any, y: Any, earlier: Learned) -> tuple[Dataset, Targets, tuple[str, ...], Any]:
     """More samples of the same form and the same classes."""
     if estimator.candidates:
-        raise DataError("candidates=True: a classifier of candidate labels cannot go on training; fit it anew")
+        raise DataError("candidates=True: a classifier of candidate labels cannot continue training; fit a new one")
     form = earlier.fit.inputs
     if form.width is not None:
         raise DataError(
-            "a classifier on pretrained features cannot go on training; fit it anew on all samples, which is quick: "
+            "a classifier on pretrained features cannot continue training; fit a new one on all samples, quickly: "
             "the features of those that were seen are cached"
         )
     inputs = read_more_inputs(estimator, X, form, earlier.columns, "X")
@@ -134,3 +133,28 @@ def _more(estimator: Any, X: Any, y: Any, earlier: Learned) -> tuple[Dataset, Ta
         reading=Reading(encoding=form.encoding),
     )
     return dataset, targets, earlier.columns, getattr(X, "index", None)
+
+
+def read_trusted(
+    estimator: Any, X: Any, y: Any, form: InputForm, columns: tuple[str, ...], classes: np.ndarray
+) -> Dataset | None:
+    """The trusted samples in the form of the training samples; None if there are none.
+
+    Raises:
+        DataError: One of X and y is missing, they differ in number, or from the training set in columns or classes.
+    """
+    if X is None and y is None:
+        return None
+    if X is None or y is None:
+        there, missing = ("y_trusted", "X_trusted") if X is None else ("X_trusted", "y_trusted")
+        raise DataError(f"{there}: given without {missing}; pass both or neither")
+    try:
+        inputs = read_more_inputs(estimator, X, form, columns, "X_trusted")
+    except DataError:
+        raise
+    except ValueError as error:  # scikit-learn's own, which speaks of X
+        raise DataError(f"X_trusted: {error}") from error
+    labels, _, rows, _ = read_more_targets(y, classes, len(inputs), "y_trusted")
+    if len(inputs) < 2:
+        raise DataError(f"X_trusted: {len(inputs)} sample; pass two or more, best some of each class")
+    return replace(form.dataset(inputs, tuple(map(str, classes))), labels=labels, soft_labels=rows)

@@ -13,7 +13,7 @@ from reweigh.models.foreign import checked
 
 
 def own_builder(model: Any) -> Build:
-    """Makes a fresh network from what the user passed.
+    """A function that makes a fresh network from what the user passed.
 
     Args:
         model: A network, which is copied with its weights; or a class or function that is called with the shape of a
@@ -33,7 +33,7 @@ def own_builder(model: Any) -> Build:
 
 
 def continued(build: Build, trained: nn.Module) -> Build:
-    """Makes networks that start with the weights of a trained one; of an ensemble, of the member that counts most.
+    """A function that makes networks with the weights of a trained one; of an ensemble, its strongest member.
 
     Raises:
         ModelError: The networks differ.
@@ -54,7 +54,7 @@ def continued(build: Build, trained: nn.Module) -> Build:
 
 
 def name_of(model: Any) -> str:
-    """What messages call a network of the user's own, or what builds it."""
+    """The name, in messages, of the user's network or of what builds it."""
     return getattr(model, "__name__", type(model).__name__)
 
 

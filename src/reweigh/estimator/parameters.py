@@ -1,4 +1,4 @@
-"""The parameters of the estimator as a plan: checked like a recipe, all mistakes in one message, in their own words."""
+"""The parameters of the estimator as a plan: checked like a recipe, all mistakes in one message, by parameter name."""
 
 import logging
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ KEYS = {
 
 
 def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
-    """The plan that the parameters describe, everything that they leave open chosen from the data.
+    """The plan that the parameters describe; whatever they leave open is chosen from the data.
 
     Args:
         params: Parameters of the estimator.

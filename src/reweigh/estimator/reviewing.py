@@ -1,12 +1,19 @@
-"""The review page of a fitted classifier."""
+"""Which labels of a fitted classifier to look at first: on the review page, and in a notebook."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from reweigh.plan import Plan
+from reweigh.training.result import as_html
+
 if TYPE_CHECKING:
+    import pandas as pd
+
     from reweigh.review import Review
+
+WORST = 5
 
 
 class Reviewing:
@@ -35,3 +42,19 @@ class Reviewing:
         check_is_fitted(self)
         frame = X if hasattr(X, "iloc") and hasattr(X, "columns") else None
         return review_fit(self._fit, self._samples(X), frame, file, reviewer, self.classes_.tolist()).start()
+
+
+def trained_html(plan: Plan, issues: "pd.DataFrame") -> str:
+    """The number of suspicious labels, and the worst of them.
+
+    Args:
+        issues: All training samples, the worst label first.
+    """
+    columns = ["given_label", "suggested_label", "label_quality"]
+    wrong = issues.loc[issues["is_label_issue"], columns]
+    share = f"{len(wrong):,} of {issues['label_quality'].count():,} labels look wrong"
+    how = f"{plan.method.name}, {plan.train['epochs']} epochs on {len(issues):,} samples"
+    heads = ["row of X", "given label", "suggested label", "label quality"]
+    rows = list(wrong.head(WORST).itertuples())
+    more = "All of them: label_issues_. The learned function: plot_weighting()." if rows else ""
+    return as_html(f"{how}; {share} (judged {plan.train['scoring']})", heads, rows, more)

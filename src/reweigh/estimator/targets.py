@@ -216,7 +216,9 @@ def read_candidates(y: Any, samples: int) -> Targets:
             f"y: class {listed(map(repr, classes[unused].tolist()))} is not a candidate of any sample; drop it"
         )
     if useless := int(mask.all(1).sum()):
-        logger.info("y: %d of %d samples have every class as a candidate, which says nothing", useless, samples)
+        logger.info(
+            "y: %d of %d samples have every class as a candidate, which carries no information", useless, samples
+        )
     if useless == samples:
         raise DataError(f"y: all {samples} samples have every class as a candidate; there is nothing to learn from")
     return Targets(one_of_each(mask), classes, candidates=mask)

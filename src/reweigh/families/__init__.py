@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from reweigh.families.by_size import by_size
-from reweigh.families.families import Families, sizes_differ
+from reweigh.families.families import Families, by_size, sizes_differ
 
 FamilyRule = Callable[[Tensor, int], Families]
 """(number of samples of each class, most families wanted) -> families, the rarest first."""

@@ -1,5 +1,6 @@
-"""Which classes share a weighting curve."""
+"""Which classes share a weighting curve: families of classes of similar size."""
 
+import logging
 from typing import NamedTuple
 
 import torch
@@ -7,6 +8,7 @@ from torch import Tensor
 
 DIFFERENT = 1.5
 BEYOND_CHANCE = 3.0  # standard deviations
+logger = logging.getLogger(__name__)
 
 
 def sizes_differ(class_sizes: Tensor) -> bool:
@@ -49,3 +51,52 @@ class Families(NamedTuple):
         if self.num_families == 1:
             return torch.tensor([round((num_curves - 1) / 2)])
         return torch.linspace(0, num_curves - 1, self.num_families).round().long()
+
+
+def by_size(class_sizes: Tensor, num_families: int) -> Families:
+    """K-means on class sizes, solved exactly; family 0 holds the rarest classes.
+
+    Args:
+        class_sizes: number of samples of each class by given label, shape (num_classes,). Paper: N_i. Classes without
+            any do not count, and join the rarest.
+        num_families: number of families. Paper: K. Fewer distinct sizes than this give fewer families, not an error.
+    """
+    class_sizes = class_sizes.cpu()
+    counted = class_sizes[class_sizes > 0] if bool((class_sizes > 0).any()) else class_sizes
+    sizes, how_many = counted.unique(return_counts=True)
+    if len(sizes) < num_families:
+        logger.info("%d families requested, but the classes have only %d distinct sizes", num_families, len(sizes))
+    starts = best_runs(sizes.double(), how_many, min(num_families, len(sizes)))
+    of_class, of_counted = (torch.bucketize(each, sizes[starts[1:]], right=True) for each in (class_sizes, counted))
+    centers = [counted[of_counted == family].double().mean() for family in range(len(starts))]
+    return Families(of_class, torch.stack(centers))
+
+
+def best_runs(values: Tensor, counts: Tensor, num_runs: int) -> list[int]:
+    """Where runs of sorted values begin that have the smallest sum of squared distances to their means.
+
+    In one dimension the clusters of K-means are such runs. The best division of the first j values into k runs is the
+    best division of the first i values into k - 1 runs, for some i, and values i to j as the last run.
+
+    Args:
+        values: shape (n,), ascending.
+        counts: shape (n,), how often each value occurs.
+        num_runs: number of runs, at most n.
+    """
+    values = values - values.mean()  # keeps the sums of squares small
+    number, total, squares = (_between(counts * values**power) for power in range(3))
+    cost = torch.where(number > 0, squares - total**2 / number, torch.inf)  # [i, j]: of values i to j as one run
+    best, begins = cost[0], []
+    for _ in range(num_runs - 1):
+        best, begin = (best[:, None] + cost).min(0)
+        begins.append(begin)
+    starts = [len(values)]
+    for begin in reversed(begins):
+        starts.append(int(begin[starts[-1]]))
+    return [0, *reversed(starts[1:])]
+
+
+def _between(values: Tensor) -> Tensor:
+    """The sum of values i to j, not including j, for all i (rows) and j (columns); shape (n + 1, n + 1)."""
+    sums = torch.cat([values.new_zeros(1), values.cumsum(0)])
+    return sums - sums[:, None]

@@ -1,26 +1,40 @@
 """Frozen networks in front of a classifier, by name.
 
-Each builder takes the shape of one sample and returns a ``Network``. Keyword-only arguments are options.
+Each builder takes the shape of one sample, () for text, and returns a ``Network`` or a ``TextNetwork``. Keyword-only
+arguments are options.
 """
 
 from collections.abc import Callable
 from typing import Any
 
+from reweigh.data.tables.encoding import TextAs
 from reweigh.features import efficientnet, foreign, no_network
 from reweigh.features.network import Network
+from reweigh.features.text_network import TextNetwork
 from reweigh.names import lookup
 
-FEATURES: dict[str, Callable[..., Network | None]] = {
+FEATURES: dict[str, Callable[..., Network | TextNetwork | None]] = {
     "none": no_network.none,
     "tfidf": no_network.tfidf,
+    "wordllama": no_network.wordllama,
     "efficientnet-lite0": efficientnet.efficientnet_lite0,
 }
 
-__all__ = ["FEATURES", "Network", "build", "find"]
+__all__ = ["FEATURES", "Network", "TextNetwork", "build", "find", "is_network", "text_as"]
 
 
-def find(name: str, trust_code: bool = False) -> Callable[..., Network | None]:
-    """The builder of a network in ``FEATURES``, or of ``timm:NAME``, ``torchvision:NAME``, ``hf:NAME``.
+def is_network(name: str | None) -> bool:
+    """Whether a name stands for a network, and not for the samples as they are read."""
+    return name not in (None, "auto", "none", "tfidf", "wordllama")
+
+
+def text_as(name: str | None) -> TextAs:
+    """How text columns are read for a network or what else has that name."""
+    return "wordllama" if name == "wordllama" else "plain" if is_network(name) else "tf-idf"
+
+
+def find(name: str, trust_code: bool = False) -> Callable[..., Network | TextNetwork | None]:
+    """The builder of a network in ``FEATURES``, or of one from outside the package, such as ``hf:NAME``.
 
     Args:
         trust_code: Whether a name with a colon, which stands for code outside the package, may be built.
@@ -32,7 +46,9 @@ def find(name: str, trust_code: bool = False) -> Callable[..., Network | None]:
     return foreign.foreign(name, trust_code) if ":" in name else lookup(FEATURES, name, "network for features")
 
 
-def build(name: str, input_shape: tuple[int, ...], *, trust_code: bool = False, **options: Any) -> Network | None:
+def build(
+    name: str, input_shape: tuple[int, ...], *, trust_code: bool = False, **options: Any
+) -> Network | TextNetwork | None:
     """The network of that name with its weights; None for "none".
 
     Raises:

@@ -5,24 +5,24 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from reweigh.data import Inputs
 from reweigh.data.checks import at_rows, plural
+from reweigh.data.dataset import Fetched
 from reweigh.errors import DataError
 from reweigh.features.network import Network
+from reweigh.features.text_network import TextNetwork, Texts
 from reweigh.files.row_cache import RowCache, digest
 from reweigh.threads import threads
 
 log = logging.getLogger(__name__)
 BATCH = 64  # samples that are read at once
-PIXELS = (
-    150_000  # that pass the network at once on a CPU: more do not fit into its cache, which costs half of the speed
-)
 STORED = 512  # rows that are computed before they are stored; what an interruption may cost
+SHOWN = 60  # letters of a text
 AT_ONCE = 1000  # samples whose digests are taken together
 
 Count = Callable[[int, int], None]
@@ -42,8 +42,8 @@ class Extracted(NamedTuple):
 
 
 def extract(
-    inputs: Inputs,
-    network: Network,
+    inputs: Inputs | Texts,
+    network: Network | TextNetwork,
     device: torch.device | str = "cpu",
     cache: bool = True,
     count: Count | None = None,
@@ -51,7 +51,7 @@ def extract(
     """The features of every sample.
 
     Args:
-        inputs: Raw images, in memory or read on demand.
+        inputs: Raw images, in memory or read on demand, or strings.
         cache: Whether to read and store features on disk, by content and network.
         count: Called after each batch that is computed.
 
@@ -84,19 +84,24 @@ def extract(
     wrong = (good & ~rows.isfinite().all(1)).nonzero().flatten().tolist()
     if wrong:
         raise DataError(
-            f"features {network.name!r}: NaN or infinity for {plural(len(wrong), 'sample')}, {at_rows(wrong)}; "
+            f"features {network.name!r}: NaN or infinity for {plural(len(wrong), 'sample')}, {which(inputs, wrong)}; "
             "check the weights of the network, and these samples"
         )
     return Extracted(rows, unreadable)
 
 
-def at_once(network: Network, inputs: Inputs, device: torch.device | str) -> int:
-    """How many samples pass the network together."""
-    if torch.device(device).type != "cpu":
-        return BATCH
-    shape = inputs[torch.empty(0, dtype=torch.int64)].shape[2:]
-    pixels = torch.Size(shape).numel() if network.size is None else network.size**2
-    return max(1, min(BATCH, PIXELS // max(1, pixels)))
+def stored(inputs: Inputs, network: Network) -> Tensor:
+    """The features that an earlier call stored on disk, shape (N, width); NaN for a sample without any."""
+    rows = torch.full((len(inputs), network.width), torch.nan)
+    RowCache(network.key(), network.width).fill(list(digests_of(inputs)), rows)
+    return rows
+
+
+def which(inputs: Inputs | Texts, index: list[int]) -> str:
+    """Samples in words: the beginning of each text, otherwise their rows."""
+    if isinstance(inputs, Texts):
+        return f"such as {inputs.texts[index[0]][:SHOWN]!r}"
+    return at_rows(index)
 
 
 def keep(store: RowCache, digests: Sequence[bytes], rows: Tensor, index: list[int]) -> None:
@@ -107,7 +112,7 @@ def keep(store: RowCache, digests: Sequence[bytes], rows: Tensor, index: list[in
 
 
 def computed(
-    inputs: Inputs, network: Network, batches: Sequence[Tensor], device: torch.device | str
+    inputs: Inputs | Texts, network: Network | TextNetwork, batches: Sequence[Tensor], device: torch.device | str
 ) -> Iterator[tuple[Tensor, Tensor, dict[int, str]]]:
     """The indices, features and unreadable samples of each batch, in order.
 
@@ -116,13 +121,13 @@ def computed(
     """
     on_cpu = torch.device(device).type == "cpu"
     workers = torch.get_num_threads() if on_cpu else 2
-    together = at_once(network, inputs, device)
 
     def compute(index: Tensor) -> tuple[Tensor, Tensor, dict[int, str]]:
-        left, images, broken = read_batch(inputs, index)
+        left, samples, broken = read_batch(inputs, index)
+        if not len(left):
+            return left, torch.empty(0, network.width), broken
         with torch.inference_mode():  # each thread has its own mode
-            parts = [network(part.to(device)).float().cpu() for part in images.split(together)] if len(left) else []
-        return left, torch.cat([torch.empty(0, network.width), *parts]), broken
+            return left, network.rows(samples, device).float().cpu(), broken
 
     waiting: deque[Future[tuple[Tensor, Tensor, dict[int, str]]]] = deque()
     with threads(1 if on_cpu else None), ThreadPoolExecutor(workers) as pool:
@@ -138,7 +143,7 @@ def computed(
                 future.cancel()
 
 
-def read_batch(inputs: Inputs, index: Tensor) -> tuple[Tensor, Tensor, dict[int, str]]:
+def read_batch(inputs: Inputs | Texts, index: Tensor) -> tuple[Tensor, Any, dict[int, str]]:
     """The samples at ``index`` that can be read, and why the others cannot."""
     try:
         return index, inputs[index], {}
@@ -154,13 +159,14 @@ def read_batch(inputs: Inputs, index: Tensor) -> tuple[Tensor, Tensor, dict[int,
         return left, inputs[left], broken
 
 
-def digests_of(inputs: Inputs) -> Iterator[bytes]:
-    """A digest of each sample: of its file and how it is read, or of its numbers."""
-    content = getattr(inputs, "content", None)
+def digests_of(inputs: Inputs | Texts) -> Iterator[bytes]:
+    """A digest of each sample: of its file and how it is read, of its text, or of its numbers."""
+    content = inputs.content if isinstance(inputs, Fetched | Texts) else None
     if content is not None:
         for place in range(len(inputs)):
             yield digest(*content(place))
         return
+    assert not isinstance(inputs, Texts)
     for index in torch.arange(len(inputs)).split(AT_ONCE):
         some = inputs[index].contiguous()
         form = f"{some.dtype} {tuple(some.shape[1:])}".encode()
@@ -169,7 +175,7 @@ def digests_of(inputs: Inputs) -> Iterator[bytes]:
 
 
 @contextmanager
-def evaluating(network: Network, device: torch.device | str) -> Iterator[None]:
+def evaluating(network: Network | TextNetwork, device: torch.device | str) -> Iterator[None]:
     """Inside, the network is on the device and in evaluation mode; afterward in the mode before."""
     module = network.module
     training = module.training

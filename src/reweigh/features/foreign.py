@@ -1,4 +1,4 @@
-"""Networks from outside the package as features: timm, torchvision, transformers, or the user's own code."""
+"""Networks from outside the package: timm, torchvision, transformers, sentence-transformers, or the user's own code."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,20 +6,22 @@ from functools import partial
 from torch import Tensor, nn
 
 from reweigh.core.scope import last_layer
-from reweigh.errors import ModelError
+from reweigh.errors import DataError, ModelError
 from reweigh.features.network import Mirrored, Network, Resize, check_images, probed
+from reweigh.features.text_network import TEXT_SOURCES, TextNetwork, text_network
 from reweigh.models.foreign import imported, own, untrusted
 
 SIZE = 224
 IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # mean and standard deviation
 
 
-def foreign(name: str, trust_code: bool = False) -> Callable[..., Network]:
+def foreign(name: str, trust_code: bool = False) -> Callable[..., Network | TextNetwork]:
     """The builder of a network whose name has a colon. Nothing is imported before it is called.
 
     Args:
-        name: ``timm:NAME``, ``torchvision:NAME``, ``hf:NAME`` (vision models of transformers), or
-            ``package.module:Class``, a module of the user's own that takes pixels in [0, 1].
+        name: ``timm:NAME``, ``torchvision:NAME``, ``hf:NAME`` (transformers: images or text),
+            ``sentence-transformers:NAME`` (text), or ``package.module:Class``, a module of the user's own that takes
+            pixels in [0, 1].
         trust_code: Whether the user allows code outside the package to run.
 
     Raises:
@@ -27,7 +29,8 @@ def foreign(name: str, trust_code: bool = False) -> Callable[..., Network]:
     """
     source, _, member = name.partition(":")
     if not source or not member:
-        raise ModelError(f"features {name!r}: write timm:NAME, torchvision:NAME, hf:NAME or package.module:Class.")
+        forms = ", ".join(f"{each}:NAME" for each in SOURCES | TEXT_SOURCES)
+        raise ModelError(f"features {name!r}: write {forms} or package.module:Class.")
     return partial(_opened, name, source, member, trust_code)
 
 
@@ -41,17 +44,27 @@ def _opened(
     *,
     resize: Resize = "crop",
     flip: bool = False,
-) -> Network:
+) -> Network | TextNetwork:
     """A network from outside the package, with its own input size and normalization.
 
     Args:
+        input_shape: Shape of one sample; () for text.
         resize: Whether to crop what is not square, or to pad it.
         flip: Whether to average over two views, the image and its mirror image.
     """
     if not trust_code:
         raise untrusted(name, "features")
-    check_images(name, input_shape)
+    if len(input_shape) == 1 and source in TEXT_SOURCES:
+        raise DataError(f"features {name!r}: needs images or text, and no column is text; see reweigh inspect")
+    if input_shape:
+        if source not in SOURCES and source in TEXT_SOURCES:
+            raise DataError(f"features {name!r}: for text, but the samples are images; leave features out")
+        check_images(name, input_shape)
+    elif flip or resize != "crop":
+        raise ModelError("features.flip and features.resize: for images, but the samples are text; remove them")
     try:
+        if not input_shape:
+            return text_network(name, source, member)
         if source in SOURCES:
             module, size, mean, std = SOURCES[source](member)
         else:
@@ -60,9 +73,12 @@ def _opened(
         raise
     except Exception as error:  # anything: a network that is down, a name that is unknown, a file that is broken
         first = str(error).strip().splitlines()[0] if str(error).strip() else ""
+        offline = "use efficientnet-lite0, which works offline"
+        if not input_shape:
+            offline = f"give a folder that holds them ({source}:./FOLDER)"
         raise ModelError(
             f"features {name!r}: the network or its weights cannot be loaded ({type(error).__name__}: {first}); check "
-            "the name and the connection, or use efficientnet-lite0, which works offline"
+            f"the name and the connection, or {offline}"
         ) from error
     if not isinstance(module, nn.Module):
         raise ModelError(f"features {name!r}: got an object of type {type(module).__name__}, not a torch.nn.Module")

@@ -16,6 +16,9 @@ from reweigh.errors import DataError, ModelError
 from reweigh.files.row_cache import digest
 
 Resize = Literal["crop", "pad"]
+PIXELS = (
+    150_000  # that pass the network at once on a CPU: more do not fit into its cache, which costs half of the speed
+)
 PREPARED = 2  # version of how images are resized; another one has another cache
 ROUNDING = 0.01  # what floats may lie outside [0, 1]
 
@@ -42,6 +45,14 @@ class Network:
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
     resize: Resize = "crop"
+
+    def rows(self, images: Tensor, device: torch.device | str) -> Tensor:
+        """The features of raw images, on a CPU a few at a time; the module is on the device."""
+        together = len(images)
+        if torch.device(device).type == "cpu":
+            pixels = torch.Size(images.shape[2:]).numel() if self.size is None else self.size**2
+            together = max(1, PIXELS // max(1, pixels))
+        return torch.cat([self(part.to(device)) for part in images.split(together)])
 
     def __call__(self, images: Tensor) -> Tensor:
         """The features, shape (n, width), of raw images (n, 1 or 3, height, width): bytes, or floats in [0, 1]."""
@@ -74,19 +85,20 @@ class Network:
 
     def key(self) -> str:
         """A name that changes with anything that the features depend on: architecture, weights, size, normalization."""
-        found = hashlib.blake2b(digest_size=6)
-        for text in (
-            repr(self.module),
-            _source(self.module),
-            repr((PREPARED, self.size, self.mean, self.std, self.resize)),
-        ):
-            found.update(text.encode())
-        for name, tensor in self.module.state_dict().items():
-            if isinstance(tensor, Tensor):
-                found.update(name.encode())
-                found.update(digest(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data))
-        words = [part for part in (self.name.replace(":", "-").replace("/", "-"), self.size) if part]
-        return "-".join([*map(str, words), found.hexdigest()])
+        about = repr((PREPARED, self.size, self.mean, self.std, self.resize))
+        return key_of(self.name if self.size is None else f"{self.name}-{self.size}", self.module, about)
+
+
+def key_of(name: str, module: nn.Module, about: str) -> str:
+    """A name that changes with the architecture and the weights of a module, and with what else is said about it."""
+    found = hashlib.blake2b(digest_size=6)
+    for text in (repr(module), _source(module), about):
+        found.update(text.encode())
+    for part, tensor in module.state_dict().items():
+        if isinstance(tensor, Tensor):
+            found.update(part.encode())
+            found.update(digest(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data))
+    return f"{name.replace(':', '-').replace('/', '-')}-{found.hexdigest()}"
 
 
 class Mirrored(nn.Module):
@@ -155,9 +167,9 @@ def check_images(name: str, shape: tuple[int, ...]) -> None:
         DataError: They are something else.
     """
     if not is_image(shape) or shape[0] not in (1, 3):
+        got = f"one sample has the shape {shape}" if shape else "the samples are rows of a table with text"
         raise DataError(
-            f"features {name!r}: needs images with 1 or 3 channels, but one sample has the shape {shape}; "
-            "leave features out, or say none"
+            f"features {name!r}: needs images with 1 or 3 channels, but {got}; leave features out, or say none"
         )
 
 

@@ -14,5 +14,18 @@ def tfidf(input_shape: tuple[int, ...]) -> None:
     Raises:
         DataError: The samples are images.
     """
+    _check_table("tfidf", input_shape)
+
+
+def wordllama(input_shape: tuple[int, ...]) -> None:
+    """TF-IDF and mean token vector of a text column; works offline, needs the extra ``wordllama``.
+
+    Raises:
+        DataError: The samples are images.
+    """
+    _check_table("wordllama", input_shape)
+
+
+def _check_table(name: str, input_shape: tuple[int, ...]) -> None:
     if is_image(input_shape):
-        raise DataError("features 'tfidf': for tables with text, but the samples are images; leave features out")
+        raise DataError(f"features {name!r}: for tables with text, but the samples are images; leave features out")

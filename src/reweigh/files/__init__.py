@@ -1,4 +1,4 @@
-"""Files that are whole or absent, that prove themselves, and that cannot exhaust memory."""
+"""Files that are complete or absent, carry checksums, and cannot exhaust memory."""
 
 from reweigh.files.seals import read_bytes, read_json, read_text, seal, unseal
 from reweigh.files.whole import append_line, write_whole

@@ -14,7 +14,7 @@ HARMLESS = re.compile(r"[-+]+ ?[\d.,'’ ]*[%€$£¥]?")  # numbers in any nota
 
 
 def is_formula(cell: Any) -> bool:
-    """Whether a spreadsheet would take a cell for a formula; numbers are none."""
+    """Whether a spreadsheet would take a cell for a formula; numbers are not formulas."""
     if not isinstance(cell, str) or not cell.startswith(STARTS) or HARMLESS.fullmatch(cell):
         return False
     try:
@@ -30,7 +30,7 @@ def count_formulas(rows: Iterable[Sequence[Any]]) -> int:
 
 
 def to_csv(rows: Sequence[Sequence[Any]], path: Path, spreadsheet_safe: bool = False) -> str:
-    """Rows as CSV; formulas are written as text if asked for, and otherwise as they are, with a warning.
+    """Rows as CSV; formulas are written as text on request, otherwise unchanged and with a warning.
 
     Args:
         path: Name of the file in the warning.

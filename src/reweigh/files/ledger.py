@@ -115,8 +115,8 @@ def _sum(before: str, text: str) -> str:
 
 
 def _drop_unfinished(descriptor: int) -> tuple[int, str]:
-    """Cut off a last line without an end, which its writer never reported as written; where the file ends, and with
-    which line."""
+    """Remove an incomplete last line, which its writer never reported as written; returns where the file ends, and its
+    last line."""
     end = os.fstat(descriptor).st_size
     os.lseek(descriptor, max(0, end - TAIL), os.SEEK_SET)
     tail = os.read(descriptor, TAIL)

@@ -17,7 +17,7 @@ from reweigh.errors import DataError
 
 
 class Limit(NamedTuple):
-    """The most of something that is read."""
+    """The largest amount that is read."""
 
     most: int
     unit: str
@@ -44,7 +44,7 @@ CHUNK = 1 << 22
 
 
 def limit(name: str) -> int:
-    """The limit of that name: its default, or what the environment says."""
+    """The limit of that name: its default, or the value of its environment variable."""
     given = os.environ.get(variable(name), "")
     if not given:
         return LIMITS[name].most
@@ -105,7 +105,7 @@ def check_expanded(path: Path, expanded: int, name: str = "expanded") -> None:
 def check_archive(path: Path) -> None:
     """Refuse a zip archive, such as ``.npz``, that would grow out of all proportion; what is not an archive passes.
 
-    What the directory of an archive says is binding: no member is read beyond its size there.
+    The sizes in the directory of an archive can be trusted: no member is read beyond them.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -134,7 +134,7 @@ def check_table(path: Path) -> None:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """A file, or what a compressed file holds, by its ending.
+    """A file, opened for reading; a compressed one is unpacked, by its ending.
 
     Raises:
         DataError: A zip archive holds something other than one file.
@@ -148,7 +148,7 @@ def opened(path: Path) -> IO[bytes]:
 
 
 def check_lines(path: Path) -> None:
-    """Refuse a text table, plain or compressed, with too long a line, too many columns, or that grows too much.
+    """Refuse a text table, plain or compressed, with too long a line, too many columns, or too large when unpacked.
 
     Raises:
         DataError: With the limit, and how to raise it.

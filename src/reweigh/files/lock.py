@@ -39,7 +39,7 @@ class Owner(NamedTuple):
 
     @property
     def alive(self) -> bool:
-        """Whether it may still run; that of another host may."""
+        """Whether it may still be running; a process of another host may."""
         if self.host != socket.gethostname():
             return True
         try:
@@ -55,7 +55,7 @@ class Owner(NamedTuple):
 
 
 def owner(folder: Path) -> Owner | None:
-    """The process that is writing in a folder; None if there is none, or it is dead."""
+    """The process that is writing in a folder; None if there is none, or it has ended."""
     found = _read(folder / NAME)
     return found if found is not None and found.alive else None
 
@@ -142,7 +142,7 @@ def _read(path: Path) -> Owner | None:
 
 
 def _born(pid: int) -> str:
-    """When a process started; empty where the system does not say."""
+    """When a process started; empty if the system does not provide it."""
     with suppress(OSError, IndexError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     return ""

@@ -29,7 +29,7 @@ SPARE = 1.1  # times the size of the rows that must be free
 
 
 def digest(*content: bytes | memoryview) -> bytes:
-    """What a row is found by: the same content gives the same digest."""
+    """The key of a row: the same content gives the same digest."""
     found = hashlib.blake2b(digest_size=DIGEST)
     for part in content:
         found.update(part)
@@ -37,7 +37,7 @@ def digest(*content: bytes | memoryview) -> bytes:
 
 
 def cache_root() -> Path:
-    """Where caches are: REWEIGH_CACHE, or ``reweigh`` in the user's folder for caches."""
+    """The cache folder: $REWEIGH_CACHE, or ``reweigh`` in the user's cache folder."""
     if given := os.environ.get("REWEIGH_CACHE"):
         return Path(given)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "reweigh")
@@ -97,7 +97,7 @@ class RowCache:
         write_whole(self.folder / f"{digest(*digests).hex()}{SUFFIX}", content)
 
     def reserve(self, rows: int) -> None:
-        """Check that so many more rows fit on the disk.
+        """Check that this many more rows fit on the disk.
 
         Raises:
             StorageError: They do not; says how much is needed.
@@ -159,7 +159,7 @@ def clear(names: Sequence[str]) -> None:
 
 
 def megabytes(size: int) -> str:
-    """A number of bytes in words."""
+    """A number of bytes as MB or GB."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 

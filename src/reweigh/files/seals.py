@@ -1,4 +1,4 @@
-"""Checksums of the files of a folder, in ``SHA256SUMS``; whatever is read back is compared with them.
+"""Checksums of the files of a folder, in ``SHA256SUMS``; files are compared with them when they are read.
 
 ``sha256sum --check SHA256SUMS`` verifies a folder without reweigh. The last line is the checksum of the lines above it.
 """
@@ -18,13 +18,13 @@ OWN = "# of the lines above: "
 
 
 def seal(folder: Path, files: Iterable[Path]) -> None:
-    """Write the checksums of some files of a folder, of those that exist; earlier checksums are forgotten."""
+    """Write the checksums of those files of a folder that exist; earlier checksums are removed."""
     names = sorted(file.name for file in files if file.is_file())
     write_whole(folder / NAME, _lines({name: checksum((folder / name).read_bytes()) for name in names}))
 
 
 def unseal(folder: Path, files: Iterable[Path]) -> None:
-    """Forget the checksums of files that are about to be written again."""
+    """Remove the checksums of files that are about to be written again."""
     going = {file.name for file in files}
     if (found := sums(folder)) and going & found.keys():
         write_whole(folder / NAME, _lines({name: its for name, its in found.items() if name not in going}))

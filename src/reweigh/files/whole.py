@@ -77,7 +77,7 @@ def append_line(path: Path, line: str) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an error of the system into one that names the folder and the remedy, never a temporary file."""
+    """Turn an OSError into an error that names the folder and the remedy, but no temporary file."""
     try:
         yield
     except StorageError:

@@ -1,4 +1,4 @@
-"""What people decided about labels: a file that only grows, and what follows from it for a data set."""
+"""What people decided about labels: an append-only file, and how it changes a dataset."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ logger = logging.getLogger(__name__)
 
 
 class Decision(NamedTuple):
-    """What one person says about one label.
+    """The decision of one person about one label.
 
     Attributes:
         row: Row of the sample in the data.
         given: Name of the label that was judged.
-        label: Name of the right label; None for one who is not sure.
+        label: Name of the right label; None for "not sure".
         by: Who decided.
         name: Name of the sample, such as a file; empty if it has none.
         at: When, in ISO 8601.
@@ -45,7 +45,7 @@ class Decisions:
 
     Args:
         path: The file; it need not exist yet.
-        count: Read the first so many lines only: a file that only grows keeps them. None reads all.
+        count: Number of lines to read from the start, which never change in a file that only grows. None reads all.
 
     Raises:
         DataError: A line is not a decision.
@@ -100,7 +100,7 @@ class Decisions:
                 yield row, found
 
     def agreed(self) -> dict[int, Decision]:
-        """By row, a decision that nobody contradicts; who is not sure contradicts nobody."""
+        """By row, the decision that nobody contradicts; "not sure" contradicts nobody."""
         return {row: found for row, each in self.rows() if (found := agreement(each)) is not None}
 
 
@@ -153,11 +153,11 @@ def decisions_file(path: str | Path) -> Path:
 
 
 def with_decisions(parts: Sequence[Dataset], path: str | Path, count: int | None = None) -> list[Dataset]:
-    """Data sets with the labels that people decided on; these samples count as trusted.
+    """Datasets with the labels that people decided on; these samples count as trusted.
 
     Args:
         parts: Parts of one source, such as training and test part, which share its rows.
-        count: Use the first so many lines of the file; None uses all.
+        count: Number of lines to use, from the start of the file; None uses all.
 
     Raises:
         DataError: There are no decisions, or the data are not those that were reviewed.
@@ -207,7 +207,8 @@ def _relabeled(dataset: Dataset, agreed: Mapping[int, Decision]) -> _Relabeled:
     one that was decided on, or have another sample in that row."""
     number: dict[str, Any] = {name: label for label, name in enumerate(dataset.class_names)}
     origin = range(len(dataset)) if dataset.origin is None else dataset.origin.tolist()
-    labels, trusted = dataset.labels.clone(), torch.zeros(len(dataset), dtype=torch.bool)
+    labels, uncorrected = dataset.labels.clone(), dataset.labels.clone()
+    trusted = torch.zeros(len(dataset), dtype=torch.bool)
     mistakes: list[str] = []
     for index, row in enumerate(origin):
         if (decision := agreed.get(row)) is None:
@@ -222,7 +223,8 @@ def _relabeled(dataset: Dataset, agreed: Mapping[int, Decision]) -> _Relabeled:
             mistakes.append(f"row {row} has the label {given!r}, had {decision.given!r}")
         elif decision.label not in number:
             mistakes.append(f"row {row}: there is no class {decision.label!r} anymore")
-        labels[index] = number.get(decision.label, label)
+        labels[index], uncorrected[index] = (number.get(name, label) for name in (decision.label, decision.given))
         trusted[index] = True
     changed = int((labels != dataset.labels).sum())
-    return _Relabeled(replace(dataset, labels=labels, trusted=trusted), int(trusted.sum()), changed, mistakes)
+    decided = replace(dataset, labels=labels, trusted=trusted, uncorrected=uncorrected)
+    return _Relabeled(decided, int(trusted.sum()), changed, mistakes)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from reweigh import __version__
 from reweigh.errors import ModelError
 from reweigh.features.network import Network
+from reweigh.features.text_network import TextNetwork
 from reweigh.files.tensors import pack
 from reweigh.fit.run_folder import TrainedModel
 from reweigh.models.ensemble import Ensemble
@@ -54,12 +55,17 @@ class Whole(nn.Module):
 
 
 def whole(trained: TrainedModel) -> tuple[nn.Module, tuple[int, ...]]:
-    """The model with all that comes before it, and the shape of one sample that it takes, resized already."""
+    """The model with all that comes before it, and the shape of one sample that it takes, resized already.
+
+    A network for text is not part of it.
+    """
     form = trained.inputs
     model = Normalized(trained.model, form.mean, form.std, len(form.model_shape)).eval()
     if trained.front is None:
         return model, form.shape
     network = trained.front.network
+    if isinstance(network, TextNetwork):  # tokens are the caller's, and so are its features
+        return model, form.model_shape
     shape = form.shape if network.size is None else (3, network.size, network.size)
     return Whole(network, model).eval(), shape
 
@@ -83,9 +89,12 @@ def about(trained: TrainedModel) -> dict[str, str]:
         known["encoding"] = form.encoding.to_json()
     if trained.plan.features is not None and trained.front is not None:
         network = trained.front.network
-        known["features"] = json.dumps(
-            {"name": network.name, "mean": network.mean, "std": network.std, "resize": network.resize}
-        )
+        if isinstance(network, TextNetwork):
+            assert form.encoding is not None
+            of_network = {"text_columns": form.encoding.texts, "features_each": network.width}
+        else:
+            of_network = {"mean": network.mean, "std": network.std, "resize": network.resize}
+        known["features"] = json.dumps({"name": network.name, **of_network})
     return known
 
 
@@ -100,7 +109,8 @@ def to_safetensors(trained: TrainedModel) -> bytes:
 def to_onnx(trained: TrainedModel) -> bytes:
     """The model with its normalization: ``inputs`` (n, ...) float32 to ``logits`` (n, classes), any n.
 
-    A frozen network is part of it; images must be resized to its input size before.
+    A frozen network for images is part of it; images must be resized to its input size before. Text must be turned into
+    features before.
 
     Raises:
         ModelError: packages are missing, or the model cannot be expressed in ONNX.

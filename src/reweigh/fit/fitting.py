@@ -98,14 +98,14 @@ def fit(
         trust_code: Whether a network from outside the package may be built, which runs its code.
 
     Raises:
-        DataError: The samples cannot be used as the plan says.
+        DataError: The samples do not suit the plan.
         ModelError: The network does not fit the samples.
         DivergedError: The loss is no longer finite.
     """
     device = find_device(plan.train["device"])
     train_set, raw_test = usable(train_set, plan.method.name), test_set
     raw = train_set
-    front = front or open_front(plan.features, raw.shape, trust_code)
+    front = front or open_front(plan.features, raw.shape, raw.reading.encoding, trust_code)
     if front is not None:
         train_set = front.through(raw, None, device, observer)
         behind = partial(front.through, normalize=train_set.normalize, device=device, observer=observer)
@@ -136,7 +136,7 @@ def tuned(
     device: torch.device,
     observer: Observer | None,
 ) -> Fit:
-    """The fit with its network fine-tuned, and what the tuned one says of the test samples.
+    """The fit with its network fine-tuned, and its predictions for the test samples.
 
     Args:
         raw: The training samples before the network; those that cannot be read are left out here.
@@ -233,6 +233,6 @@ def usable(train_set: Dataset, method: str) -> Dataset:
 
 
 def judged(model: nn.Module, dataset: Dataset, device: torch.device) -> Scored:
-    """What the model says of labeled samples."""
+    """The predictions of the model for labeled samples."""
     found = scored(model, dataset, device)
     return found._replace(labels=labels_of(dataset, found.logits))

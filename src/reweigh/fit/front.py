@@ -12,12 +12,15 @@ from reweigh import features
 from reweigh.data import Dataset
 from reweigh.data.checks import listed, plural
 from reweigh.data.dataset import Rows
-from reweigh.data.normalize import standardize_like
-from reweigh.errors import DataError, ModelError
+from reweigh.data.normalize import Standardize, standardize_like
+from reweigh.data.tables.encoding import Encoding
+from reweigh.errors import DataError, ModelError, RecipeError
 from reweigh.features.extract import extract
 from reweigh.features.foreign import own_network
 from reweigh.features.neighbors import neighborhood
 from reweigh.features.network import Network
+from reweigh.features.text_columns import encoded, filled, scale_of
+from reweigh.features.text_network import TextNetwork
 from reweigh.issues import Samples
 from reweigh.plan import Part
 from reweigh.training import Observer, processes
@@ -29,7 +32,7 @@ logger = logging.getLogger(__name__)
 class Front:
     """A frozen network, whether its features are stored on disk, and whether its weights were fine-tuned."""
 
-    network: Network
+    network: Network | TextNetwork
     cache: bool = True
     tuned: bool = False
 
@@ -57,6 +60,7 @@ class Front:
 
         Args:
             normalize: Normalization of the features; by default to mean 0 and standard deviation 1 in these samples.
+                Columns of a table that are not text stay as they are.
 
         Raises:
             DataError: No sample can be read, or features are not finite.
@@ -68,6 +72,8 @@ class Front:
 
         def share(index: Tensor) -> tuple[Tensor, dict[int, str]]:
             inputs = dataset.inputs if len(index) == len(dataset) else Rows(dataset.inputs, index)
+            if isinstance(self.network, TextNetwork):
+                return encoded(inputs, self.network, device, self.cache, count), {}
             found = extract(inputs, self.network, device, self.cache, count)
             return found.rows, {int(index[place]): why for place, why in found.unreadable.items()}
 
@@ -75,22 +81,34 @@ class Front:
         rows = torch.cat([rows for rows, _ in parts]) if len(parts) > 1 else parts[0][0]
         if unreadable := {place: why for _, broken in parts for place, why in broken.items()}:
             dataset, rows = left_out(dataset, unreadable), readable(rows, unreadable)
+        if isinstance(self.network, TextNetwork):
+            normalize = normalize or scale_of(rows, dataset.shape[0])
+            assert isinstance(normalize, Standardize)
+            rows = filled(rows, normalize.mean)
         return replace(dataset, inputs=rows, normalize=normalize or standardize_like(rows))
 
 
-def open_front(part: Part | None, shape: tuple[int, ...], trust_code: bool = False) -> Front | None:
+def open_front(
+    part: Part | None, shape: tuple[int, ...], encoding: Encoding | None = None, trust_code: bool = False
+) -> Front | None:
     """The network that a plan names; None if it names none.
 
     Args:
         shape: Shape of one raw sample.
+        encoding: How the columns of a table are read.
         trust_code: Whether a network from outside the package may be built, which runs its code.
 
     Raises:
         ModelError: The network or its weights are not available, or it does not accept such samples.
-        DataError: The samples are not images.
+        DataError: The samples are neither images nor rows with text.
+        RecipeError: A network for text is to be fine-tuned.
     """
     if part is None:
         return None
+    if encoding is not None and encoding.texts:
+        if part.added["unfreeze"] is not None:
+            raise RecipeError("features.unfreeze: a network for text stays as it is; remove the key")
+        shape = ()
     network = features.build(part.name, shape, trust_code=trust_code, **part.options)
     return None if network is None else Front(network, part.added["cache"])
 
@@ -142,7 +160,7 @@ def beside_neighbors(samples: Samples, features: Tensor) -> Samples:
     differ = (other >= 0) & (given >= 0) & (given[other] >= 0) & (given != given[other])
     copies, alone = int((other >= 0).sum()), int(found.outlier.sum())
     logger.info(
-        "neighbors: %d samples have a near-duplicate, %d of them with another label; %d look foreign (outliers)",
+        "neighbors: %d samples have a near-duplicate, %d of them with another label; %d are outliers",
         copies,
         int(differ.sum()),
         alone,

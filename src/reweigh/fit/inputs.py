@@ -1,4 +1,4 @@
-"""How raw inputs become inputs of a model: found in training, stored with the model, used on all later data."""
+"""How raw inputs become inputs of a model: determined in training, stored with the model, used on all later data."""
 
 import json
 from dataclasses import asdict, dataclass, replace

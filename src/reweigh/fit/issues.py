@@ -1,4 +1,4 @@
-"""What training made of each sample, and how far its label can be believed."""
+"""What training found out about each sample, and how credible its label is."""
 
 from functools import partial
 
@@ -28,7 +28,7 @@ def judge_samples(
     apart: Tensor,
     weighting: Weighting | None,
 ) -> Samples:
-    """What training made of each sample, and how far its label can be believed.
+    """What training found out about each sample, and how credible its label is.
 
     If the method has a verdict of its own, that counts. Samples that were held out are judged by the model at the end,
     which has not seen them.
@@ -99,7 +99,7 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> S
 
 
 def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bool) -> Judgment:
-    """How far labels can be believed that the model was not trained on.
+    """How credible labels are that the model was not trained on.
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  share(k)  T(y_i | k)
 

@@ -9,7 +9,7 @@ from reweigh.weighting import Origin, load_weighting
 
 
 def origin_of(found: Fit) -> Origin:
-    """Where a weighting function was learned: here, or where the file says that the plan takes it from."""
+    """Where a weighting function was learned: in this fit, or as recorded in the file that the plan names."""
     if given := found.plan.method.options.get("weighting"):
         return load_weighting(given)[1]
     assert found.weighting is not None

@@ -1,4 +1,4 @@
-"""A fit in a folder: train by a plan there, continue what was interrupted, and read back what it left."""
+"""A fit in a folder: train by a plan there, continue an interrupted run, and read the trained model back."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -61,6 +61,7 @@ def begin(
     Raises:
         DataError: There is a run at ``path`` already, or another process is writing there.
     """
+    processes.first(lambda: Run(Path(path)).check_room(overwrite))
     with ExitStack() as stack:
 
         def create() -> Run:
@@ -73,7 +74,7 @@ def begin(
 def resume(
     path: Path, observer: Observer | None = None, expected: Plan | None = None, trust_code: bool = False
 ) -> Outcome:
-    """Continue the run in a folder to its end; one that has ended stays as it is.
+    """Continue the run in a folder to its end; a finished one stays as it is.
 
     Args:
         expected: The plan that the run should have; one of another plan is refused.
@@ -152,7 +153,7 @@ def is_held_out(plan: Plan, test_set: Dataset) -> bool:
 
 
 def columns(samples: Samples, origin: Tensor, train_set: Dataset) -> dict[str, list[Any]]:
-    """What training made of each sample, as the columns of samples.csv.
+    """What training found out about each sample, as the columns of samples.csv.
 
     ``row`` is the row of the sample in the user's data and labels are written by name, so that the file can be joined
     to them.
@@ -192,7 +193,7 @@ def columns(samples: Samples, origin: Tensor, train_set: Dataset) -> dict[str, l
 
 
 class TrainedModel(NamedTuple):
-    """The model that a finished run has left.
+    """The trained model of a finished run.
 
     Attributes:
         model: The network, on the CPU and in evaluation mode.
@@ -255,7 +256,7 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     tuned = {name.removeprefix(TUNED): value for name, value in state.items() if name.startswith(TUNED)}
     state = {name: value for name, value in state.items() if not name.startswith(TUNED)}
     model = filled(method_named(plan.method.name).wraps(bare), state, run.model)
-    front = open_front(plan.features, inputs.shape, trust_code)
+    front = open_front(plan.features, inputs.shape, inputs.encoding, trust_code)
     if front is not None and tuned:
         front = front.with_weights(tuned, run.model)
     return TrainedModel(run, plan, model, class_names, inputs, front)

@@ -1,4 +1,4 @@
-"""Read the samples that a plan names, and bias the training set as it says."""
+"""Read the samples that a plan names, and bias the training set accordingly."""
 
 import logging
 import os
@@ -18,7 +18,9 @@ from reweigh.bias.probe import out_of_fold
 from reweigh.data import Dataset, check, few_labels, read, replace_inputs, with_candidates
 from reweigh.data.arrays import load
 from reweigh.data.readers import has_test_part
+from reweigh.data.tables.encoding import TextAs
 from reweigh.errors import DataError, RecipeError
+from reweigh.features import text_as
 from reweigh.fit.decisions import with_decisions
 from reweigh.meta_sets import MetaSet
 from reweigh.meta_sets.balanced_random import BalancedRandom
@@ -50,9 +52,9 @@ def read_source(plan: Plan) -> Source:
 
     Raises:
         DataError: The data cannot be read or used.
-        RecipeError: Labels are to be changed where there are sets of them, or none.
+        RecipeError: The plan changes labels of samples that have several, or none.
     """
-    train, test, apart = _read(plan.source, plan.train["seed"])
+    train, test, apart = _read(plan.source, plan.train["seed"], text_as(plan.features and plan.features.name))
     meta_set = plan.meta_set.bind()()
     if (plan.meta_set.name == "clean" and meta_set.source is None) != (apart is not None):
         raise RecipeError(
@@ -78,11 +80,15 @@ def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
     return _read(data, seed)[:2]
 
 
-def _read(data: Part, seed: int) -> tuple[Dataset, Dataset, Dataset | None]:
-    """The same, and samples with right labels that were set apart, if the section asks for some."""
+def _read(data: Part, seed: int, text: TextAs = "tf-idf") -> tuple[Dataset, Dataset, Dataset | None]:
+    """The same, and samples with right labels that were set apart, if the section asks for some.
+
+    Args:
+        text: How text columns are read, in a table of the user's own.
+    """
     if data.parts["candidates"] and data.added["labeled"] is not None:
         raise RecipeError("data.labeled and data.candidates: no method learns from both; remove one of them")
-    train, test = data.bind()(data_root(data.added["root"]))
+    train, test = data.bind()(data_root(data.added["root"]), *([text] if data.name == "files" else []))
     if data.added["reviewed"] is not None and (train.candidates is not None or data.parts["candidates"]):
         raise RecipeError("data.reviewed: decisions are about one label per sample; these data have sets of labels")
     changed = data.parts["bias"] or data.parts["candidates"] or data.added["labeled"] is not None
@@ -174,7 +180,7 @@ def read_like(
 
 
 def data_root(given: str | Path | None) -> Path:
-    """Where data files are: where the user says, or else the environment, or else the folder ``data``."""
+    """The folder of the data files: the given one, or else $REWEIGH_DATA, or else ``data``."""
     return Path(given or os.environ.get("REWEIGH_DATA") or "data")
 
 

@@ -104,7 +104,7 @@ def _loaded(path: str | Path, build: Build | None, module: Any, trust_code: bool
         build = builder(plan.model, trust_code)
     inputs = InputForm.from_json(json.dumps(content["inputs"]), str(path))
     class_names = tuple(content["class_names"])
-    front = open_front(plan.features, inputs.shape, trust_code)
+    front = open_front(plan.features, inputs.shape, inputs.encoding, trust_code)
     if inputs.width is not None and front is None:
         if module is None:
             raise ModelError(f"{path}: trained on features of a module of its own; pass it: load(path, features=...)")

@@ -21,9 +21,8 @@ from reweigh.methods.setup import Setup
 from reweigh.plan import Part, Plan
 from reweigh.plan.schema import TrainOptions
 from reweigh.training import Observer, Recall, Run, processes, seed_all, train
-from reweigh.training.batches import batch_bounds
 from reweigh.training.judge import Judge
-from reweigh.training.loop import Evaluate
+from reweigh.training.loop import Evaluate, batch_bounds
 from reweigh.training.randomness import restore, snapshot
 from reweigh.training.schedules import Schedule
 from reweigh.transforms import Compose
@@ -41,7 +40,7 @@ class Assembly(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """A method at the end of its training, the numbers of every epoch, and what it made of each sample."""
+    """A trained method, the numbers of every epoch, and what was predicted for each sample."""
 
     method: Method
     history: list[dict[str, Any]]

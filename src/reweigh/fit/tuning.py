@@ -14,6 +14,7 @@ from reweigh.data import Dataset
 from reweigh.data.checks import plural
 from reweigh.errors import RecipeError
 from reweigh.features.blocks import Unfreeze, unfrozen
+from reweigh.features.network import Network
 from reweigh.fit.front import Front
 from reweigh.fit.trainer import own_randomness
 from reweigh.issues import Samples
@@ -58,6 +59,7 @@ def fine_tuned(
     """
     if processes.several():
         raise RecipeError("features.unfreeze: fine-tuning runs in one process; train without torchrun")
+    assert isinstance(front.network, Network)  # a network for text is refused before training
     network = replace(front.network, module=deepcopy(front.network.module).to(device).eval())
     model = deepcopy(model).to(device).eval()
     params = [*unfrozen(network.module, unfreeze), *model.parameters()]

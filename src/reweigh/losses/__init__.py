@@ -9,17 +9,24 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from reweigh.losses import bootstrap, class_balanced, cross_entropy, focal, forward, gce, ldam, logit_adjustment
+from reweigh.losses.class_balanced import class_balanced, class_balanced_focal
+from reweigh.losses.cross_entropy import cross_entropy, focal
+from reweigh.losses.forward import forward
+from reweigh.losses.ldam import ldam
+from reweigh.losses.prior import logit_adjustment
+from reweigh.losses.robust import bootstrap_hard, bootstrap_soft, gce
 
 LOSSES: dict[str, Callable[..., Tensor]] = {
-    "cross-entropy": cross_entropy.cross_entropy,
-    "focal": focal.focal,
-    "class-balanced": class_balanced.class_balanced,
-    "class-balanced-focal": class_balanced.class_balanced_focal,
-    "ldam": ldam.ldam,
-    "logit-adjustment": logit_adjustment.logit_adjustment,
-    "gce": gce.gce,
-    "forward": forward.forward,
-    "bootstrap-soft": bootstrap.bootstrap_soft,
-    "bootstrap-hard": bootstrap.bootstrap_hard,
+    "cross-entropy": cross_entropy,
+    "focal": focal,
+    "class-balanced": class_balanced,
+    "class-balanced-focal": class_balanced_focal,
+    "ldam": ldam,
+    "logit-adjustment": logit_adjustment,
+    "gce": gce,
+    "forward": forward,
+    "bootstrap-soft": bootstrap_soft,
+    "bootstrap-hard": bootstrap_hard,
 }
+
+__all__ = ["LOSSES"]

@@ -1,9 +1,13 @@
-"""Cross-entropy, the loss of the paper and the default everywhere."""
+"""Cross-entropy, the loss of the paper and the default everywhere; and focal loss."""
 
+from typing import Annotated
+
+import torch
 import torch.nn.functional as F
+from annotated_types import Ge
 from torch import Tensor
 
-from reweigh.losses.labels import wrong_labels
+from reweigh.losses.labels import as_rows, wrong_labels
 
 
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
@@ -12,3 +16,37 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
         return F.cross_entropy(logits, labels, reduction="none")
     except IndexError:
         raise wrong_labels(labels, logits.shape[1]) from None
+
+
+def focal(logits: Tensor, labels: Tensor, *, gamma: Annotated[float, Ge(0)] = 2.0) -> Tensor:
+    """Focal loss (Lin et al., ICCV 2017): samples that are predicted with confidence count less.
+
+    -(1 - p)^gamma log p,    p the probability given to the label; with soft labels the mean of that under them.
+
+    Lin, Goyal, Girshick, He, Dollar: Focal Loss for Dense Object Detection, Eq. 4; by softmax over the classes.
+
+    Args:
+        gamma: how much less confident samples count; 0 is cross-entropy.
+    """
+    log_probs = logits.log_softmax(1)
+    each = -(gamma * log_complement(log_probs)).exp() * log_probs
+    return (as_rows(labels, logits) * each).sum(1)
+
+
+def log_complement(log_probs: Tensor) -> Tensor:
+    """The log probability of all other classes together, for each class.
+
+    log(1 - p_j) = log sum_{i != j} p_i
+
+    Subtracting p_j from one is accurate while p_j <= 1/2. That fails for at most one class of a row, the likeliest, for
+    which the others are summed.
+
+    Args:
+        log_probs: shape (n, num_classes), rows of a log-softmax.
+
+    Returns:
+        Shape (n, num_classes), finite, with finite derivatives.
+    """
+    top = torch.zeros_like(log_probs, dtype=torch.bool).scatter(1, log_probs.argmax(1, keepdim=True), True)
+    others = log_probs.masked_fill(top, -torch.inf)
+    return torch.where(top, others.logsumexp(1, keepdim=True), torch.log1p(-others.exp()))

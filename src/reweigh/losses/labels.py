@@ -28,11 +28,6 @@ def as_rows(labels: Tensor, logits: Tensor) -> Tensor:
         raise wrong_labels(labels, logits.shape[1]) from None
 
 
-def as_classes(labels: Tensor) -> Tensor:
-    """Labels as losses expect them: integers of 64 bits; rows of soft labels as they are."""
-    return labels if labels.dtype.is_floating_point else labels.long()
-
-
 def check_shape(labels: Tensor, logits: Tensor) -> None:
     """Raise a DataError unless there is one integer or one row of probabilities per sample."""
     integers = labels.shape == logits.shape[:1] and not labels.is_floating_point()

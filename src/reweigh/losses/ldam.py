@@ -7,8 +7,8 @@ from annotated_types import Ge, Gt
 from torch import Tensor
 
 from reweigh.losses.class_sizes import checked
+from reweigh.losses.cross_entropy import log_complement
 from reweigh.losses.labels import as_rows
-from reweigh.losses.log_complement import log_complement
 
 
 def ldam(

@@ -1,9 +1,7 @@
 """Meta sets: which samples of the training set to trust."""
 
 from reweigh.meta_sets.balanced_random import BalancedRandom
-from reweigh.meta_sets.clean import Clean
-from reweigh.meta_sets.given import Given
-from reweigh.meta_sets.labeled import Labeled
+from reweigh.meta_sets.chosen import Clean, Given, Labeled
 from reweigh.meta_sets.lowest_loss import LowestLoss
 from reweigh.meta_sets.meta_set import MetaSet
 

@@ -11,7 +11,7 @@ from reweigh.meta_sets.meta_set import MetaSet
 
 
 class BalancedRandom(MetaSet):
-    """As many samples of each class as the rarest has, drawn anew each epoch. Paper: Sec. 4.1, for long tails.
+    """As many samples of each class as the rarest has, drawn again in each epoch. Paper: Sec. 4.1, for long tails.
 
     The labels are taken as right; only their unequal numbers are corrected.
 

@@ -11,9 +11,9 @@ from reweigh.meta_sets.meta_set import MetaSet
 
 
 class LowestLoss(MetaSet):
-    """The samples of lowest loss in each class, chosen anew each epoch. Paper: Sec. 4.2, ten per class, with mixup.
+    """The samples of lowest loss in each class, chosen again in each epoch. Paper: Sec. 4.2, ten per class, with mixup.
 
-    In a loop of one's own, ``LowestLoss(per_class=10).choose(labels, reweighter.losses)``; the other arguments are for
+    In your own loop, ``LowestLoss(per_class=10).choose(labels, reweighter.losses)``; the other arguments are for
     training by ``reweigh``.
 
     Args:

@@ -1,14 +1,15 @@
 """What every meta set is: a way to choose trusted samples."""
 
 from abc import ABC, abstractmethod
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from annotated_types import Ge
 from torch import Tensor
 
 
 class MetaSet(ABC):
-    """Chooses samples to trust, anew in each epoch. Trusted samples stay in training as well.
+    """Chooses samples to trust, again in each epoch. Trusted samples are also trained on.
 
     Attributes:
         judge: which losses the choice depends on: those of the model at the start of the epoch, those of its EMA, those
@@ -27,7 +28,7 @@ class MetaSet(ABC):
     vouched: bool = False
     memory: float = 0.0
 
-    def __init__(self, *, mixup: bool, batch_size: int | None):
+    def __init__(self, *, mixup: bool = False, batch_size: Annotated[int, Ge(1)] | None = None):
         self.mixup = mixup
         self.batch_size = batch_size
 

@@ -4,29 +4,25 @@ from typing import Any
 
 from reweigh.core.method import Method
 from reweigh.errors import RecipeError
-from reweigh.methods.abstain.selectivenet import SelectiveNet
-from reweigh.methods.abstain.softmax_response import SoftmaxResponse
+from reweigh.methods.abstain.selectivenet import SelectiveNet, SoftmaxResponse
 from reweigh.methods.candidates.proden import PRODEN
 from reweigh.methods.candidates.proden_cmw_net import PRODENCMWNet
-from reweigh.methods.cmw_net import CMWNet
+from reweigh.methods.cmw_net import CMWNet, MWNet
 from reweigh.methods.cmw_net_sl import CMWNetSL
 from reweigh.methods.cmw_net_sl_plus import CMWNetSLPlus
 from reweigh.methods.erm import ERM
 from reweigh.methods.few_labels.fixmatch import FixMatch
 from reweigh.methods.few_labels.fixmatch_cmw_net import FixMatchCMWNet
 from reweigh.methods.few_labels.labeled_only import LabeledOnly
-from reweigh.methods.few_labels.mean_teacher import MeanTeacher
 from reweigh.methods.few_labels.mixmatch import MixMatch
-from reweigh.methods.few_labels.pi_model import PiModel
+from reweigh.methods.few_labels.pi_model import MeanTeacher, PiModel
 from reweigh.methods.few_labels.pseudo_label import PseudoLabel
 from reweigh.methods.few_labels.uda import UDA
 from reweigh.methods.l2rw import L2RW
-from reweigh.methods.long_tail.deferred import DeferredLDAM
-from reweigh.methods.long_tail.losses import LDAM, ClassBalanced, ClassBalancedFocal, Focal, LogitAdjustment
+from reweigh.methods.long_tail.ldam import LDAM, DeferredLDAM
 from reweigh.methods.long_tail.mcw import MCW
 from reweigh.methods.long_tail.oltr import OLTR
 from reweigh.methods.long_tail.sade import SADE
-from reweigh.methods.mw_net import MWNet
 from reweigh.methods.noisy.co_teaching import CoTeaching
 from reweigh.methods.noisy.decoupling import Decoupling
 from reweigh.methods.noisy.dividemix import DivideMix
@@ -34,7 +30,6 @@ from reweigh.methods.noisy.elr import ELR
 from reweigh.methods.noisy.elr_cmw_net import ELRCMWNet
 from reweigh.methods.noisy.elr_plus import ELRPlus
 from reweigh.methods.noisy.forward import Forward
-from reweigh.methods.noisy.losses import GCE, BootstrapHard, BootstrapSoft
 from reweigh.methods.noisy.lrt import LRT
 from reweigh.methods.noisy.m_correction import MCorrection
 from reweigh.methods.noisy.mentornet import MentorNet
@@ -45,6 +40,7 @@ from reweigh.methods.noisy.selfie import Selfie
 from reweigh.methods.noisy.ssr import SSR
 from reweigh.methods.on_top import on_top_of
 from reweigh.methods.options import keyword_only, options_of_method
+from reweigh.methods.own_loss import LogitAdjustment, training_with
 from reweigh.methods.setup import Setup
 from reweigh.methods.simclr import SimCLR
 from reweigh.methods.two_looks import TwoLooks
@@ -60,9 +56,9 @@ METHODS: dict[str, type[Method]] = {
     "cmw-net-sl": CMWNetSL,
     "cmw-net-sl+": CMWNetSLPlus,
     "simclr": SimCLR,
-    "focal": Focal,
-    "class-balanced": ClassBalanced,
-    "class-balanced-focal": ClassBalancedFocal,
+    "focal": training_with("focal"),
+    "class-balanced": training_with("class-balanced"),
+    "class-balanced-focal": training_with("class-balanced-focal"),
     "ldam": LDAM,
     "ldam-drw": DeferredLDAM,
     "ldam+cmw-net": on_top_of(LDAM),
@@ -72,10 +68,10 @@ METHODS: dict[str, type[Method]] = {
     "sade+cmw-net": on_top_of(SADE),
     "oltr": OLTR,
     "oltr+cmw-net": on_top_of(OLTR),
-    "gce": GCE,
+    "gce": training_with("gce"),
     "forward": Forward,
-    "bootstrap-soft": BootstrapSoft,
-    "bootstrap-hard": BootstrapHard,
+    "bootstrap-soft": training_with("bootstrap-soft"),
+    "bootstrap-hard": training_with("bootstrap-hard"),
     "self-paced": SelfPaced,
     "l2rw": L2RW,
     "mentornet": MentorNet,
@@ -111,7 +107,7 @@ def find(name: str) -> type[Method]:
     """A method of ``METHODS``, or CMW-Net on top of one that only brings another loss, such as "gce+cmw-net".
 
     Raises:
-        RecipeError: there is none of that name.
+        RecipeError: no method has that name.
     """
     base = name.removesuffix("+cmw-net")
     beneath = METHODS.get(base)

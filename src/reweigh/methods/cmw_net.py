@@ -1,7 +1,7 @@
-"""CMW-Net: learn the weight of each sample from its loss and the size of its class, while the model trains."""
+"""CMW-Net: learn the weight of each sample from its loss and the size of its class; MW-Net: from its loss alone."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import torch
 from annotated_types import Ge
@@ -14,12 +14,13 @@ from reweigh.core.step import Step
 from reweigh.families import Families
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.convergence import Convergence
+from reweigh.methods.parts.stateful import Stateful
 from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup
 from reweigh.weighting import load_weighting
 
 
-class CMWNet(Method):
+class CMWNet(Stateful, Method):
     """Class-aware Meta-Weight-Net. Paper: Algorithm 1, with its efficient variant (supplement).
 
     All options of ``Reweighter``, and:
@@ -33,6 +34,7 @@ class CMWNet(Method):
     """
 
     learns_weights = True
+    state = ("_reweighter", "_trusted", "_warm_up", "_weights", "_convergence")
 
     def __init__(self, setup: Setup, *, weighting: str | None = None, convergence: Annotated[int, Ge(0)] = 0):
         self._setup = setup
@@ -114,19 +116,14 @@ class CMWNet(Method):
         return self._reweighter.families
 
     def state_dict(self) -> dict[str, Any]:
-        return {
-            **self._plain.state_dict(),
-            "reweighter": self._reweighter.state_dict(),
-            "trusted": self._trusted.state_dict(),
-            "warm_up": self._warm_up,
-            "weights": self._weights,
-            "convergence": None if self._convergence is None else self._convergence.state_dict(),
-        }
+        return {**self._plain.state_dict(), **super().state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
         self._plain.load_state_dict(state)
-        self._reweighter.load_state_dict(state["reweighter"])
-        self._trusted.load_state_dict(state["trusted"])
-        self._warm_up, self._weights = state["warm_up"], state["weights"].to(self._setup.device)
-        if self._convergence is not None:
-            self._convergence.load_state_dict(state["convergence"])
+
+
+class MWNet(CMWNet):
+    """Meta-Weight-Net (Shu et al., NeurIPS 2019): CMW-Net with a single family."""
+
+    fixed: ClassVar[Mapping[str, Any]] = {"families": 1}

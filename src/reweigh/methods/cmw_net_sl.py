@@ -41,6 +41,8 @@ class CMWNetSL(CMWNet):
         weighting: file of a weighting function learned elsewhere, used as it is.
     """
 
+    state = ("_average", "_predictions", "_predicted_before", "_highest_lr", "_soft")
+
     def __init__(
         self,
         setup: Setup,
@@ -136,20 +138,7 @@ class CMWNetSL(CMWNet):
         with torch.no_grad():
             return self._average.model.eval()(inputs).softmax(1)
 
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            **super().state_dict(),
-            "average": self._average.state_dict(),
-            "predictions": self._predictions.state_dict(),
-            "predicted_before": self._predicted_before,
-            "highest_lr": self._highest_lr,
-            "soft": self._soft,
-        }
-
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
-        self._average.load_state_dict(state["average"])
-        self._predictions.load_state_dict(state["predictions"])
-        if state["soft"]:
-            self._begin_soft_labels()
-        self._predicted_before, self._highest_lr = state["predicted_before"], state["highest_lr"]
+        if self._soft:
+            self._reweighter.normalize("mean")

@@ -9,10 +9,11 @@ from torch import Tensor, nn
 from reweigh.core.batch import Batch
 from reweigh.core.method import Method
 from reweigh.core.objective import MetaObjective, Objective, reweighted
+from reweigh.methods.parts.stateful import Stateful
 from reweigh.methods.setup import Setup
 
 
-class ERM(Method):
+class ERM(Stateful, Method):
     """Empirical risk minimization: the mean loss, no weights. The baseline of every comparison.
 
     Attributes:
@@ -22,10 +23,11 @@ class ERM(Method):
     """
 
     deep: ClassVar[bool] = False
+    state = ("_model", "_optimizer")
 
     def __init__(self, setup: Setup):
         self._setup = setup
-        self._model = setup.model
+        self._model, self._optimizer = setup.model, setup.optimizer
         self.losses: Tensor | None = None
 
     @property
@@ -36,11 +38,10 @@ class ERM(Method):
         self._model.train()
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
-        optimizer = self._setup.optimizer
-        optimizer.zero_grad()
+        self._optimizer.zero_grad()
         loss = self._loss(batch)
         loss.backward()
-        optimizer.step()
+        self._optimizer.step()
         return {"loss": loss.detach()}
 
     def _loss(self, batch: Batch) -> Tensor:
@@ -66,10 +67,6 @@ class ERM(Method):
         """A setup with the model that this method trains, which may be another one than it was given."""
         return setup if setup.model is self._model else replace(setup, model=self._model)
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"model": self._model.state_dict(), "optimizer": self._setup.optimizer.state_dict()}
-
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._model.load_state_dict(state["model"])
-        self._setup.optimizer.load_state_dict(state["optimizer"])
+        super().load_state_dict(state)
         self._model.train()  # start_epoch is not called again for an epoch that is resumed in its middle

@@ -1,4 +1,4 @@
-"""L2RW: the weights of each batch are found anew, by what trusted data say of it."""
+"""L2RW: the weights of each batch are computed from trusted data, without a weighting function."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar

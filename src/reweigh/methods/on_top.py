@@ -18,8 +18,8 @@ from reweigh.methods.setup import Setup
 class OnTop(CMWNet):
     """What every pair shares; ``on_top_of`` makes the pair.
 
-    The weight multiplies the loss of each sample as the method beneath computes it; what that method adds besides, no
-    weight touches. Trusted samples are judged by the loss of the recipe, cross-entropy as a rule, unless the method
+    The weight multiplies the loss of each sample as the method beneath computes it; its other terms are not
+    weighted. Trusted samples are judged by the loss of the recipe, cross-entropy as a rule, unless the method
     beneath has an objective for them. One that only brings another loss leaves the warm-up to that of the recipe too,
     as in the paper's released code for LDAM; any other one warms up by itself.
     """

@@ -72,7 +72,7 @@ class Setup:
         return replace(self, reweighter=partial(self.reweighter, **options))
 
     def new_batch(self, index: Tensor) -> Batch:
-        """Training samples, augmented anew, on the model's device.
+        """Training samples, freshly augmented, on the model's device.
 
         Args:
             index: shape (n,), indices into the training set.

@@ -36,6 +36,8 @@ class SimCLR(ERM):
         color: strength of the color distortion.
     """
 
+    state = ("_head", "_head_optimizer")
+
     def __init__(
         self,
         setup: Setup,
@@ -84,15 +86,6 @@ class SimCLR(ERM):
         if not features.requires_grad:
             raise ModelError(f"{NEEDS['who']} has no features to learn; {NEEDS['instead']}")
         return features, logits
-
-    def state_dict(self) -> dict[str, Any]:
-        head = {"head": self._head.state_dict(), "head_optimizer": self._head_optimizer.state_dict()}
-        return {**super().state_dict(), **head}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._head.load_state_dict(state["head"])
-        self._head_optimizer.load_state_dict(state["head_optimizer"])
 
 
 def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:

@@ -17,7 +17,7 @@ from reweigh.methods.parts.first_look import FirstLook
 from reweigh.methods.parts.folds import held_out_in_turn
 from reweigh.methods.parts.prior import Prior
 from reweigh.methods.parts.second_look import READS, SecondLook, weighing
-from reweigh.methods.parts.stock import TINY, Stock, label_rows, take_stock
+from reweigh.methods.parts.stock import TINY, Labels, Stock
 from reweigh.methods.parts.student import Student
 from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup
@@ -30,6 +30,7 @@ FOLDS = 4
 FIRST = 1.3  # work of the first look, all folds together, in trainings of full length
 SECOND = 0.6  # length of the second look, in trainings of full length
 SMALL = 2000  # samples at most for which all folds are trained at any cost
+SLIGHT = 0.05  # share of wrong labels below which correcting them costs more than it gains
 SHORTEST = 4  # epochs; a shorter training cannot be judged
 JUDGING = (2, 5)  # two of five samples of the judging fold are held out of the second look too
 
@@ -61,8 +62,9 @@ class TwoLooks(Method):
     other_i being the posterior if the given label is wrong (the paper's soft labels, Eq. 14). The weight is a learned
     function of the doubt, -log posterior_i(y_i), and of the family of the class: v_i = V(doubt_i, family_i). It starts
     as exp(-doubt), which is Bayes' rule, and learns as CMW-Net does, one look ahead at a time, to explain labels that
-    are held out, seen through the confusion; or on samples with labels that you vouch for (a meta set ``clean`` or
-    ``given``), if there are some. Four times the posteriors move toward the EMA of the network. (If the first look was
+    are held out, seen through the confusion, and labels that a person has checked; or on samples with labels that you
+    vouch for (a meta set ``clean`` or ``given``), if there are some. If fewer than 5 % of the labels seem to be wrong,
+    the posteriors start as the given labels. Four times they move toward the EMA of the network. (If the first look was
     best late, it did not memorize; the second then goes on from it, without mixup.) The judge compares both looks on
     samples that neither has seen; then these join. The model is the mean of both looks' probabilities; the second alone
     if the first is a single network; the first if the second is clearly worse. Then the stock is taken once more.
@@ -96,11 +98,13 @@ class TwoLooks(Method):
         weighting: str | None = None,
     ):
         self._setup, self._prior, self._mixup = setup, Prior(prior), mixup
-        self._given = label_rows(setup.train_set)
         self._weighing = weighing(setup.train_set.class_sizes, meta_lr, weighting)
         self._trusted = Trusted(setup) if setup.meta_set.vouched else None
         if self._trusted:
             self._trusted.refresh()
+        vouched = self._trusted.chosen if self._trusted and setup.clean_set is None else None
+        self._labels = Labels(setup.train_set, vouched)
+        self._given = self._labels.given
         self._averages = [AveragedModel(setup.model) for _ in range(FOLDS + 1)]  # the last is the second look's
         self._ensemble = Ensemble([average.model for average in self._averages])
         self._length = max(1, round(setup.epochs / (FIRST + SECOND)))
@@ -150,8 +154,7 @@ class TwoLooks(Method):
         return [self._second.student] if self._second else list(self._first.students.values())
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
-        look = self._second or self._first
-        numbers = {} if self.finished else look.step(batch)
+        numbers = {} if self.finished else (self._second or self._first).step(batch)
         if not numbers:  # nothing to train on here
             return {"loss": self._loss(batch)}
         self._setup.optimizer.param_groups[0]["lr"] = self._students[0].rate  # what the loop writes down
@@ -182,39 +185,32 @@ class TwoLooks(Method):
 
     def _take_first_stock(self) -> None:
         """Judge the labels by the first look, and begin the second."""
-        found = self._first.predictions().best
-        self._stock = self._vouched(take_stock(found, self._given))
+        found = self._first.predictions()
+        self._stock = self._labels.stock(found.best)
         self._ensemble.share([1 / self._first.members] * self._first.members)
         if self._second_length == 0:
-            self._count = count_wrong(self._stock, self._given, found, torch.arange(len(found)), found, weak=False)
+            self._count = self._counted(self._stock, found.best, torch.arange(len(found.best)), found.best, weak=False)
             return
+        count = self._counted(self._stock, found.unseen, found.known, found.best, weak=self._first.members == 1)
+        if count.in_all(self._given)[0] < SLIGHT and bool((self._given.amax(1) == 1).all()):
+            self._stock = self._stock._replace(posterior=self._given)
         self._second = self._new_second(self._stock)
         if not self._first.early:
             self._second.student.model.load_state_dict(self._averages[0].model.state_dict())
 
-    def _vouched(self, stock: Stock) -> Stock:
-        """The stock, with labels beyond doubt where the user vouches for them, or a reviewer has checked them."""
-        posterior, checked = stock.posterior.clone(), self._setup.train_set.trusted
-        if self._trusted is not None and self._setup.clean_set is None:
-            posterior[self._trusted.chosen] = self._given[self._trusted.chosen]
-        if checked is not None:
-            posterior[checked] = self._given[checked]
-        return stock._replace(posterior=posterior)
-
     def _new_second(self, stock: Stock) -> SecondLook:
         first = self._first.judge.around(self._first.best)[self._held_out[self._first.judging]]
-        mixup = self._mixup if self._first.early else 0.0
         return SecondLook(
             self._setup,
             self._prior,
             self._averages[-1],
             self._given,
             stock.posterior,
-            stock.transition,
+            self._labels.likely(stock.transition),
             self._held_out,
             self._trusted,
             first,
-            mixup=mixup,
+            mixup=self._mixup if self._first.early else 0.0,
             length=self._second_length,
             options=self._weighing,
         )
@@ -228,8 +224,12 @@ class TwoLooks(Method):
             logs = (logs + self._first.consensus()) / 2
         if not second.dropped:
             logs = (logs + latest) / 2
-        self._stock = self._vouched(take_stock(logs.softmax(1), self._given))
-        self._count = count_wrong(self._stock, self._given, found.unseen, found.known, latest, weak=alone)
+        self._stock = self._labels.stock(logs.softmax(1))
+        self._count = self._counted(self._stock, found.unseen, found.known, latest, weak=alone)
+
+    def _counted(self, stock: Stock, unseen: Tensor, known: Tensor, latest: Tensor, weak: bool) -> Count:
+        uncorrected = self._labels.uncorrected
+        return count_wrong(stock, uncorrected, unseen, known, latest, weak).after(uncorrected, self._given)
 
     def sample_weights(self) -> Tensor:
         if self._stock is None:

@@ -12,8 +12,8 @@ from torch import nn
 from reweigh.errors import RecipeError
 from reweigh.models import cnn, foreign, mlp
 from reweigh.models.bilinear import bilinear_vgg16
-from reweigh.models.cosine import with_cosine_head
 from reweigh.models.large_resnet import resnet10, resnet34, resnet50
+from reweigh.models.last_layer import with_cosine_head
 from reweigh.models.preact_resnet import preact_resnet18, wrn_28_2, wrn_28_8
 from reweigh.models.resnet import resnet32
 from reweigh.models.vgg import vgg16_bn, vgg19_bn
@@ -66,7 +66,7 @@ def build(
         input_shape: shape of one sample, without the batch dimension.
         num_classes: number of logits.
         trust_code: as for ``find``.
-        logits: "cosine" replaces its last layer, see ``reweigh.models.cosine``.
+        logits: "cosine" replaces its last layer, see ``reweigh.models.last_layer``.
         options: the model's own keyword arguments.
 
     Raises:

@@ -1,17 +1,16 @@
-"""The bilinear CNN (Lin et al., ICCV 2015): how features occur together at a place, for classes that look alike."""
+"""The bilinear CNN (Lin et al., ICCV 2015): which features occur together at a position; for fine-grained classes."""
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.models.initialization import he_normal
-from reweigh.models.shapes import image_shape
+from reweigh.models.images import he_normal, image_shape
 
 WIDTHS = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
 LEAST = 1e-5  # under the root, whose slope is infinite at zero
 
 
 class Bilinear(nn.Module):
-    """Features of a network, the mean over places of their outer product, and one linear layer.
+    """Features of a network, the mean over positions of their outer product, and one linear layer.
 
     Attributes:
         features: the convolutions of VGG-16, without BatchNorm and without the last pooling. Their names are those of

@@ -5,8 +5,7 @@ from typing import Annotated
 from annotated_types import Gt
 from torch import Tensor, nn
 
-from reweigh.models.initialization import he_normal
-from reweigh.models.shapes import image_shape
+from reweigh.models.images import he_normal, image_shape
 
 
 class SmallCNN(nn.Module):

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class Ensemble(nn.Module):
-    """The mean of the probabilities of its members, each with its share; a member without a share is not asked.
+    """The mean of the probabilities of its members, each with its share; a member without a share is not evaluated.
 
         logits = log of the sum of share_m softmax(member_m(inputs))
 
@@ -32,7 +32,7 @@ class Ensemble(nn.Module):
 
     @classmethod
     def of(cls, model: nn.Module, members: int) -> "Ensemble":
-        """So many copies of a model."""
+        """An ensemble of this many copies of a model."""
         return cls([copy.deepcopy(model) for _ in range(members)])
 
     def share(self, shares: Sequence[float]) -> None:

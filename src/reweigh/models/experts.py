@@ -1,4 +1,4 @@
-"""Several experts in one network: they share its first part, and each has the rest of it for itself."""
+"""Several experts in one network: they share its first part, and each has its own copy of the rest."""
 
 import copy
 from typing import Any
@@ -71,7 +71,7 @@ class _Computed(nn.Module):
 
 
 def _own_part(model: nn.Module) -> set[str]:
-    """The names of the parameters that each expert has for itself."""
+    """The names of the parameters of which each expert has its own copy."""
     from reweigh.core.scope import scoped
 
     everything = torch.optim.SGD(model.parameters(), 0.0)

@@ -93,10 +93,10 @@ def _may_build(member: Any) -> bool:
 
 
 def imported(module: str, remedy: str) -> ModuleType:
-    """A module that may not be installed, or may not fit the others that are.
+    """A module that may not be installed, or may be incompatible with other packages.
 
     Raises:
-        ModelError: It cannot be imported; says what to do.
+        ModelError: It cannot be imported; the message says what to do.
     """
     try:
         return import_module(module)

@@ -5,8 +5,7 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.models.initialization import he_normal
-from reweigh.models.shapes import image_shape
+from reweigh.models.images import he_normal, image_shape
 
 Stem = Literal["auto", "small", "imagenet"]
 

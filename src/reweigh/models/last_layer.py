@@ -1,15 +1,19 @@
-"""The linear layer that ends a classifier, and the features that enter it."""
+"""The linear layer that ends a classifier, the features that enter it, and a cosine head in its place."""
 
 from typing import Any, TypedDict
 
+import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.core.scope import last_layer
 from reweigh.errors import ModelError
 
+SCALE = 30.0
+
 
 class Needs(TypedDict):
-    """Who needs a linear head, and what to do with another model; for messages."""
+    """What needs a linear head, and what to do with other models; for messages."""
 
     who: str
     instead: str
@@ -63,3 +67,43 @@ def with_features(
     if len(entered) != 1 or entered[0].dim() != 2:
         raise ModelError(f"{who} needs a model whose last layer reads one row of features per sample, once; {instead}")
     return entered[0], outputs
+
+
+class CosineLinear(nn.Linear):
+    """scale * cos(features, row of the class), in place of a linear layer: no class wins by the length of its row.
+
+    Used by LDAM and SADE, with a scale of 30, which is stored with the weights.
+    """
+
+    scale: Tensor
+
+    def __init__(self, linear: nn.Linear, scale: float = SCALE):
+        super().__init__(
+            linear.in_features, linear.out_features, bias=False, device=linear.weight.device, dtype=linear.weight.dtype
+        )
+        self.register_buffer("scale", torch.tensor(scale, device=linear.weight.device, dtype=linear.weight.dtype))
+
+    def reset_parameters(self) -> None:
+        """Rows in random directions, of length one."""
+        with torch.no_grad():
+            self.weight.copy_(F.normalize(torch.randn_like(self.weight)))
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Logits (n, num_classes) of features (n, width)."""
+        return self.scale * F.linear(F.normalize(input), F.normalize(self.weight))
+
+
+def with_cosine_head(model: nn.Module, scale: float = SCALE) -> nn.Module:
+    """The model itself, its last layer replaced by a fresh cosine head of that scale, unless it has one.
+
+    Raises:
+        ModelError: the last layer is not linear.
+    """
+    name, layer = linear_head(model, "a cosine head", "give a model with a linear classifier")
+    if isinstance(layer, CosineLinear):
+        layer.scale.fill_(scale)
+        return model
+    if not name:
+        return CosineLinear(layer, scale)
+    model.set_submodule(name, CosineLinear(layer, scale))
+    return model

@@ -14,7 +14,7 @@ SCALE = 16.0  # of the cosines
 
 
 class Embedded(NamedTuple):
-    """What a sample becomes.
+    """The outputs for a batch.
 
     Attributes:
         logits: shape (n, num_classes).

@@ -3,11 +3,12 @@
 from math import prod
 from typing import Annotated
 
+import torch
 from annotated_types import Ge, Gt, Lt
-from torch import nn
+from torch import Tensor, nn
 
+from reweigh.core.sparse import SparseBatch
 from reweigh.errors import ModelError
-from reweigh.models.sparse import SparseLinear
 
 
 def mlp(
@@ -48,3 +49,24 @@ def mlp(
         width, linear = size, nn.Linear
     layers.append(nn.Linear(width, num_classes))
     return nn.Sequential(*layers)
+
+
+class SparseLinear(nn.Module):
+    """``nn.Linear`` for sparse batches, with the same initial weights.
+
+    Its weight has shape (in_features, out_features): the weights of one column lie together, so a product reads those
+    of the columns in the batch and no others.
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True):
+        super().__init__()
+        linear = nn.Linear(in_features, out_features, bias)
+        self.weight = nn.Parameter(linear.weight.detach().t().contiguous())
+        self.bias = linear.bias
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        product = inputs.times(self.weight) if isinstance(inputs, SparseBatch) else torch.mm(inputs, self.weight)
+        return product if self.bias is None else product + self.bias
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.weight.shape[0]}, out_features={self.weight.shape[1]}, bias={self.bias is not None}"

@@ -6,8 +6,7 @@ import torch.nn.functional as F
 from annotated_types import Ge, Lt
 from torch import Tensor, nn
 
-from reweigh.models.initialization import he_normal
-from reweigh.models.shapes import image_shape
+from reweigh.models.images import he_normal, image_shape
 
 Dropout = Annotated[float, Ge(0), Lt(1)]
 

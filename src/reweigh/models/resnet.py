@@ -3,8 +3,7 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.models.initialization import he_normal
-from reweigh.models.shapes import image_shape
+from reweigh.models.images import he_normal, image_shape
 
 
 class Block(nn.Module):

@@ -69,8 +69,8 @@ class SelectiveModel(nn.Module):
 class Ranked(nn.Module):
     """A model with one more column beside its logits: the log-odds of the score that ranks its predictions.
 
-    The score of a ``SelectiveModel`` is that of its selection head, unless it says otherwise; any other model has its
-    largest probability.
+    The score of a ``SelectiveModel`` is that of its selection head, unless set otherwise; that of any other model is
+    its largest probability.
     """
 
     def __init__(self, model: nn.Module):

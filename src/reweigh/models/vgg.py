@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Lt
 from torch import nn
 
-from reweigh.models.initialization import he_normal
-from reweigh.models.shapes import image_shape
+from reweigh.models.images import he_normal, image_shape
 
 Head = Literal["auto", "small", "imagenet"]
 Dropout = Annotated[float, Ge(0), Lt(1)]

@@ -1,4 +1,4 @@
-"""Choose what the user leaves open, by fixed rules from the kind and size of the data; the same on every machine."""
+"""Choose what the user leaves open, by fixed rules on the kind and size of the data; the same on every machine."""
 
 from collections.abc import Mapping
 from math import ceil, log2, prod
@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import torch
 
 from reweigh.families import sizes_differ
+from reweigh.features import is_network
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS, options_of_method
 from reweigh.models.efficientnet_lite import WIDTH, installed
@@ -46,10 +47,10 @@ class Choice(NamedTuple):
 
 
 def chosen(facts: Facts, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a plan: what the user gives, and for everything else what ``choose`` says.
+    """The values of a plan: what the user gives, and ``choose`` for everything else.
 
     Args:
-        given: Sections as far as the user has written them.
+        given: The sections that the user has written.
     """
     values: dict[str, Any] = {}
     for choice in choose(facts, given):
@@ -60,10 +61,10 @@ def chosen(facts: Facts, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
-    """Everything that a plan needs besides the data.
+    """Everything that a plan needs apart from the data.
 
     Args:
-        given: Sections as far as the user has written them; other choices follow from the method and from [train].
+        given: The sections that the user has written; other choices follow from the method and from [train].
     """
     found = features(facts, given)
     if (width := feature_width(found, given)) is not None:
@@ -147,7 +148,7 @@ def feature_width(found: list[Choice], given: Mapping[str, Any]) -> int | None:
     """The number of features that the model gets; None if it gets the samples themselves. A guess if unknown yet."""
     asked = given.get("features")
     name = asked.get("name") if isinstance(asked, Mapping) else asked
-    return None if not found and name in (None, "none", "tfidf") else WIDTH
+    return WIDTH if found or is_network(name) else None
 
 
 def method(facts: Facts, weigh: bool = False, asked: bool = False) -> Choice:
@@ -174,7 +175,7 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False) -> Choice:
 
 
 def meta_set(facts: Facts) -> Choice:
-    """Which samples to trust, for methods that learn from such."""
+    """Which samples to trust, for methods that learn from trusted samples."""
     values = {"name": "lowest-loss", "per_class": trusted_per_class(facts.class_sizes), "judge": "training"}
     why = "the weights are learned on the easiest samples of each class"
     return Choice({f"meta_set.{key}": value for key, value in values.items()}, why)
@@ -188,7 +189,7 @@ def judge(facts: Facts) -> list[Choice]:
 
 
 def scoring(facts: Facts) -> list[Choice]:
-    """Out-of-fold predictions where predictions on the training samples say nothing; otherwise those cost nothing.
+    """Out-of-fold predictions if those on the training samples carry no information; otherwise those, which are free.
 
     With fewer than two rows per feature a network memorizes all labels at once and predicts what it was given. Images
     have many values too, but a network for images cannot use each of them by itself.

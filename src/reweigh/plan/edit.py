@@ -38,7 +38,7 @@ def put(values: dict[str, Any], path: list[str], value: Any) -> list[Mistake]:
 
 
 def rename(table: dict[str, Any], name: Any, slot: Slot | None) -> None:
-    """Name another member, and keep those options that it has too; of a member from elsewhere none are known."""
+    """Choose another member, and keep the options that it has too; those of a member from outside are not known."""
     if slot and table.get("name") != name and isinstance(name, str):
         with suppress(ReweighError):  # a wrong name, which the check reports
             known = {"name", *slot.slots, *options_of(member(slot.table, name), slot.adds).model_fields}
@@ -48,7 +48,7 @@ def rename(table: dict[str, Any], name: Any, slot: Slot | None) -> None:
 
 
 def slot_at(path: list[str]) -> Slot | None:
-    """Which choice a path of the recipe is."""
+    """The slot at a path of the recipe."""
     slots: Mapping[str, Slot] = SECTIONS
     slot = None
     for step in path:

@@ -1,4 +1,4 @@
-"""What the choice of a plan depends on, as far as the data say it."""
+"""The facts about the data that the choice of a plan depends on."""
 
 from math import prod
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Say everything that is wrong with a recipe in one message."""
+"""Report every mistake in a recipe in one message."""
 
 import json
 import re
@@ -18,7 +18,7 @@ _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 
 class Mistake(NamedTuple):
-    """One thing that is wrong: where, and what was got, what is allowed, the nearest remedy."""
+    """One mistake: where it is, what was given, what is allowed, and the nearest remedy."""
 
     path: str
     text: str
@@ -43,7 +43,7 @@ def unknown_key(path: str, key: str, known: Iterable[str], owner: str, got: Any)
 def check_options(
     model: type[Options], raw: Mapping[str, Any], path: str, owner: str
 ) -> tuple[Options | None, list[Mistake]]:
-    """The checked options, or None and all that is wrong with them.
+    """The checked options, or None and every mistake in them.
 
     Checked as JSON: strict about types, yet an array is a tuple and a whole number is a number, as in TOML.
 

@@ -65,6 +65,6 @@ def options_of(part: Callable[..., Any], base: type[Options] = Options) -> type[
 
 
 def supplied_to(part: Callable[..., Any]) -> list[str]:
-    """What the assembly hands to a part: its positional arguments."""
+    """What the assembly passes to a part: its positional arguments."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [parameter.name for parameter in inspect.signature(part).parameters.values() if parameter.kind in kinds]

@@ -1,4 +1,4 @@
-"""A plan: all that determines a training, every part chosen and every option known."""
+"""A plan: everything that determines a training, every part chosen and every option set."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that determines a training. As TOML it is a recipe.
+    """Everything that determines a training. As TOML it is a recipe.
 
     Attributes:
         data: Where the samples come from; None if the caller passes them.

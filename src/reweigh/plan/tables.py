@@ -59,7 +59,7 @@ def member(table: str, name: str) -> Callable[..., Any]:
 
 
 def method_named(name: str) -> "type[Method]":
-    """A method; its class attributes say what it can take.
+    """A method; its class attributes describe what it accepts.
 
     Raises:
         RecipeError: there is none of that name.

@@ -1,4 +1,4 @@
-"""Pseudo-labels: what replaces labels that are in doubt."""
+"""Pseudo-labels: replacements for labels that are in doubt."""
 
 from reweigh.pseudo_labels.averaged import AveragedModel, predicted_in_training
 from reweigh.pseudo_labels.mixup import Mix, draw

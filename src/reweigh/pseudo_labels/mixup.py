@@ -49,7 +49,7 @@ def draw(n: int, strength: float, generator: torch.Generator, device: torch.devi
 
 
 def draw_each(n: int, strength: float, generator: torch.Generator, device: torch.device | str = "cpu") -> Mix[Tensor]:
-    """A random mix with a lambda of its own for each sample."""
+    """A random mix with a separate lambda for each sample."""
     share = torch.from_numpy(_shares(strength, generator, n)).to(device)
     return Mix(torch.randperm(n, generator=generator).to(device), share)
 

@@ -36,7 +36,6 @@ class Predictions(Protocol):
 
     def restart(self, index: Tensor, probabilities: Tensor) -> None:
         """Restart the averages of some samples from these predictions; shapes (n,) and (n, num_classes)."""
-        ...
 
     def __getitem__(self, index: Tensor) -> Tensor:
         """The averages of some samples, shape (n, num_classes), rows sum to one."""

@@ -1,4 +1,4 @@
-"""Find a recipe by name or path, read it, and apply ``key=value`` overrides."""
+"""Find a recipe by name or path, read it, and apply overrides such as ``optimizer.lr=0.05``."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 from reweigh.errors import RecipeError
 from reweigh.files import read_text
 from reweigh.names import suggestion
+from reweigh.plan.edit import put
 from reweigh.plan.mistakes import Mistake
-from reweigh.recipes.overrides import apply
-from reweigh.recipes.shipped import shipped
 
 
 class Contents(NamedTuple):
@@ -32,7 +31,7 @@ def read(source: str | Path, overrides: Iterable[str] = ()) -> Contents:
 
     Args:
         source: a TOML file, the folder of a run, or the name of a shipped recipe.
-        overrides: ``key=value`` with a dotted key; see ``reweigh.recipes.overrides``.
+        overrides: ``key=value`` with a dotted key; see ``apply``.
 
     Raises:
         RecipeError: there is no such recipe, or the file is not TOML.
@@ -70,6 +69,47 @@ def find(source: str | Path) -> Path:
 
 
 def title(source: str | Path) -> str:
-    """A short name for what is made by a recipe: that of its file, or of its run."""
+    """A short name for runs of a recipe: that of its file, or of its run."""
     path = find(source)
     return path.parent.name if path.name == "recipe.toml" else path.stem
+
+
+def apply(overrides: Iterable[str], values: dict[str, Any]) -> list[Mistake]:
+    """Put each ``key=value`` into ``values``; return what could not be applied.
+
+    A key is a dotted path, with a number for an item of a list. A value is read as TOML, or else is a string.
+    Names come first: another ``method.name`` chooses another method, and keeps of the written options those that
+    it has too; options given as overrides are always kept, and checked.
+    """
+    mistakes = []
+    for override in sorted(overrides, key=lambda text: not text.partition("=")[0].endswith("name")):
+        key, equals, text = override.partition("=")
+        if not equals or not all(key.split(".")):
+            mistakes.append(Mistake(f"override {override!r}", "should be key=value, such as optimizer.lr=0.05"))
+            continue
+        mistakes += put(values, key.split("."), parse(text))
+    return mistakes
+
+
+def parse(text: str) -> Any:
+    """A value of TOML; what is not TOML is a string, so that names need no quotes."""
+    try:
+        table = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
+    return table["value"] if len(table) == 1 else text
+
+
+def shipped() -> dict[str, Path]:
+    """Name -> file, in order of name."""
+    return {path.stem: path for path in sorted(Path(__file__).parent.glob("*.toml"))}
+
+
+def about(path: Path) -> str:
+    """The description of a recipe: its opening comment without the command line in it."""
+    lines = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.lstrip("# "))
+    return " ".join(line for line in lines if line and not line.startswith("reweigh "))

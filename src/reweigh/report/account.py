@@ -18,7 +18,7 @@ from reweigh.report.words import UNKNOWN
 from reweigh.training import Result
 from reweigh.weighting import Origin, WeightNet
 
-LEAST = 1e-6  # quality; no doubt is larger than that of this one
+LEAST = 1e-6  # lowest quality that counts; below it, the doubt stays the same
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Account:
 
     @property
     def read(self) -> np.ndarray:
-        """What the weighting function reads of the training samples, where it is known: the loss, or the doubt."""
+        """The inputs of the weighting function for the training samples, as far as known: the loss, or the doubt."""
         if self.origin.reads != "doubt":
             return self.losses
         known = None if self.samples is None else self.samples.quality

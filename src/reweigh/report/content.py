@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reweigh.report.families import Family
 from reweigh.report.inputs import Shown
+from reweigh.report.words import Family
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,7 +63,7 @@ class Card(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """What a section says about one run.
+    """The content of a section for one run.
 
     Attributes:
         commands: Purpose of a command, and the command.

@@ -4,10 +4,11 @@ import math
 from collections.abc import Sequence
 
 from reweigh.fit.origin import describe
+from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Column, Table
 from reweigh.report.tables import Samples
-from reweigh.report.words import UNKNOWN, duration, in_words, percent, several
+from reweigh.report.words import UNKNOWN, duration, in_words, percent
 
 WEAK = 0.5  # share of labels that look wrong; beyond it the model, not the labels, is in doubt
 
@@ -27,7 +28,7 @@ def wrong_labels(account: Account) -> str:
     listed = f"{found:,} of {labels:,} training labels look wrong"
     if classes.finding is None:
         share = found / max(labels, 1)
-        weak = "; so many mean a weak model rather than bad labels" if share > WEAK else ""
+        weak = "; that many usually mean a weak model rather than bad labels" if share > WEAK else ""
         return f"{listed} ({percent(share)}){weak}."
     total = max(sum(classes.sizes), 1)
     share, low, high = (
@@ -74,9 +75,9 @@ def about(account: Account) -> list[str]:
     if classes.sizes:
         small, large = min(classes.sizes), max(classes.sizes)
         spread = f"of {small:,} each" if small == large else f"of {small:,} to {large:,}"
-        tested = "" if account.tested is None else f", and {several(len(account.tested.label), 'test sample')}"
-        total, count = sum(classes.sizes), several(len(classes.names), "class", "classes")
-        words.append(f"{several(total, 'training sample')} in {count} {spread}{tested}.")
+        tested = "" if account.tested is None else f", and {plural(len(account.tested.label), 'test sample')}"
+        total, count = sum(classes.sizes), plural(len(classes.names), "class", "classes")
+        words.append(f"{plural(total, 'training sample')} in {count} {spread}{tested}.")
     if samples is not None and not samples.labeled.all():
         words.append(few_labels(samples))
     if samples is not None and samples.wrong is not None:
@@ -91,7 +92,7 @@ def about(account: Account) -> list[str]:
             "the page shows the results so far."
         )
     if account.history:
-        words.append(f"{several(len(account.history), 'epoch')} took {duration(account.seconds)}.")
+        words.append(f"{plural(len(account.history), 'epoch')} took {duration(account.seconds)}.")
     return words
 
 

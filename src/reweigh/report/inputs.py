@@ -1,4 +1,4 @@
-"""A training sample as a reader can look at it: a picture, or the values of its row, the telling ones first."""
+"""A training sample as a reader sees it: a picture, or the values of its row, the most telling first."""
 
 import base64
 import io
@@ -107,7 +107,7 @@ class Looks:
         return [pairs[place] for place in self._telling(index, given, suggested, len(pairs))]
 
     def _telling(self, index: int, given: int, suggested: int, count: int) -> Sequence[int]:
-        """Positions of the columns, those first that speak for the suggested class and against the given one."""
+        """Positions of the columns; those that support the suggested class over the given one come first."""
         if min(given, suggested) < 0 or given == suggested or self._means is None:
             return range(count)
         inputs = self._dataset.inputs[torch.tensor([index])].numpy()[0]
@@ -122,7 +122,8 @@ class Looks:
     def _means(self) -> np.ndarray | None:
         """Mean of each feature in each class by given label, shape (num_classes, D); None for other than rows."""
         inputs, labels = self._dataset.inputs, self._dataset.labels
-        if not isinstance(inputs, torch.Tensor) or inputs.dim() != 2:
+        encoding = self._dataset.reading.encoding
+        if not isinstance(inputs, torch.Tensor) or inputs.dim() != 2 or (encoding is not None and encoding.texts):
             return None
         known = labels >= 0
         sums = torch.zeros(self._dataset.num_classes, inputs.shape[1]).index_add_(0, labels[known], inputs[known])

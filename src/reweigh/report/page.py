@@ -36,7 +36,7 @@ def write_report(paths: Sequence[str | Path], out: str | Path) -> list[str]:
 
 
 def render(accounts: Sequence[Account]) -> str:
-    """The page; the same for the same runs, whatever ``matplotlibrc`` there is in the current folder."""
+    """The page; the same for the same runs, regardless of any ``matplotlibrc`` in the current folder."""
     import matplotlib as mpl
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

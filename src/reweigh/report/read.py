@@ -43,10 +43,10 @@ def read_accounts(paths: Sequence[Path]) -> list[Account]:
 
 
 def read_account(path: Path, name: str, known: "list[Known] | None" = None, decoded: bool = False) -> Account:
-    """Everything that one run holds. Nothing in the folder is changed: it may be in use.
+    """Everything in one run folder. Nothing there is changed: it may be in use.
 
     Args:
-        known: Data that were read before, to which those read now are added; runs on the same data share them.
+        known: Data that were read before, so that runs on the same data share them; those read now are added.
         decoded: Whether to decode all images now; otherwise each when it is looked at.
 
     Raises:

@@ -7,16 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reweigh.data.labels.candidates import SEPARATOR
 from reweigh.errors import DataError
 from reweigh.files import read_bytes
-
-T = TypeVar("T")
-TRUTHS = {"True": True, "False": False}
 
 
 @dataclass(frozen=True)
@@ -118,29 +115,52 @@ class Tested:
     score: np.ndarray | None = None
 
 
+class Kind(NamedTuple):
+    """What the cells of a column hold.
+
+    Attributes:
+        parse: Raises ValueError, KeyError or OverflowError for a cell of another kind.
+        what: What a cell should be, for messages.
+        empty: The value of an empty cell.
+    """
+
+    parse: Callable[[str], Any]
+    what: str
+    empty: Any
+
+
+NUMBER = Kind(float, "a number", math.nan)
+INTEGER = Kind(lambda cell: int(np.int64(int(cell))), "a whole number", -1)
+TRUTH = Kind({"True": True, "False": False}.__getitem__, "True or False", False)
+
+
 def read_samples(path: Path, class_names: Sequence[str]) -> Samples | None:
     """The training samples, in the order of the training set; None if there is no such file.
 
     Raises:
         DataError: The file is not such a table.
     """
-    table = Cells.read(path, ("row", "given_label"), class_names)
+    table = Cells.read(path, ("row", "given_label"))
     if table is None:
         return None
+    number = {name: number for number, name in enumerate(class_names)}.__getitem__
+    label = Kind(number, "the name of a class", -1)
+    several = Kind(lambda cell: tuple(map(number, cell.split(SEPARATOR))), "names of classes", ())
+    near = table.columns.get("near_duplicate_of")
     return Samples(
-        row=table.integers("row"),
+        row=np.array(table.parsed("row", INTEGER), np.int64),
         name=table.columns.get("name"),
-        given=table.labels("given_label"),
-        suggested=table.labels_or_none("suggested_label"),
-        quality=table.numbers("label_quality"),
-        issue=table.truths("is_label_issue"),
-        weight=table.numbers("weight"),
-        family=table.integers_or_none("family"),
-        loss=table.numbers("loss"),
-        true=table.labels_or_none("true_label"),
-        outlier=table.truths("is_outlier"),
-        near_duplicate_of=table.strings("near_duplicate_of"),
-        candidates=table.sets("candidates"),
+        given=np.array(table.parsed("given_label", label), np.int64),
+        suggested=table.array("suggested_label", label),
+        quality=table.array("label_quality", NUMBER),
+        issue=table.array("is_label_issue", TRUTH),
+        weight=table.array("weight", NUMBER),
+        family=table.array("family", INTEGER),
+        loss=table.array("loss", NUMBER),
+        true=table.array("true_label", label),
+        outlier=table.array("is_outlier", TRUTH),
+        near_duplicate_of=None if near is None else np.array(near, dtype=str),
+        candidates=table.parsed("candidates", several) if "candidates" in table.columns else None,
     )
 
 
@@ -153,23 +173,19 @@ def read_tested(path: Path) -> Tested | None:
     table = Cells.read(path, ("label", "predicted", "score"))
     if table is None:
         return None
-    return Tested(table.integers("label"), table.integers("predicted"), table.numbers("score"))
+    label, predicted = (np.array(table.parsed(name, INTEGER), np.int64) for name in ("label", "predicted"))
+    return Tested(label, predicted, table.array("score", NUMBER))
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a CSV file by column.
-
-    Attributes:
-        class_names: Names of the classes, in the order of their numbers.
-    """
+    """The cells of a CSV file by column."""
 
     path: Path
     columns: Mapping[str, Sequence[str]]
-    class_names: Sequence[str] = ()
 
     @classmethod
-    def read(cls, path: Path, needed: Sequence[str], class_names: Sequence[str] = ()) -> "Cells | None":
+    def read(cls, path: Path, needed: Sequence[str]) -> "Cells | None":
         """The table of a file; None if there is no file, or no row in it."""
         if not path.is_file():
             return None
@@ -185,69 +201,19 @@ class Cells:
             raise DataError(
                 f"{path}: no column {', '.join(map(repr, absent))}; is this file the one that the run wrote?"
             )
-        return cls(path, columns, class_names) if rows else None
+        return cls(path, columns) if rows else None
 
-    def numbers(self, name: str) -> np.ndarray | None:
-        """A column of numbers, NaN where a cell is empty; None if there is no such column or no number in it."""
-        found = [self._parse(name, row, cell, float, "a number") for row, cell in enumerate(self.columns.get(name, ()))]
-        numbers = np.array([math.nan if value is None else value for value in found])
-        return None if np.isnan(numbers).all() else numbers
+    def parsed(self, name: str, kind: Kind) -> list[Any]:
+        """The values of a column."""
+        values = []
+        for row, cell in enumerate(self.columns[name], start=1):
+            try:
+                values.append(kind.parse(cell) if cell else kind.empty)
+            except (ValueError, KeyError, OverflowError):
+                where = f"{self.path}: column {name!r}, row {row}"
+                raise DataError(f"{where}: got {cell!r}; should be {kind.what}, or empty") from None
+        return values
 
-    def integers(self, name: str) -> np.ndarray:
-        """A column of whole numbers, -1 where a cell is empty."""
-        found = [
-            self._parse(name, row, cell, _integer, "a whole number") for row, cell in enumerate(self.columns[name])
-        ]
-        return np.array([-1 if value is None else value for value in found], np.int64)
-
-    def integers_or_none(self, name: str) -> np.ndarray | None:
-        """The same; None if there is no such column, or nothing in it."""
-        return self.integers(name) if any(self.columns.get(name, ())) else None
-
-    def labels(self, name: str) -> np.ndarray:
-        """A column of class names as class numbers, -1 where a cell is empty."""
-        cells = self.columns[name]
-        found = [self._parse(name, row, cell, self._number, "the name of a class") for row, cell in enumerate(cells)]
-        return np.array([-1 if value is None else value for value in found], np.int64)
-
-    def labels_or_none(self, name: str) -> np.ndarray | None:
-        """The same; None if there is no such column, or nothing in it."""
-        return self.labels(name) if any(self.columns.get(name, ())) else None
-
-    def sets(self, name: str) -> list[tuple[int, ...]] | None:
-        """A column of several class names per cell as class numbers; None if there is no such column."""
-        if name not in self.columns:
-            return None
-
-        def numbers(cell: str) -> tuple[int, ...]:
-            return tuple(map(self._number, cell.split(SEPARATOR)))
-
-        cells = self.columns[name]
-        return [self._parse(name, row, cell, numbers, "names of classes") or () for row, cell in enumerate(cells)]
-
-    @cached_property
-    def _number(self) -> Callable[[str], int]:
-        return {name: number for number, name in enumerate(self.class_names)}.__getitem__
-
-    def truths(self, name: str) -> np.ndarray | None:
-        """A column of True and False, an empty cell is False; None if there is no such column, or nothing in it."""
-        cells = self.columns.get(name, ())
-        found = [self._parse(name, row, cell, TRUTHS.__getitem__, "True or False") for row, cell in enumerate(cells)]
-        return np.array([value or False for value in found]) if any(cells) else None
-
-    def strings(self, name: str) -> np.ndarray | None:
-        """A column of strings; None if there is no such column."""
-        return np.array(self.columns[name], dtype=str) if name in self.columns else None
-
-    def _parse(self, name: str, row: int, cell: str, kind: Callable[[str], T], what: str) -> T | None:
-        try:
-            return kind(cell) if cell else None
-        except (ValueError, KeyError, OverflowError):
-            raise DataError(
-                f"{self.path}: column {name!r}, row {row + 1}: got {cell!r}; should be {what}, or empty"
-            ) from None
-
-
-def _integer(cell: str) -> int:
-    """A whole number that fits into 64 bits."""
-    return int(np.int64(int(cell)))
+    def array(self, name: str, kind: Kind) -> np.ndarray | None:
+        """The values of a column, shape (N,); None if there is no such column, or nothing in it."""
+        return np.array(self.parsed(name, kind)) if any(self.columns.get(name, ())) else None

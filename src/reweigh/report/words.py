@@ -1,9 +1,17 @@
-"""Numbers and names, formatted for a reader."""
+"""Numbers, names and families of classes, formatted for a reader."""
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
+
+from reweigh.names import listed, plural
 
 UNKNOWN = "\N{EN DASH}"  # in a cell; sorted last
+FAMILY_NAMES = {
+    1: ("all classes",),
+    2: ("small classes", "large classes"),
+    3: ("small classes", "medium classes", "large classes"),
+}
 
 
 def percent(share: float) -> str:
@@ -18,11 +26,6 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def several(count: int, one: str, many: str | None = None) -> str:
-    """A count with its noun: 1 class, 1,204 classes."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
 def duration(seconds: float) -> str:
     """A time in the unit that suits it."""
     if not math.isfinite(seconds):
@@ -33,14 +36,8 @@ def duration(seconds: float) -> str:
     return f"{seconds:.1f} seconds"
 
 
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names separated by commas, the first few of them."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
-
-
 def judged(trained: int, held_out: int) -> str:
-    """How many labels were judged, and by what: those of training samples, and of samples held out for testing."""
+    """How many labels were judged, and how: those of training samples, and of samples held out for testing."""
     if not held_out:
         return f"All {trained:,} labels were judged in training."
     return (
@@ -58,3 +55,48 @@ def sentence(text: str) -> str:
     """The text with a capital at the start and a period at the end."""
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "?", "!")) else text + "."
+
+
+class Family(NamedTuple):
+    """Classes that share a weighting curve.
+
+    Attributes:
+        name: Short name, such as "small classes".
+        words: Number, size and names of the classes.
+        learned: What its weighting curve does.
+    """
+
+    name: str
+    words: str
+    learned: str = ""
+
+
+def describe_families(
+    num_families: int, of_class: Sequence[int], class_names: Sequence[str], sizes: Sequence[int]
+) -> list[Family]:
+    """Every family, the one with the smallest classes first.
+
+    Args:
+        of_class: Family of each class.
+        sizes: Training samples of each class.
+    """
+    families = []
+    for family in range(num_families):
+        members = [number for number, its in enumerate(of_class) if its == family]
+        if members:
+            own = [sizes[number] for number in members]
+            size = f"of {'about ' if len({*own}) > 1 else ''}{plural(round(sum(own) / len(own)), 'sample')}"
+            names = listed((class_names[number] for number in members), 8)
+            words = f"{plural(len(members), 'class', 'classes')} {size}: {names}"
+        else:
+            words = "none of the classes in this data"
+        families.append(Family(family_name(family, num_families), words))
+    return families
+
+
+def family_name(family: int, num_families: int) -> str:
+    """The name of a family by its rank."""
+    if num_families in FAMILY_NAMES:
+        return FAMILY_NAMES[num_families][family]
+    ends = {0: " (smallest classes)", num_families - 1: " (largest classes)"}
+    return f"family {family + 1}{ends.get(family, '')}"

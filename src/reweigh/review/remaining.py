@@ -1,4 +1,4 @@
-"""How many wrong labels are left, as far as the decisions made so far allow to say."""
+"""Estimate how many wrong labels are left, from the decisions made so far."""
 
 from typing import NamedTuple
 

@@ -148,7 +148,7 @@ class Review:
         self._server.run([self._socket])
 
     def start(self) -> "Review":
-        """Serve in the background, as long as this process lives or until ``stop``."""
+        """Serve in the background, until ``stop`` or the end of this process."""
         self._thread = threading.Thread(target=self.run, daemon=True, name="reweigh review")
         self._thread.start()
         return self

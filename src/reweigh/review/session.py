@@ -35,7 +35,7 @@ class Session:
     def __init__(self, subject: Subject, reviewer: str):
         self.subject, self.reviewer = subject, reviewer
         self.decisions = Decisions(subject.file)
-        self._similar = Similar(subject.dataset)
+        self._similar = Similar(subject.dataset, subject.front)
         self._lock = Lock()
         samples = subject.samples
         assert samples.suggested is not None

@@ -1,36 +1,58 @@
-"""The samples of a class that are most like another sample, where samples are rows of numbers."""
+"""The samples of a class that are most like another sample."""
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from reweigh.data import Dataset
+from reweigh.data.dataset import Inputs, Rows
+from reweigh.data.sparse import SparseRows
+from reweigh.features import Network
+from reweigh.features.extract import stored
+from reweigh.fit.front import Front
 
 MOST = 3
 ROWS_IN_MEMORY = 2e9  # bytes; of larger data no neighbors are shown
 
 
 class Similar:
-    """Finds neighbors by the cosine of standardized features.
+    """Finds neighbors by the cosine of standardized features; of sparse rows, such as words of a text, as they are.
 
     Args:
-        dataset: None, color images and data too large have no neighbors.
+        dataset: None, data too large, and color images without a network have no neighbors.
+        front: The frozen network of the run, whose features of images are stored.
     """
 
-    def __init__(self, dataset: Dataset | None):
-        self._dataset = dataset
+    def __init__(self, dataset: Dataset | None, front: Front | None = None):
+        self._dataset, self._front = dataset, front
 
     @cached_property
-    def _rows(self) -> np.ndarray | None:
-        inputs = None if self._dataset is None else self._dataset.inputs
-        if not isinstance(inputs, Tensor) or inputs.numel() * 4 > ROWS_IN_MEMORY:
+    def _rows(self) -> Any:
+        """Rows of length 1, shape (N, D), an array or a sparse matrix; zeros where nothing is known."""
+        if self._dataset is None:
             return None
-        if inputs.dim() != 2 and inputs.shape[1] != 1:  # pixels of color photos say little about what they show
+        matrix = _sparse(self._dataset.inputs)
+        if matrix is not None:
+            from sklearn.preprocessing import normalize
+
+            return normalize(matrix)
+        features = self._features(self._dataset)
+        if features is None or features.numel() * 4 > ROWS_IN_MEMORY:
             return None
-        rows = inputs.flatten(1).numpy().astype(np.float32)
-        rows = (rows - rows.mean(0)) / np.maximum(rows.std(0), 1e-6)
+        rows = features.flatten(1).numpy().astype(np.float32)
+        rows = np.nan_to_num((rows - np.nanmean(rows, 0)) / np.maximum(np.nanstd(rows, 0), 1e-6))
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
+
+    def _features(self, dataset: Dataset) -> Tensor | None:
+        if self._front is not None and self._front.cache and isinstance(self._front.network, Network):
+            features = stored(dataset.inputs, self._front.network)
+            return None if bool(features.isnan().all()) else features
+        inputs = dataset.inputs
+        if not isinstance(inputs, Tensor) or (inputs.dim() != 2 and inputs.shape[1] != 1):
+            return None  # (pixels of color photos say little about what they show)
+        return inputs
 
     def of(self, index: int, among: np.ndarray) -> list[int]:
         """Indices of the nearest samples, the nearest first.
@@ -42,7 +64,18 @@ class Similar:
             return []
         others = np.flatnonzero(among)
         others = others[others != index]
-        likeness = self._rows[others] @ self._rows[index] if len(others) < len(among) / 2 else (
-            self._rows @ self._rows[index]
-        )[others]  # fmt: skip
-        return others[np.argsort(-likeness, kind="stable")[:MOST]].tolist()
+        own = self._rows[[index]].T
+        likeness = self._rows[others] @ own if len(others) < len(among) / 2 else (self._rows @ own)[others]
+        likeness = np.asarray(likeness.todense() if hasattr(likeness, "todense") else likeness).ravel()
+        nearest = np.argsort(-likeness, kind="stable")[:MOST]
+        return others[nearest[likeness[nearest] > 0]].tolist()
+
+
+def _sparse(inputs: Inputs) -> Any:
+    """The matrix of sparse rows, or of some of them; None if they are not sparse."""
+    if isinstance(inputs, SparseRows):
+        return inputs.matrix
+    if not isinstance(inputs, Rows):
+        return None
+    whole = _sparse(inputs.inputs)
+    return None if whole is None else whole[inputs.index.numpy()]

@@ -9,9 +9,11 @@ import numpy as np
 
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
-from reweigh.errors import DataError
+from reweigh.errors import DataError, ModelError
 from reweigh.fit import Fit
+from reweigh.fit.front import Front, open_front
 from reweigh.fit.run_folder import not_ended, open_run
+from reweigh.plan import Plan
 from reweigh.report.inputs import Looks
 from reweigh.report.read import read_account
 from reweigh.report.tables import Samples
@@ -28,7 +30,8 @@ class Subject:
         title: What the page calls it.
         file: Where decisions are written.
         looks: The samples themselves; None if they cannot be shown.
-        dataset: Their features; None if they cannot be read.
+        dataset: Their features, or what the frozen network makes them of; None if they cannot be read.
+        front: That network; None if there is none, or it cannot be opened.
         trouble: Why they cannot be shown; empty if they can.
         held_out: How many samples, the last ones, were not trained on.
         classes: The classes as the caller writes them, such as numbers; by default their names.
@@ -40,6 +43,7 @@ class Subject:
     samples: Samples
     looks: Looks | None = None
     dataset: Dataset | None = None
+    front: Front | None = None
     trouble: str = ""
     held_out: int = 0
     classes: Sequence[Any] = ()
@@ -60,7 +64,7 @@ def of_run(path: Path) -> Subject:
     Raises:
         DataError: There is no run, it has not ended, or it does not judge labels.
     """
-    run, _ = open_run(path)
+    run, plan = open_run(path)
     account = read_account(path, path.resolve().name, decoded=True)
     account, held_out = account.with_held_out()
     samples, dataset = account.samples, account.dataset
@@ -72,7 +76,16 @@ def of_run(path: Path) -> Subject:
         raise DataError(f"{path}: samples have several candidate labels each; a review is about one label per sample")
     looks = None if dataset is None else Looks.of_source(dataset, account.recipe.source)
     names = account.classes.names
-    return Subject(account.name, run.decisions, names, samples, looks, dataset, account.no_data, held_out)
+    front = None if dataset is None else _front(plan, dataset)
+    return Subject(account.name, run.decisions, names, samples, looks, dataset, front, account.no_data, held_out)
+
+
+def _front(plan: Plan, dataset: Dataset) -> Front | None:
+    """The network of the run, but for one that would run code from outside the package."""
+    try:
+        return open_front(plan.features, dataset.shape)
+    except (DataError, ModelError):
+        return None
 
 
 def of_fit(
@@ -95,5 +108,6 @@ def of_fit(
         samples,
         Looks(dataset, frame),
         dataset,
+        found.front,
         classes=() if classes is None else classes,
     )

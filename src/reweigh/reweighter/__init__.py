@@ -1,4 +1,4 @@
-"""Class-aware weighting in a training loop of one's own."""
+"""Class-aware weighting in your own training loop."""
 
 from reweigh.reweighter.reweighter import Reweighter
 

@@ -66,7 +66,7 @@ class Curves:
         self._curve_of_class = curves[families.of_class].to(self._device)
 
     def refresh(self, sizes: Tensor) -> None:
-        """Find the families anew for other sizes of the classes."""
+        """Recompute the families for other class sizes."""
         self.families = self._rule(sizes, self._wanted)
 
     def __call__(self, labels: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a loop saw of each sample: the evidence for a list of suspicious labels and for a choice of easy samples."""
+"""Predictions, losses and weights of each sample along training: evidence for suspicious labels and easy samples."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

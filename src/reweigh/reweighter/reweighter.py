@@ -1,4 +1,4 @@
-"""The drop-in for a training loop of one's own: learns the weight of each sample while the model trains."""
+"""The drop-in for your own training loop: learns the weight of each sample while the model trains."""
 
 from typing import Annotated, Any, Literal
 
@@ -196,7 +196,7 @@ class Reweighter(Recording):
         meta_labels: Any = None,
         meta: MetaObjective | None = None,
     ) -> Step:
-        """The same on an objective of one's own (``reweigh.core.objective``), such as soft labels or mixed pairs.
+        """The same with your own objective (``reweigh.core.objective``), such as soft labels or mixed pairs.
 
         Args:
             labels: shape (slots,), the given label of each slot; its family chooses the curve.
@@ -255,7 +255,7 @@ class Reweighter(Recording):
         self.weights.learns = False
 
     def refresh(self, labels: Any) -> None:
-        """Find the families anew, because the labels of the training set have changed."""
+        """Recompute the families after the labels of the training set have changed."""
         self._curve.refresh(self._counted(labels, self._num_classes)[1])
 
     def state_dict(self) -> dict[str, Any]:

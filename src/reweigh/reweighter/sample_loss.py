@@ -80,7 +80,7 @@ def select(values: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def scattered(values: Tensor, mask: Tensor | None) -> Tensor:
-    """The other way round: values of the samples that count, and zero for the others."""
+    """The inverse: values of the samples that count, and zero for the others."""
     return values if mask is None else values.new_zeros(len(mask)).masked_scatter(mask, values)
 
 

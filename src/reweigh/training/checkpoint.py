@@ -17,7 +17,7 @@ VERSION = 2
 
 
 def save(path: str | Path, state: Any, keep: Path | None = None) -> None:
-    """Write a state; whoever reads ``path`` finds the old one or the new one, whole.
+    """Write a state; a reader of ``path`` finds either the old or the new one, complete.
 
     Dicts (keys int or str), lists, tuples, tensors, numbers, strings, booleans and None come back as they were.
     Subclasses come back as their plain kind, tensors on the CPU, contiguous and each with its own storage. The

@@ -1,4 +1,4 @@
-"""Judge a model on a dataset, without touching its state."""
+"""Evaluate a model on a dataset, without changing its state."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
@@ -59,13 +59,13 @@ def evaluate(
     class_sizes: Tensor,
     device: str | torch.device = "cpu",
 ) -> dict[str, float]:
-    """What ``judge`` says of the model on a dataset.
+    """The metrics of the model on a dataset.
 
     If a sample has several candidate labels, any of them counts as right.
 
     Args:
-        judge: (logits, labels, class sizes) -> numbers, such as ``reweigh.fit.metrics.metrics``.
-        class_sizes: of the training set, shape (num_classes,): what is head and tail is decided by training.
+        judge: (logits, labels, class sizes) -> numbers, such as ``reweigh.fit.scored.metrics``.
+        class_sizes: of the training set, shape (num_classes,), which decide what is head and tail.
     """
     outputs = predict(model, dataset, device)
     return judge(outputs, labels_of(dataset, outputs), class_sizes)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM that let the current step finish, so that what is saved is consistent."""
+"""Let the current step finish after Ctrl-C or SIGTERM, so that what is saved is consistent."""
 
 import signal
 import threading
@@ -33,8 +33,8 @@ class Stop:
 def listen() -> Iterator[Stop]:
     """Turn the first SIGINT or SIGTERM into a request to stop; the second raises KeyboardInterrupt at once.
 
-    Signals can only be caught in the main thread, and one that is ignored (as SIGINT under nohup) stays ignored: then
-    the request is simply never made.
+    Signals can only be caught in the main thread, and an ignored one (such as SIGINT under nohup) stays ignored; in
+    both cases no request is made.
     """
     stop = Stop()
 

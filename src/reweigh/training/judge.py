@@ -15,8 +15,8 @@ CERTAIN = 1.0  # standard errors by which an earlier epoch must be better than t
 class Judge:
     """Judges the model of any method after each epoch by its class-balanced accuracy on held-out given labels.
 
-    These labels may be wrong, but a network that memorizes wrong labels does not predict other wrong ones better. What
-    is judged, tested and kept is an exponential moving average of the model over about one epoch. The last epoch is
+    These labels may be wrong, but memorizing wrong labels does not help to predict other wrong ones. What is judged,
+    tested and kept is an exponential moving average of the model over about one epoch. The last epoch is
     kept unless an earlier one is better by more than a standard error (scores are means over three epochs, compared
     sample by sample).
 

@@ -1,5 +1,6 @@
-"""The training loop: epochs, steps and evaluations of any method, interrupted and resumed without a trace."""
+"""The training loop: epochs, steps and evaluations of any method; a resumed run ends as if never interrupted."""
 
+import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -11,9 +12,8 @@ from annotated_types import Ge
 from torch import Generator, Tensor, nn
 
 from reweigh.core.method import Method
-from reweigh.errors import DivergedError, RecipeError
+from reweigh.errors import DataError, DivergedError, RecipeError
 from reweigh.training import processes, randomness
-from reweigh.training.batches import batch_bounds
 from reweigh.training.evaluation import Samples
 from reweigh.training.interrupts import Interrupted, listen
 from reweigh.training.judge import Judge
@@ -28,6 +28,7 @@ CHECKED = 20  # steps after which the loss is read: to read it is to wait for th
 
 Evaluate = Callable[[nn.Module], Mapping[str, float]]
 Augment = Callable[[Tensor, Generator], Tensor]
+log = logging.getLogger(__name__)
 
 
 def train(
@@ -68,7 +69,7 @@ def train(
         warmup_epochs: the first epochs, trained without reweighting.
         batch_size: see ``batch_bounds`` for what becomes of a remainder.
         seed: of the order of samples, and of the generator if none is given.
-        checkpoint_steps: steps between checkpoints, besides the one after every epoch.
+        checkpoint_steps: steps between checkpoints, in addition to the one after every epoch.
         precision: "bf16" computes the forwards of training steps in half precision where that is safe (autocast);
             parameters, losses and evaluations stay as they are.
 
@@ -166,3 +167,23 @@ def _ending(
         if run is not None and processes.is_first():
             with suppress(OSError):  # a full disk must not hide the error; checkpoint and metrics have the same numbers
                 run.write_summary(Result(place.history).summary(status, epochs))
+
+
+def batch_bounds(samples: int, batch_size: int) -> list[tuple[int, int]]:
+    """Start and end of each batch in the order of an epoch.
+
+    The last batch may be smaller. If it would be a single sample, on which BatchNorm cannot train, it joins
+    the batch before, so that every epoch sees every sample. A batch size above the number of samples is that number.
+
+    Raises:
+        DataError: there are no samples.
+    """
+    if samples == 0:
+        raise DataError("the training set is empty; give it at least two samples")
+    if batch_size > samples:
+        log.warning("batch_size %d is larger than the training set; using its %d samples", batch_size, samples)
+        batch_size = samples
+    starts = list(range(0, samples, batch_size))
+    if len(starts) > 1 and batch_size > 1 and samples - starts[-1] == 1:
+        starts.pop()
+    return list(zip(starts, [*starts[1:], samples], strict=True))

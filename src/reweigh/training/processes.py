@@ -1,4 +1,4 @@
-"""Processes that torchrun started and that train together: who writes, what is shared, and when all stop.
+"""Processes started by torchrun that train together: which one writes, what is shared, and when all stop.
 
 Everything is replicated except two things: the rows of a batch that a process runs through the model
 (``core.shards``), and the files that it reads on demand. The first process alone writes. In a single process all of
@@ -35,7 +35,7 @@ _parent = 0
 
 @contextmanager
 def joined(parent: int) -> Iterator[None]:
-    """Inside, the processes that torchrun started train together whatever is trained.
+    """Inside, all processes started by torchrun train one model together.
 
     Args:
         parent: the process whose end means the end of this one, as after SIGTERM: at the end of a step, with a
@@ -66,7 +66,7 @@ def joined(parent: int) -> Iterator[None]:
 
 
 def _follow(parent: int) -> None:
-    """Stop as if asked to when torchrun has ended, which then cannot ask."""
+    """Send SIGTERM to this process when torchrun has ended and can no longer do so."""
     while os.getppid() == parent:
         time.sleep(1)
     os.kill(os.getpid(), signal.SIGTERM)
@@ -111,11 +111,11 @@ def first(do: Callable[[], T]) -> T:
 
 
 def shared(count: int, do: Callable[[Tensor], T]) -> list[T]:
-    """Let each process do its share of some work; all get the results in order, or the error of the first that failed.
+    """Let each process do its share of some work; all get the results in order, or the first error.
 
     Args:
-        count: Number of things to do.
-        do: Does those at some indices.
+        count: Number of items.
+        do: Processes the items at some indices.
     """
     if not _joined:
         return [do(torch.arange(count))]

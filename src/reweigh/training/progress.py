@@ -5,8 +5,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from reweigh.training.means import Means
 from reweigh.training.processes import is_first
+from reweigh.training.result import Means
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID
@@ -16,43 +16,23 @@ class Observer(Protocol):
     """What the loop reports while it trains. Epochs and steps are counted from 1."""
 
     def start(self, epochs: int, steps: int, done: int) -> None:
-        """Training begins: so many epochs of so many steps each, of which ``done`` steps were done in earlier lives."""
-        ...
+        """Training begins: ``epochs`` epochs of ``steps`` steps; ``done`` steps were done before an interruption."""
 
     def step(self, epoch: int, step: int, means: Means) -> None:
         """A step is done; ``means`` are the running means of its epoch. Called at every step: be quick."""
-        ...
 
     def epoch(self, line: Mapping[str, Any]) -> None:
         """An epoch is done; ``line`` is its line of metrics.jsonl."""
-        ...
 
     def count(self, what: str, done: int, total: int) -> None:
-        """Before training begins: so many of ``what`` are done."""
-        ...
+        """Before training: ``done`` of ``total`` are done, such as samples turned into features."""
 
     def stop(self) -> None:
-        """Training ended, well or badly."""
-        ...
+        """Training ended, successfully or not."""
 
 
-class Silent:
-    """Says nothing."""
-
-    def start(self, epochs: int, steps: int, done: int) -> None:
-        pass
-
-    def step(self, epoch: int, step: int, means: Means) -> None:
-        pass
-
-    def epoch(self, line: Mapping[str, Any]) -> None:
-        pass
-
-    def count(self, what: str, done: int, total: int) -> None:
-        pass
-
-    def stop(self) -> None:
-        pass
+class Silent(Observer):
+    """Reports nothing."""
 
 
 class Rate:
@@ -106,7 +86,7 @@ class Bar:
     """Draws a bar with the epoch, loss, accuracy, mean weight and the time left.
 
     Args:
-        among: draw among the bars there, and only as long as the run lasts.
+        among: Bars to draw among, only as long as the run lasts.
     """
 
     interval = 0.1  # seconds between two looks at the numbers; a step may take less than a millisecond
@@ -180,7 +160,7 @@ def drawing(stream: TextIO, time_left: "ProgressColumn | None" = None) -> "Progr
 
 
 def can_draw(stream: TextIO) -> bool:
-    """Whether the stream is a terminal on which a line can be drawn anew."""
+    """Whether the stream is a terminal that can redraw a line."""
     from rich.console import Console
 
     console = Console(file=stream)
@@ -188,7 +168,7 @@ def can_draw(stream: TextIO) -> bool:
 
 
 def _words(numbers: Mapping[str, Any]) -> list[str]:
-    """The few numbers worth watching, those that there are."""
+    """The few numbers worth watching, as far as they are known."""
     shown = {"train_loss": "loss", "train_accuracy": "train", "test_accuracy": "test", "train_weight": "weight"}
     return [f"{word} {numbers[name]:.4f}" for name, word in shown.items() if name in numbers]
 

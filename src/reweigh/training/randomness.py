@@ -1,4 +1,4 @@
-"""Random generators of a run: seed them, save them, put them back."""
+"""Random generators of a run: seed, save and restore them."""
 
 import random
 from typing import Any
@@ -40,7 +40,7 @@ def snapshot() -> dict[str, Any]:
 
 
 def restore(state: dict[str, Any]) -> None:
-    """Continue every global generator from where ``snapshot`` saw it."""
+    """Restore every global generator to the state that ``snapshot`` returned."""
     torch.set_rng_state(state["torch"])
     if torch.cuda.is_available():
         for device, device_state in zip(range(torch.cuda.device_count()), state["cuda"], strict=False):

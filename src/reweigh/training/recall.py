@@ -1,4 +1,4 @@
-"""What a method made of each training sample, averaged along training: the evidence about its label."""
+"""What was predicted for each training sample, averaged along training: the evidence about its label."""
 
 from copy import deepcopy
 from typing import Any, Protocol
@@ -33,7 +33,7 @@ class Recall:
     Args:
         train_set: looked at without augmentation.
         epochs: how many there are to train.
-        looks: how often to look, evenly spread over the epochs, at the end of some; each costs a forward pass.
+        looks: number of looks, at the end of epochs that are evenly spread; each costs a forward pass.
         device: of the model.
     """
 

@@ -5,8 +5,9 @@ import io
 import json
 import math
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,13 @@ from reweigh.files.seals import NAME as SUMS
 from reweigh.files.tensors import pack
 from reweigh.files.whole import writing
 from reweigh.training.checkpoint import plain_tensor
-from reweigh.training.notebook import result_html
-from reweigh.training.result import Result
+from reweigh.training.result import Result, result_html
 
 TUNED = "front."  # what the names of fine-tuned weights begin with
+
+
+def _file(name: str) -> property:
+    return property(lambda run: run.path / name)
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,22 @@ class Run:
     """A run folder. ``Run.create`` begins one, ``Run.open`` returns to one; its properties are the files in it."""
 
     path: Path
+
+    recipe = _file("recipe.toml")
+    metrics = _file("metrics.jsonl")
+    summary = _file("summary.json")
+    model = _file("model.safetensors")
+    weighting = _file("weighting.safetensors")
+    samples = _file("samples.csv")
+    held_out = _file("held_out.csv")
+    test = _file("test.csv")
+    calibration = _file("calibration.csv")
+    classes = _file("classes.json")
+    inputs = _file("inputs.json")
+    decisions = _file("decisions.jsonl")  # what reviewers decided; people's work, which no run removes
+    report = _file("report.html")
+    checkpoint = _file("checkpoint/last.safetensors")
+    previous = _file("checkpoint/previous.safetensors")  # the checkpoint before the last one
 
     @classmethod
     def create(cls, path: str | Path, recipe: str, overwrite: bool = False) -> "Run":
@@ -40,27 +60,34 @@ class Run:
             overwrite: clear the files of an earlier run first. Anything else in the folder is left alone.
 
         Raises:
-            DataError: there is something at ``path`` already, and it may not be, or is not a run to, overwrite.
+            DataError: there is something at ``path`` that may not be overwritten, or is not a run.
         """
         run = cls(Path(path))
-        if run.path.exists() and not run.path.is_dir():
-            raise DataError(f"{path}: is a file; give the path of a folder for the run")
-        run._check_inside()
-        run._drop_leftovers()  # a process may have been killed before it wrote the recipe
-        if any(item.is_file() and item.name != LOCK for item in run.path.rglob("*")):
-            if not run.recipe.exists():
-                raise DataError(f"{path}: the folder holds other files than a run's; choose another one")
-            if not overwrite:
-                raise DataError(
-                    f"{path}: there is a run already; continue it with --resume, replace it with --overwrite, "
-                    "or choose another folder"
-                )
+        run.check_room(overwrite)
+        run._drop_leftovers()
+        if run.recipe.exists():
             run._clear()
         with writing(run.recipe):
             run.checkpoint.parent.mkdir(parents=True, exist_ok=True)
         write_whole(run.recipe, recipe)
         seal(run.path, [run.recipe])
         return run
+
+    def check_room(self, overwrite: bool) -> None:
+        """Raise a DataError if ``create`` would: better at once than after the data were read."""
+        path = self.path
+        if path.exists() and not path.is_dir():
+            raise DataError(f"{path}: is a file; give the path of a folder for the run")
+        self._check_inside()
+        leftovers = {LOCK, *(item.name for item in self._leftovers())}  # of one that was killed before its first file
+        if any(item.is_file() and item.name not in leftovers for item in path.rglob("*")):
+            if not self.recipe.exists():
+                raise DataError(f"{path}: the folder holds other files than a run's; choose another one")
+            if not overwrite:
+                raise DataError(
+                    f"{path}: there is a run already; continue it with --resume, replace it with --overwrite, "
+                    "or choose another folder"
+                )
 
     @classmethod
     def open(cls, path: str | Path) -> "Run":
@@ -88,71 +115,11 @@ class Run:
 
     def _drop_leftovers(self) -> None:
         """Remove what a killed process was writing."""
-        for folder in (self.path, self.checkpoint.parent):
-            for leftover in folder.glob(".*.part"):
-                leftover.unlink(missing_ok=True)
+        for leftover in self._leftovers():
+            leftover.unlink(missing_ok=True)
 
-    @property
-    def recipe(self) -> Path:
-        return self.path / "recipe.toml"
-
-    @property
-    def metrics(self) -> Path:
-        return self.path / "metrics.jsonl"
-
-    @property
-    def summary(self) -> Path:
-        return self.path / "summary.json"
-
-    @property
-    def model(self) -> Path:
-        return self.path / "model.safetensors"
-
-    @property
-    def weighting(self) -> Path:
-        return self.path / "weighting.safetensors"
-
-    @property
-    def samples(self) -> Path:
-        return self.path / "samples.csv"
-
-    @property
-    def held_out(self) -> Path:
-        return self.path / "held_out.csv"
-
-    @property
-    def test(self) -> Path:
-        return self.path / "test.csv"
-
-    @property
-    def calibration(self) -> Path:
-        return self.path / "calibration.csv"
-
-    @property
-    def classes(self) -> Path:
-        return self.path / "classes.json"
-
-    @property
-    def inputs(self) -> Path:
-        return self.path / "inputs.json"
-
-    @property
-    def decisions(self) -> Path:
-        """What reviewers decided; people's work, which no run removes."""
-        return self.path / "decisions.jsonl"
-
-    @property
-    def report(self) -> Path:
-        return self.path / "report.html"
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.path / "checkpoint" / "last.safetensors"
-
-    @property
-    def previous(self) -> Path:
-        """The checkpoint before the last one."""
-        return self.path / "checkpoint" / "previous.safetensors"
+    def _leftovers(self) -> Iterator[Path]:
+        return chain.from_iterable(folder.glob(".*.part") for folder in (self.path, self.checkpoint.parent))
 
     @property
     def results(self) -> list[Path]:
@@ -165,7 +132,7 @@ class Run:
         seal(self.path, [self.recipe, *self.results])
 
     def unseal(self) -> None:
-        """Forget the checksums of the results, which are about to be written."""
+        """Remove the checksums of the results, which are about to be written."""
         unseal(self.path, self.results)
 
     def _write(self, file: Path, content: bytes | str) -> None:
@@ -178,11 +145,11 @@ class Run:
         append_line(self.metrics, _json(line))
 
     def write_metrics(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Replace all lines: a resumed run keeps those up to its checkpoint, so that no epoch appears twice."""
+        """Replace all lines: a resumed run keeps only those up to its checkpoint, so that no epoch appears twice."""
         self._write(self.metrics, "".join(_json(line) + "\n" for line in lines))
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """The numbers of each finished epoch; a line that a killed process left unfinished is no epoch."""
+        """The numbers of each finished epoch; a line that a killed process left incomplete does not count."""
         if not self.metrics.is_file():
             return []
         lines = read_text(self.metrics).split("\n")[:-1]
@@ -192,7 +159,7 @@ class Run:
             raise DataError(f"{self.metrics}: not the metrics of a run, one JSON object per line ({error})") from error
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
-        """Store what the run came to, as JSON."""
+        """Store the results of the run, as JSON."""
         self._write(self.summary, _json(summary, indent=2) + "\n")
 
     def write_model(self, model: nn.Module, tuned: nn.Module | None = None) -> None:
@@ -217,17 +184,17 @@ class Run:
         self._write(self.held_out if held_out else self.samples, _csv(columns))
 
     def write_test(self, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
-        """Store what the model said of each test sample: index, label, predicted, the probability of that, and score.
+        """Store the prediction for each test sample: index, label, predicted, its probability, and score.
 
         Args:
             labels: shape (N,).
             logits: shape (N, num_classes).
-            scores: shape (N,), how sure the model is; in full precision, to rank samples.
+            scores: shape (N,), confidence of the model; in full precision, to rank samples.
         """
         self._write(self.test, _judged(labels, logits, scores))
 
     def write_calibration(self, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
-        """Store the same of training samples that were not trained on; their scores set thresholds."""
+        """Store the same for samples held out of training, whose scores set thresholds."""
         self._write(self.calibration, _judged(labels, logits, scores))
 
     def write_classes(

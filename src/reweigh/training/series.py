@@ -15,8 +15,7 @@ class Series(Protocol):
     """What is reported of a series of runs."""
 
     def start(self, runs: int, done: int) -> None:
-        """The series begins: so many runs, of which ``done`` were done before."""
-        ...
+        """The series begins; ``done`` of its ``runs`` runs were finished before."""
 
     def begin(self, label: str) -> Observer:
         """A run begins in this process; returns what watches it."""
@@ -26,30 +25,19 @@ class Series(Protocol):
         """A run has ended.
 
         Args:
-            last: what it came to, in percent.
+            last: Its test result, in percent.
             error: what went wrong.
         """
-        ...
 
     def stop(self) -> None:
-        """The series ended, well or badly."""
-        ...
+        """The series ended, successfully or not."""
 
 
-class Quiet:
-    """Says nothing."""
-
-    def start(self, runs: int, done: int) -> None:
-        pass
+class Quiet(Series):
+    """Reports nothing."""
 
     def begin(self, label: str) -> Observer:
         return Silent()
-
-    def end(self, label: str, last: float | None, error: str | None) -> None:
-        pass
-
-    def stop(self) -> None:
-        pass
 
 
 class SeriesLines(Quiet):
@@ -73,10 +61,10 @@ class SeriesLines(Quiet):
         self.say(f"{self.done}/{self.runs} runs  {label}: {outcome}  left {self.left()}")
 
     def left(self, under_way: float = 0.0) -> str:
-        """The time left, if what is to come goes at the pace of what was done.
+        """The time left, at the pace so far.
 
         Args:
-            under_way: the done share of runs that have not ended.
+            under_way: Finished share of the runs that have not ended.
         """
         done, to_do = self.done - self.before + under_way, self.runs - self.done - under_way
         if to_do and not done:
@@ -123,7 +111,7 @@ class SeriesBar(SeriesLines):
 
 
 class _TimeLeft(TimeRemainingColumn):
-    """Asks a task that knows better."""
+    """Shows the time that a task itself estimates, if it does."""
 
     def render(self, task: Task) -> Text:
         left = task.fields.get("left")

@@ -1,4 +1,4 @@
-"""What a resumed run needs: how far it had come, the method and the random generators."""
+"""What a resumed run needs: its progress, the method and the random generators."""
 
 import json
 import logging
@@ -16,9 +16,8 @@ from reweigh.errors import DataError, DivergedError
 from reweigh.files.seals import checksum
 from reweigh.training import checkpoint, processes, randomness
 from reweigh.training.judge import Judge
-from reweigh.training.means import Means
 from reweigh.training.recall import Recall
-from reweigh.training.result import Result
+from reweigh.training.result import Means, Result
 from reweigh.training.run import Run
 
 log = logging.getLogger(__name__)
@@ -32,7 +31,7 @@ class Place:
         epoch: the epoch under way, from 0.
         step: the steps of it that are done; 0 means that the method has not started it yet.
         means: running means of its numbers.
-        seconds: time spent on it, in earlier lives too.
+        seconds: time spent on it, including before interruptions.
         history: the lines of the epochs before.
     """
 
@@ -43,7 +42,7 @@ class Place:
     history: list[dict[str, Any]] = field(default_factory=list)
 
     def end_step(self, numbers: Mapping[str, float | Tensor], samples: int) -> None:
-        """Count a step that saw so many samples."""
+        """Count a step on this many samples."""
         self.step += 1
         self.means.add(numbers, samples)
 
@@ -134,10 +133,10 @@ class Keeper:
         self.save(place)
 
     def load(self) -> Place:
-        """Put method and generators back to where the checkpoint was written; with none, leave them and begin.
+        """Restore method and generators from the checkpoint; without one, leave them as they are.
 
         Raises:
-            DataError: the file is no checkpoint, or one of a run with another method, model, seed or training set.
+            DataError: the file is not a checkpoint, or one of a run with another method, model, seed or training set.
         """
         run = self.run
         if run is None:
@@ -200,7 +199,7 @@ def loaded(file: Path, run: Run) -> Any:
 
 
 def check_finite(model: nn.Module) -> None:
-    """Refuse to keep a model that is beyond repair: its next loss would not be finite, and the checkpoint useless.
+    """Refuse to keep a model with parameters that are not finite: a checkpoint of it would be useless.
 
     Raises:
         DivergedError: a parameter is NaN or infinite.

@@ -1,4 +1,4 @@
-"""How a run stands: what its files say, and whether its process still lives."""
+"""The status of a run: what its files say, and whether its process is still running."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def status(run: Run) -> str:
 
 
 def missing(run: Run) -> list[Path]:
-    """Results that every finished run has, and this one lacks."""
+    """Results that a finished run has and this one lacks."""
     return [file for file in (run.model, run.classes, run.inputs, run.samples) if not file.is_file()]
 
 

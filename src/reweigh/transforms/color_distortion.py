@@ -7,7 +7,7 @@ import torch
 from annotated_types import Ge, Le
 from torch import Tensor
 
-from reweigh.transforms.images import check_images
+from reweigh.transforms.compose import check_images
 
 JITTERED, GRAY = 0.8, 0.2  # probabilities
 LUMA = (0.299, 0.587, 0.114)

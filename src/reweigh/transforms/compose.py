@@ -1,10 +1,13 @@
-"""Transforms in sequence, with one generator."""
+"""What a transform is, and transforms in sequence, with one generator."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import torch
 from torch import Tensor
+
+from reweigh.errors import DataError
 
 
 class Transform(Protocol):
@@ -15,13 +18,18 @@ class Transform(Protocol):
         ...
 
 
-@runtime_checkable
-class InPlace(Transform, Protocol):
+class InPlace(ABC):
     """A transform that can also overwrite the batch."""
 
+    def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
+        """New images; see ``in_place``."""
+        result = batch.clone()
+        self.in_place(result, generator)
+        return result
+
+    @abstractmethod
     def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
-        """Leave in ``batch`` what the call would return."""
-        ...
+        """Overwrite ``batch``."""
 
 
 class Compose:
@@ -43,3 +51,23 @@ class Compose:
             else:
                 result = transform(result, generator)
         return result
+
+
+def check_images(transform: str, batch: Tensor) -> None:
+    """Check that a batch is floats of shape (n, C, H, W).
+
+    Args:
+        transform: name of the transform in messages.
+
+    Raises:
+        DataError: the batch has another number of dimensions, or holds integers.
+    """
+    if batch.ndim != 4:
+        raise DataError(
+            f"transform {transform!r} needs images of shape (n, channels, height, width), but the batch has shape "
+            f"{tuple(batch.shape)}; leave the transform out for data that are not images."
+        )
+    if not batch.is_floating_point():
+        raise DataError(
+            f"transform {transform!r} needs floats, but the batch holds {batch.dtype}; divide bytes by 255 first."
+        )

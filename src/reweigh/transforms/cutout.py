@@ -6,10 +6,10 @@ import torch
 from annotated_types import Gt
 from torch import Tensor
 
-from reweigh.transforms.images import check_images
+from reweigh.transforms.compose import InPlace, check_images
 
 
-class Cutout:
+class Cutout(InPlace):
     """A square around a random pixel is set to one value; parts beyond the border are cut off.
 
     Args:
@@ -22,18 +22,12 @@ class Cutout:
         self.size = size
         self.fill = fill
 
-    def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
-        """The images with one square each. Draws the rows, then the columns, of all centers.
+    def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
+        """Blank out one square of each image. Draws the rows, then the columns, of all centers.
 
         Raises:
             DataError: the batch does not hold images.
         """
-        result = batch.clone()
-        self.in_place(result, generator)
-        return result
-
-    def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
-        """Like the call, but overwrites ``batch``."""
         check_images("cutout", batch)
         n, _, height, width = batch.shape
         rows = self._covered(n, height, generator).to(batch.device)

@@ -6,10 +6,10 @@ import torch
 from annotated_types import Ge, Le
 from torch import Tensor
 
-from reweigh.transforms.images import check_images
+from reweigh.transforms.compose import InPlace, check_images
 
 
-class Flip:
+class Flip(InPlace):
     """Horizontal flip, drawn for each image; not for digits and letters.
 
     Args:
@@ -19,18 +19,12 @@ class Flip:
     def __init__(self, *, probability: Annotated[float, Ge(0), Le(1)] = 0.5) -> None:
         self.probability = probability
 
-    def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
-        """The images, some of them mirrored. Draws one uniform number per image; below the probability, it flips.
+    def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
+        """Mirror some of the images. Draws one uniform number per image; below the probability, it flips.
 
         Raises:
             DataError: the batch does not hold images.
         """
-        result = batch.clone()
-        self.in_place(result, generator)
-        return result
-
-    def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
-        """Like the call, but overwrites ``batch``."""
         check_images("flip", batch)
         draws = torch.rand(len(batch), generator=generator, device=generator.device)
         chosen = (draws < self.probability).nonzero().squeeze(1).to(batch.device)

@@ -7,10 +7,10 @@ from annotated_types import Gt
 from torch import Tensor
 
 from reweigh.errors import DataError
-from reweigh.transforms.images import check_images
+from reweigh.transforms.compose import InPlace, check_images
 
 
-class Normalize:
+class Normalize(InPlace):
     """(x - mean) / std, channel by channel.
 
     A dataset normalizes its own batches after all transforms; use this for images that need it earlier, and in loops
@@ -25,18 +25,12 @@ class Normalize:
         self.mean = torch.tensor(mean).view(-1, 1, 1)
         self.std = torch.tensor(std).view(-1, 1, 1)
 
-    def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
-        """The normalized images; nothing is drawn.
+    def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
+        """Normalize the images; nothing is drawn.
 
         Raises:
             DataError: the batch does not hold images, or the number of channels differs from that of means.
         """
-        result = batch.clone()
-        self.in_place(result, generator)
-        return result
-
-    def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
-        """Like the call, but overwrites ``batch``."""
         check_images("normalize", batch)
         if len(self.mean) != batch.shape[1] or len(self.std) != batch.shape[1]:
             raise DataError(

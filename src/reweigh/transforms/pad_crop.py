@@ -8,7 +8,7 @@ from annotated_types import Ge
 from torch import Tensor
 
 from reweigh.errors import DataError
-from reweigh.transforms.images import check_images
+from reweigh.transforms.compose import check_images
 
 
 class PadCrop:

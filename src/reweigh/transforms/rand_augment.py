@@ -7,7 +7,7 @@ from annotated_types import Gt, Lt
 from torch import Tensor
 
 from reweigh.errors import DataError, RecipeError
-from reweigh.transforms.images import check_images
+from reweigh.transforms.compose import check_images
 
 SLACK = 1e-3  # for rounding
 

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from annotated_types import Gt, Le
 from torch import Tensor
 
-from reweigh.transforms.images import check_images
+from reweigh.transforms.compose import check_images
 
 STRETCH = 4 / 3  # largest change of the aspect ratio (Szegedy et al. 2015)
 

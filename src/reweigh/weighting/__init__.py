@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from reweigh.weighting.class_aware import ClassAwareNet
+from reweigh.weighting.class_aware import ClassAwareNet, WeightNet, num_curves
 from reweigh.weighting.free import FreeWeights
 from reweigh.weighting.learned import LearnedWeights, weigher
-from reweigh.weighting.net import WeightNet, num_curves
 from reweigh.weighting.released import named_release, read_released
 from reweigh.weighting.saved import Origin, construction, load_weighting, rebuilt, save_weighting
 

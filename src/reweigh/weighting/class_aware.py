@@ -1,13 +1,35 @@
-"""The weight net: from a sample's loss and the family of its class to a weight."""
+"""Weight nets: from a sample's loss and the family of its class to a weight."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
 
-from reweigh.weighting.net import WeightNet
-
 FITTING = 600  # steps
+
+
+class WeightNet(nn.Module):
+    """A member of ``WEIGHTINGS``: made from (number of families, width), which are also attributes.
+
+    Any other module that can be called in the same way will do in a ``Reweighter``.
+
+    Attributes:
+        num_families: number of curves; 0 if weights are not a function of loss and family.
+        width: size of its hidden layer.
+    """
+
+    num_families: int = 0
+    width: int = 0
+
+    def forward(self, losses: Tensor, family: Tensor) -> Tensor:
+        """Weights in (0, 1), all of shape (n,)."""
+        raise NotImplementedError
+
+
+def num_curves(net: nn.Module | None, otherwise: int = 0) -> int:
+    """How many families a weighting function distinguishes; ``otherwise`` if that is unknown."""
+    return int(getattr(net, "num_families", 0)) or otherwise
 
 
 class ClassAwareNet(WeightNet):
@@ -34,14 +56,8 @@ class ClassAwareNet(WeightNet):
             curve: losses -> weights in (0, 1).
             points: shape (n,), losses at which the curve is fitted.
         """
-        with torch.random.fork_rng(devices=[]), torch.enable_grad():
-            torch.manual_seed(0)
-            fitted, one = cls(1), torch.zeros(len(points), dtype=torch.int64)
-            optimizer = torch.optim.Adam(fitted.parameters(), 1e-2)
-            for _ in range(FITTING):
-                optimizer.zero_grad()
-                (fitted(points, one) - curve(points)).square().mean().backward()
-                optimizer.step()
+        fitted = _fitted(tuple(points.tolist()), tuple(curve(points).tolist()), torch.get_default_dtype())
+        with torch.random.fork_rng(devices=[]):
             net = cls(num_families)
         with torch.no_grad():
             net.hidden.load_state_dict(fitted.hidden.state_dict())
@@ -61,3 +77,18 @@ class ClassAwareNet(WeightNet):
         hidden = torch.relu(torch.addcmul(shift, losses.to(scale.dtype).unsqueeze(1), scale))
         each = torch.addmm(self.heads.bias, hidden, self.heads.weight.t())
         return torch.sigmoid(each.gather(1, family.unsqueeze(1)).squeeze(1))
+
+
+@lru_cache(maxsize=8)
+def _fitted(points: tuple[float, ...], weights: tuple[float, ...], dtype: torch.dtype) -> ClassAwareNet:
+    """A net of one family that gives these weights to these losses; fitted once, because it is the same every time."""
+    losses, target = torch.tensor(points, dtype=dtype), torch.tensor(weights, dtype=dtype)
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        torch.manual_seed(0)
+        fitted, family = ClassAwareNet(1), torch.zeros(len(points), dtype=torch.int64)
+        optimizer = torch.optim.Adam(fitted.parameters(), 1e-2)
+        for _ in range(FITTING):
+            optimizer.zero_grad()
+            (fitted(losses, family) - target).square().mean().backward()
+            optimizer.step()
+    return fitted

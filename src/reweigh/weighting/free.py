@@ -1,10 +1,10 @@
-"""Weights that are free numbers, found anew for every batch: learning to reweight (L2RW)."""
+"""Weights that are free numbers, computed for every batch: learning to reweight (L2RW)."""
 
 import torch
 from torch import Tensor
 
 from reweigh.core.processes import Reduce
-from reweigh.weighting.net import WeightNet
+from reweigh.weighting.class_aware import WeightNet
 
 
 class FreeWeights(WeightNet):

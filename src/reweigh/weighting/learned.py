@@ -1,4 +1,4 @@
-"""Weights from a net that learns by its own optimizer, or that was learned elsewhere."""
+"""Weights from a net that is trained by its own optimizer, or was trained elsewhere."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -68,7 +68,7 @@ class LearnedWeights:
 
 
 def weigher(net: nn.Module, lr: float, weight_decay: float, amsgrad: bool = False) -> Weigher:
-    """What learns: the net itself if it has a way of its own, or else Adam on the parameters that may change."""
+    """What trains the net: the net itself if it can, or else Adam on the parameters that require gradients."""
     if isinstance(net, Weigher):
         return net
     params = [p for p in net.parameters() if p.requires_grad]

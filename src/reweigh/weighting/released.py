@@ -50,6 +50,6 @@ def read_released(path: str | Path, heads: Sequence[str]) -> ClassAwareNet:
 
 
 def named_release(name: str) -> tuple[str, list[str]] | None:
-    """The file and the order of heads in a name such as vnet.pth:large,small,medium; None if it is no PyTorch file."""
+    """File and order of heads in a name such as vnet.pth:large,small,medium; None if it is not a PyTorch file."""
     found = re.fullmatch(r"(.*\.pth?)(?::([\w, ]*))?", name)
     return None if found is None else (found[1], [word.strip() for word in (found[2] or "").split(",") if word.strip()])

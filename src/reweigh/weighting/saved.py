@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from reweigh.errors import DataError
 from reweigh.files import write_whole
 from reweigh.files.tensors import pack, read
-from reweigh.weighting.net import WeightNet, num_curves
+from reweigh.weighting.class_aware import WeightNet, num_curves
 from reweigh.weighting.released import named_release, read_released
 
 KIND = "reweigh weighting function"
@@ -104,7 +104,7 @@ def _saved(path: str | Path, net: nn.Module | None) -> tuple[WeightNet, Origin]:
 
 
 def construction(net: nn.Module) -> dict[str, str]:
-    """What a member of ``WEIGHTINGS`` was made from, besides its parameters."""
+    """The arguments that a member of ``WEIGHTINGS`` was made with."""
     from reweigh.weighting import WEIGHTINGS
 
     name = next((name for name, member in WEIGHTINGS.items() if type(net) is member), type(net).__name__)

@@ -35,7 +35,7 @@ def test_the_objective_by_a_loop(tiny):
         shares = problem.data.class_sizes.double() / 20
         penalty = (shares * (shares / rows.softmax(1).mean(0)).log()).sum()
         expected = torch.stack(known).mean() + 3.0 * torch.stack(unknown).mean() + penalty
-        found = method._divided(nets[number], number, batch).detach()
+        found = method._loss_of(number, nets[number], batch).detach()
         assert float(found) == pytest.approx(float(expected), abs=1e-5)
 
 
@@ -50,9 +50,9 @@ def test_all_or_none_of_the_labels_are_kept(tiny, right):
 def test_each_network_learns_by_the_division_of_the_other(tiny):
     one, two = made(tiny), made(tiny)
     two.method._right[0] = 1 - two.method._right[0]  # the first network's own opinion
-    first = [problem.method._divided(problem.model, 0, problem.batches[0]).item() for problem in (one, two)]
+    first = [problem.method._loss_of(0, problem.model, problem.batches[0]).item() for problem in (one, two)]
     second = [
-        problem.method._divided(problem.method._peer.model, 1, problem.batches[0]).item() for problem in (one, two)
+        problem.method._loss_of(1, problem.method._peer.model, problem.batches[0]).item() for problem in (one, two)
     ]
     assert first[0] == first[1]
     assert second[0] != second[1]

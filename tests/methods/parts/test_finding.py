@@ -46,6 +46,23 @@ def test_a_class_without_samples_has_no_wrong_labels() -> None:
     assert [float(each[3]) for each in count] == [0, 0, 0]
 
 
+def test_labels_that_were_corrected_are_counted_no_more() -> None:
+    before, predictions, wrong = noisy()
+    corrected = wrong & (torch.arange(600) < 300)
+    after = torch.where(corrected[:, None], F.one_hot(torch.arange(600) % 3, 3).float(), before)
+    count = count_wrong(
+        take_stock(predictions, before), before, predictions, torch.arange(600), predictions, weak=False
+    )
+    left = count.after(before, after)
+    for label in range(3):
+        own = after[:, label] == 1
+        truth = float((wrong & ~corrected)[own].float().mean())
+        assert float(left.share[label]) == pytest.approx(truth, abs=0.05)
+        assert abs(float(count.share[label]) - truth) > 0.06
+    for each, same in zip(count.after(before, before), count, strict=True):
+        torch.testing.assert_close(each, same)
+
+
 def test_errors_of_a_weak_network_are_not_wrong_labels() -> None:
     rng = torch.Generator().manual_seed(0)
     rows = (2.0 * torch.randn(3000, 3, generator=rng)).softmax(1)  # calibrated, and often unsure

@@ -45,7 +45,7 @@ def test_a_label_beyond_doubt_or_belief():
         assert all(bool(part.isfinite().all()) for part in Belief.of(certain, given))
 
 
-def second_look(n=40, **options):
+def second_look(n=40, trusted=None, **options):
     torch.manual_seed(0)
 
     def fresh():
@@ -53,14 +53,14 @@ def second_look(n=40, **options):
         return model, torch.optim.SGD(model.parameters(), 0.1)
 
     inputs, labels = torch.randn(n, 4), torch.arange(n) % CLASSES
-    data = Dataset(inputs, labels, tuple("abc"))
+    data = Dataset(inputs, labels, tuple("abc"), trusted=trusted)
     parts = META_SETS["lowest-loss"](), LOSSES["cross-entropy"], None, torch.Generator().manual_seed(0)
     setup = Setup(*fresh(), data, *parts, torch.device("cpu"), epochs=10, fresh=fresh)
     given, held_out = F.one_hot(labels, CLASSES).float(), torch.arange(n) % 4 == 0
     transition = torch.tensor([[0.8, 0.1, 0.0], [0.2, 0.6, 0.1], [0.0, 0.3, 0.9]])
     first = torch.zeros(int(held_out.sum()), dtype=torch.float64)
     look = SecondLook(
-        setup, Prior(True), AveragedModel(setup.model), given, rows(n), transition, held_out, None, first,
+        setup, Prior(True), AveragedModel(setup.model), given, rows(n), given @ transition, held_out, None, first,
         mixup=0.0, length=10, options={"families": 1, "normalize": "mean", "every": 1, **options},
     )  # fmt: skip
     return look, data, transition, held_out
@@ -99,6 +99,13 @@ def test_held_out_labels_teach_the_weights_seen_through_the_confusion():
         seen = sum(transition[data.labels[i], k] * classes[k] for k in range(CLASSES))
         by_hand.append(-seen.log())
     torch.testing.assert_close(lesson(look.student.model), torch.stack(by_hand).mean())
+
+
+def test_checked_labels_teach_the_weights_too():
+    checked = torch.arange(40) < 6
+    look, *_ = second_look(trusted=checked)
+    held_out = torch.arange(40) % 4 == 0
+    assert sorted(look._lessons.pool.tolist()) == (held_out | checked).nonzero().flatten().tolist()
 
 
 def test_weights_are_learned_until_the_held_out_samples_join():

@@ -6,7 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from reweigh.methods.parts.stock import anchored_joint, confident_joint, take_stock, wrong_by_class
+from reweigh.data import Dataset
+from reweigh.methods.parts.stock import Labels, anchored_joint, confident_joint, take_stock, wrong_by_class
 
 
 def drawn(n=300, classes=3, seed=0):
@@ -129,3 +130,20 @@ def test_anchors_stand_for_their_class() -> None:
 def test_few_samples_are_all_anchors() -> None:
     predictions, given = torch.eye(3).softmax(1), torch.eye(3)
     assert anchored_joint(predictions, given).tolist() == [pytest.approx([1 / 3] * 3)] * 3
+
+
+def test_corrected_labels_are_learned_and_the_confusion_is_that_of_the_labels_before():
+    predictions, before = drawn()
+    checked = torch.arange(300) % 5 == 0
+    labels = torch.where(checked, predictions.argmax(1), before)
+    dataset = Dataset(torch.zeros(300, 2), labels, tuple("abc"), trusted=checked, uncorrected=before)
+    known, vouched = Labels(dataset, torch.tensor([1, 2])), torch.tensor([1, 2])
+    stock, plain = known.stock(predictions), take_stock(predictions, F.one_hot(before, 3).float())
+    torch.testing.assert_close(stock.transition, plain.transition)
+    beyond_doubt = checked.index_fill(0, vouched, True)
+    assert torch.equal(known.given, F.one_hot(labels, 3).float())
+    assert torch.equal(stock.posterior[beyond_doubt], known.given[beyond_doubt])
+    assert torch.equal(stock.posterior[~beyond_doubt], plain.posterior[~beyond_doubt])
+    likely = known.likely(plain.transition)
+    assert torch.equal(likely[beyond_doubt], known.given[beyond_doubt])
+    torch.testing.assert_close(likely[3], plain.transition[before[3]])

@@ -8,7 +8,6 @@ import pytest
 
 from reweigh.core.judgment import Finding
 from reweigh.data.tables.decide import ReadAs
-from reweigh.report.families import Family
 from reweigh.report.figures.matrix import counts
 from reweigh.report.inputs import Shown
 from reweigh.report.sections import SECTIONS
@@ -17,7 +16,7 @@ from reweigh.report.sections.columns import panel as columns_of
 from reweigh.report.sections.confusion import frequency, most_confused
 from reweigh.report.sections.weighting import described, tendency
 from reweigh.report.sections.weights import lower_share
-from reweigh.report.words import percent
+from reweigh.report.words import Family, percent
 from reweigh.weighting import Origin
 
 DRAW = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from reweigh.data.dataset import Dataset
 from reweigh.errors import DataError
 
 OTHER_SEPARATORS = (";", ",", "/", "+", "&", " and ")
-SEPARATOR = "|"  # between candidate labels, unless the user says otherwise
+SEPARATOR = "|"  # between candidate labels, by default
 
 
 def with_candidates(dataset: Dataset, candidates: Tensor) -> Dataset:
@@ -41,7 +41,7 @@ def one_of_each(candidates: Tensor) -> Tensor:
 def several_in_one(class_names: Sequence[str]) -> tuple[str, str] | None:
     """A class name that looks like a set of candidates, such as ``cat|lynx`` next to ``cat``, and the separator.
 
-    Other separators than ``|`` also occur in ordinary names, so all parts must then be classes of their own.
+    Separators other than ``|`` also occur in ordinary names, so all parts must then be classes themselves.
     """
     plain = {name.strip() for name in class_names}
     for separator in (SEPARATOR, *OTHER_SEPARATORS):

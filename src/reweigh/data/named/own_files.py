@@ -17,7 +17,7 @@ from reweigh.data.readers.image_files import Resize
 from reweigh.data.scratch import DEFAULT_DISK_GB
 from reweigh.data.subsets import stratified
 from reweigh.data.tables.decide import Kind
-from reweigh.data.tables.encoding import fit_encoding
+from reweigh.data.tables.encoding import TextAs, fit_encoding
 from reweigh.data.tables.frames import read_frame
 from reweigh.errors import DataError
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 def files(
     root: Path,
+    text: TextAs = "tf-idf",
     *,
     path: str,
     test: str | None = None,
@@ -52,6 +53,7 @@ def files(
 
     Args:
         root: folder that the paths are relative to.
+        text: how text columns of a table are read.
         path: the data, in any format that ``read`` knows.
         test: the data to test on, in the same format; by default the test part of ``path`` if there is one, or a share.
         test_fraction: share of the samples to test on, the same of each class.
@@ -59,10 +61,10 @@ def files(
         label: the column of a table, or the array of a ``.npz``, that holds the labels.
         labels: a label file for the samples of ``path``.
         true_label: the column of a table that holds true labels.
-        columns: what some columns of a table are, whatever they look like: "number", "date", "category", "text", or
-            "drop" to leave a column out.
-        sep: separator of a table, such as ``;`` or ``tab``; found from the file by default.
-        encoding: encoding of the text of a table, such as ``latin-1``; found from the file by default.
+        columns: kinds of some columns of a table, instead of the detected ones: "number", "date", "category", "text",
+            or "drop" to leave a column out.
+        sep: separator of a table, such as ``;`` or ``tab``; detected by default.
+        encoding: encoding of the text of a table, such as ``latin-1``; detected by default.
         join_labels: count labels that differ only in case, spaces or punctuation at the ends as one class.
         size: height and width to resize images to.
         resize: how images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
@@ -90,6 +92,7 @@ def files(
         source,
         labels=label_file,
         columns=columns,
+        text=text,
         size=size,
         resize=resize,
         memory_gb=memory_gb,
@@ -104,7 +107,7 @@ def files(
     if test is None and not has_test_part(source):
         if train.reading.encoding is not None:
             frame = read_frame(source, sep, encoding)
-            return split_table(train, frame, test_fraction, split_seed, str(source))
+            return split_table(train, frame, test_fraction, split_seed, str(source), text)
         return split(train, test_fraction, split_seed)
     judged = read(
         source if test is None else Path(root, test),
@@ -143,7 +146,9 @@ def split(dataset: Dataset, test_fraction: float, seed: int) -> Splits:
     return Splits(train, test)
 
 
-def split_table(whole: Dataset, frame: "pd.DataFrame", test_fraction: float, seed: int, what: str) -> Splits:
+def split_table(
+    whole: Dataset, frame: "pd.DataFrame", test_fraction: float, seed: int, what: str, text: TextAs = "tf-idf"
+) -> Splits:
     """Training and test parts of a table: how columns are read is decided by all rows, the rest by the training part.
 
     Args:
@@ -155,7 +160,7 @@ def split_table(whole: Dataset, frame: "pd.DataFrame", test_fraction: float, see
         part = whole.subset(index)
         assert part.origin is not None
         features = frame.iloc[part.origin.tolist()]
-        encoding = encoding or fit_encoding(features, readings=whole.reading.encoding.readings, what=what)
+        encoding = encoding or fit_encoding(features, readings=whole.reading.encoding.readings, text=text, what=what)
         reading = Reading(missing=encoding.missing(features), encoding=encoding)
         parts.append(replace(part, inputs=encoding.apply(features, what), reading=reading))
     return Splits(*parts)

@@ -1,4 +1,4 @@
-"""Read what lies at a path: a table, arrays, IDX or CIFAR files, images in folders, lists, archives or Parquet."""
+"""Read the data at a path: a table, arrays, IDX or CIFAR files, images in folders, lists, archives or Parquet."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from reweigh.data.readers.packed import archives_at
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
 from reweigh.data.scratch import DEFAULT_DISK_GB
 from reweigh.data.tables.decide import Kind
-from reweigh.data.tables.encoding import Encoding
+from reweigh.data.tables.encoding import Encoding, TextAs
 from reweigh.data.tables.frames import is_table
 from reweigh.errors import DataError
 from reweigh.files.limits import check_file
@@ -44,6 +44,7 @@ def read(
     class_names: Sequence[str] | None = None,
     encoding: Encoding | None = None,
     columns: Mapping[str, Kind] | None = None,
+    text: TextAs = "tf-idf",
     sep: str | None = None,
     charset: str | None = None,
     resize: Resize = "crop",
@@ -54,7 +55,7 @@ def read(
     new_classes: bool = False,
     join_labels: bool = False,
 ) -> Dataset:
-    """Recognize the format of what lies at ``path`` and read it.
+    """Recognize the format of the data at ``path`` and read them.
 
     Args:
         label: the column of a table, or the array of a ``.npz``, that holds the labels.
@@ -65,9 +66,10 @@ def read(
         resize: how images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
         class_names: class names in the order of the class numbers; taken from the data by default.
         encoding: how to encode a table, as fitted to another.
-        columns: what some columns of a table are, whatever they look like; "drop" leaves a column out.
-        sep: separator of a table, such as ``;`` or ``tab``; found from the file by default.
-        charset: encoding of the text of a table, such as ``latin-1``; found from the file by default.
+        columns: kinds of some columns of a table, instead of the detected ones; "drop" leaves a column out.
+        text: how text columns of a table are read; "plain" keeps the text as it is, for a network.
+        sep: separator of a table, such as ``;`` or ``tab``; detected by default.
+        charset: encoding of the text of a table, such as ``latin-1``; detected by default.
         memory_gb: images that take more gigabytes are read on demand.
         disk_gb: gigabytes that images read on demand may take on disk, decoded, during a training.
         unlabeled: whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
@@ -95,6 +97,7 @@ def read(
         encoding=encoding,
         resize=resize,
         columns=columns,
+        text=text,
         sep=sep,
         charset=charset,
         memory_gb=memory_gb,
@@ -131,8 +134,8 @@ def read_unlabeled(
         raw_bytes: whether the training samples were bytes, as those of images.
         resize: how images of other proportions are resized.
         memory_gb: images that take more gigabytes are read on demand.
-        sep: separator of a table; found from the file by default.
-        charset: encoding of the text of a table; found from the file by default.
+        sep: separator of a table; detected by default.
+        charset: encoding of the text of a table; detected by default.
 
     Raises:
         DataError: the data are of another kind or shape, cannot be read, or contain NaN or infinity.
@@ -168,7 +171,7 @@ def has_columns(path: Path) -> bool:
 
 
 def has_test_part(path: Path) -> bool:
-    """Whether a path holds test samples besides the training samples."""
+    """Whether a path holds test samples in addition to the training samples."""
     return reader_of(path).has_test(path)
 
 

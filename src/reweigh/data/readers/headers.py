@@ -1,4 +1,4 @@
-"""The headers of many image files: read by several processes, and once, as long as the files stay as they are."""
+"""The headers of many image files: read by several processes, and cached as long as the files do not change."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -63,6 +63,6 @@ def _digest(file: File) -> bytes:
     path = file if isinstance(file, Path) else file.archive
     try:
         found = path.stat()
-    except OSError:  # it is gone, and so has no header
+    except OSError:  # the file is gone
         return digest(str(file).encode())
     return digest(f"{file} {found.st_size} {found.st_mtime_ns}".encode())

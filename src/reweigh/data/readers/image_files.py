@@ -128,7 +128,7 @@ def open_image(path: File) -> "Iterator[ImageFile]":
     """
     from PIL import Image
 
-    if limit("pixels") != LIMITS["pixels"].most:  # the user's word, not that of Pillow
+    if limit("pixels") != LIMITS["pixels"].most:  # set by the user, so Pillow's own limit does not apply
         Image.MAX_IMAGE_PIXELS = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # at half of the limit

@@ -1,4 +1,4 @@
-"""Images that come with a list of their labels, wherever they lie: files, members of an archive, cells of a table."""
+"""Images with a list of their labels, from any source: files, members of an archive, cells of a table."""
 
 import logging
 from collections.abc import Sequence

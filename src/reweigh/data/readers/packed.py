@@ -1,4 +1,4 @@
-"""Files inside another file, read where they lie: samples of a tar archive, cells of a Parquet column."""
+"""Files inside another file, read in place: samples of a tar archive, cells of a Parquet column."""
 
 import glob
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from reweigh.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """A file inside another, with as much of a path as readers of images use.
+    """A file inside another, with the attributes of a path that image readers use.
 
     Attributes:
         name: Its name in there.
@@ -48,7 +48,7 @@ File = Path | Packed
 
 
 def mapped(file: IO[bytes]) -> mmap:
-    """The content of an open file, which threads and forked processes can read side by side."""
+    """The content of an open file, which threads and forked processes can read in parallel."""
     return mmap(file.fileno(), 0, access=ACCESS_READ)
 
 

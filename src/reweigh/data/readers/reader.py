@@ -10,7 +10,7 @@ from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.scratch import DEFAULT_DISK_GB
 from reweigh.data.tables.decide import Kind
-from reweigh.data.tables.encoding import Encoding
+from reweigh.data.tables.encoding import Encoding, TextAs
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Request:
     class_names: Sequence[str] | None = None
     encoding: Encoding | None = None
     columns: Mapping[str, Kind] | None = None
+    text: TextAs = "tf-idf"
     sep: str | None = None
     charset: str | None = None
     memory_gb: float = DEFAULT_MEMORY_GB
@@ -104,7 +105,7 @@ class Reader:
         recognizes: whether an existing path holds this format.
         read: reads the labeled samples at a path.
         has_labels: whether the data at a path have labels of their own; the second argument is ``Request.label``.
-        has_test: whether a path holds test samples besides the training samples.
+        has_test: whether a path holds test samples in addition to the training samples.
         unlabeled: reader of inputs to predict; None if the format has labels always.
     """
 

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -14,7 +14,7 @@ from reweigh.data.labels.targets import check_target
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.tables.cells import LABEL_GAPS
 from reweigh.data.tables.decide import Kind
-from reweigh.data.tables.encoding import WORDS, Encoding, fit_encoding
+from reweigh.data.tables.encoding import WORDS, Encoding, TextAs, fit_encoding
 from reweigh.data.tables.frames import is_table, read_frame
 from reweigh.errors import DataError
 from reweigh.names import suggestion
@@ -36,6 +36,7 @@ def read_table(path: Path, request: Request) -> Dataset:
         class_names=request.class_names,
         encoding=request.encoding,
         columns=request.columns,
+        text=request.text,
         unlabeled=request.unlabeled,
         drop_unlabeled=request.drop_unlabeled,
         what=str(path),
@@ -51,7 +52,7 @@ def from_frame(
     class_names: Sequence[str] | None = None,
     encoding: Encoding | None = None,
     columns: Mapping[str, Kind] | None = None,
-    text: Literal["tf-idf", "hashing"] = "tf-idf",
+    text: TextAs = "tf-idf",
     text_features: int = WORDS,
     max_categories: int = 50,
     unlabeled: bool = False,
@@ -70,7 +71,7 @@ def from_frame(
         class_names: class names; by default the distinct labels.
         encoding: an encoding fitted to another table; by default one is fitted to this table, with the options that
             follow (see ``fit_encoding``).
-        columns: what some columns are, whatever they look like: "number", "date", "category", "text" or "drop".
+        columns: kinds of some columns, instead of the detected ones: "number", "date", "category", "text" or "drop".
         unlabeled: whether a label may be empty or -1, for a sample without one.
         drop_unlabeled: leave out rows without a label, with a warning; otherwise these are an error.
         what: name of the table in messages.

@@ -11,8 +11,9 @@ from reweigh.data.tables.categories import Categorical
 from reweigh.data.tables.cells import MISSING, cells_of
 from reweigh.data.tables.dates import Order
 from reweigh.data.tables.numbers import USUAL, Notation
-from reweigh.data.tables.text import Hashing, TfIdf
+from reweigh.data.tables.text import Hashing, Plain, TfIdf
 from reweigh.data.tables.values import as_days, as_numbers
+from reweigh.data.tables.vectors import WordsAndVectors
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def calendar(scaled: np.ndarray, days: np.ndarray) -> dict[str, np.ndarray]:
 
 # Each is plain data that JSON can hold. ``apply`` turns values into features, shape (N, number of features); ``known``
 # is NaN where a value is missing or cannot be read; ``strange`` says what a later table has that training did not.
-Column = Numeric | Date | Categorical | TfIdf | Hashing
+Column = Numeric | Date | Categorical | TfIdf | Hashing | Plain | WordsAndVectors
 
 
 def fit_numeric(values: "pd.Series", notation: Notation) -> Numeric:

@@ -17,7 +17,9 @@ from reweigh.data.tables.categories import fit_categorical
 from reweigh.data.tables.cells import cells_of
 from reweigh.data.tables.columns import Column, fit_date, fit_numeric
 from reweigh.data.tables.decide import Kind, ReadAs, decide
-from reweigh.data.tables.text import Hashing, TfIdf, fit_tf_idf
+from reweigh.data.tables.text import Hashing, Plain, TfIdf, fit_plain, fit_tf_idf
+from reweigh.data.tables.vectors import WordsAndVectors, fit_words_and_vectors
+from reweigh.data.text_rows import TextRows
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 log = logging.getLogger(__name__)
+TextAs = Literal["tf-idf", "hashing", "wordllama", "plain"]
+"""How text columns are read: as features, or as they are, for a network."""
 WORDS = 20_000  # of a text column, at most
 CATEGORIES = 256  # of a column, at most
 DENSE = 1000  # features, at most; more are kept sparse,
@@ -53,10 +57,18 @@ class Encoding:
     @property
     def words(self) -> int:
         """The number of features that stand for words of a text."""
-        return sum(len(column.feature_names) for column in self.columns if isinstance(column, TfIdf | Hashing))
+        texts = [column for column in self.columns if isinstance(column, TfIdf | Hashing | WordsAndVectors)]
+        return sum(len(column.feature_names) for column in texts)
 
-    def apply(self, frame: "pd.DataFrame", what: str = "table") -> Tensor | SparseRows:
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns whose text is kept as it is, for a network."""
+        return tuple(column.name for column in self.columns if isinstance(column, Plain))
+
+    def apply(self, frame: "pd.DataFrame", what: str = "table") -> Tensor | SparseRows | TextRows:
         """The features of a table with the same columns, shape (N, D) float32; sparse if there are many, as of text.
+
+        Text that is kept as it is comes along with them.
 
         Columns that the encoding does not know are ignored.
 
@@ -75,8 +87,11 @@ class Encoding:
                 mistakes.append(str(error))
         raise_all(mistakes, what)
         width = sum(part.shape[1] for part in features)
-        if width <= DENSE or 2 * sum(part.shape[1] for part in features if part.shape[1] <= NARROW) >= width:
-            return torch.cat([torch.from_numpy(part.toarray() if issparse(part) else part) for part in features], dim=1)
+        narrow = sum(part.shape[1] for part in features if part.shape[1] <= NARROW)
+        if self.texts or width <= DENSE or 2 * narrow >= width:
+            parts = [torch.from_numpy(part.toarray() if issparse(part) else part) for part in features]
+            rows = torch.cat(parts, dim=1)
+            return TextRows(rows, [cells_of(given[name]) for name in self.texts]) if self.texts else rows
         return SparseRows(csr_array(hstack([csr_array(part) for part in features])))
 
     def missing(self, frame: "pd.DataFrame") -> dict[str, int]:
@@ -127,7 +142,7 @@ def fit_encoding(
     *,
     kinds: Mapping[str, Kind] | None = None,
     readings: Sequence[ReadAs] | None = None,
-    text: Literal["tf-idf", "hashing"] = "tf-idf",
+    text: TextAs = "tf-idf",
     text_features: int = WORDS,
     max_categories: int = 50,
     what: str = "table",
@@ -141,7 +156,7 @@ def fit_encoding(
         frame: the features of the training samples, without the label.
         kinds: what some columns are, whatever they look like; "drop" leaves a column out.
         readings: how to read the columns, as decided before from more rows; overrides ``kinds``.
-        text: encoding of text columns.
+        text: how text columns are read.
         text_features: largest number of features of a text column.
         max_categories: largest number of distinct strings of several words that are categories and not text.
         what: name of the table in messages.
@@ -151,6 +166,8 @@ def fit_encoding(
     """
     if readings is None:
         readings = decide(frame, kinds, max_categories, what)
+    if text == "wordllama" and not any(read.kind == "text" for read in readings):
+        raise DataError(f"{what}: features 'wordllama': no column is text; leave features out")
     given = dict(frame.items())
     mistakes, columns = [], []
     for read in readings:
@@ -177,4 +194,8 @@ def _fitted(values: "pd.Series", read: ReadAs, text: str, text_features: int) ->
         return fit_date(values, read.order)
     if read.kind == "category":
         return fit_categorical(values, CATEGORIES)
+    if text == "plain":
+        return fit_plain(values)
+    if text == "wordllama":
+        return fit_words_and_vectors(values, text_features)
     return Hashing(read.name, text_features) if text == "hashing" else fit_tf_idf(values, text_features)

@@ -88,8 +88,17 @@ def _read_one(path: Path, sep: str | None, encoding: str | None) -> "pd.DataFram
     if stray:  # the row numbers that pandas and R write without a name
         log.info("%s: columns without a name are left out: %s", path, listed(stray))
         frame = frame.drop(columns=stray)
-    frame.columns = [str(name).strip() for name in frame.columns]
+    frame.columns = _distinct([str(name).strip() for name in frame.columns])
     return _spread(frame, path)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """The names, the second "a" as "a.1" and so on, as pandas does for names that are the same from the start."""
+    found: dict[str, None] = {}
+    for name in names:
+        tried = (f"{name}.{number}" if number else name for number in range(len(names) + 1))
+        found[next(each for each in tried if each not in found)] = None
+    return list(found)
 
 
 def _spread(frame: "pd.DataFrame", path: Path) -> "pd.DataFrame":
@@ -104,7 +113,7 @@ def _spread(frame: "pd.DataFrame", path: Path) -> "pd.DataFrame":
         codes, values = frame[name].cat.codes.to_numpy(), frame[name].cat.categories.to_numpy(dtype=object)
         letters = np.array([len(value) if isinstance(value, str) else 8 for value in values] + [0], dtype=np.int64)
         check_expanded(path, int(letters[codes].sum()))
-        frame[name] = pd.Series(np.append(values, None)[codes], frame.index, dtype=object)
+        frame[name] = pd.Series(np.array([*values, None], dtype=object)[codes], frame.index, dtype=object)
     return frame
 
 

@@ -1,4 +1,4 @@
-"""How a column of text becomes features: sparse TF-IDF of words and pairs of words, or hashed words."""
+"""How a column of text becomes features: sparse TF-IDF of words and pairs of words, hashed words, or by a network."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from reweigh.data.tables.cells import as_text, cells_of
+from reweigh.data.tables.cells import MISSING, as_text, cells_of
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:
@@ -83,6 +83,33 @@ class Hashing:
         return None
 
 
+@dataclass(frozen=True)
+class Plain:
+    """Text as it is, which a network turns into features.
+
+    Attributes:
+        flag: whether a feature marks missing text, because some was missing in the fitted table.
+    """
+
+    name: str
+    flag: bool
+    kind: Literal["plain text"] = "plain text"
+
+    @property
+    def feature_names(self) -> list[str]:
+        return [f"{self.name} {MISSING}"] * self.flag
+
+    def apply(self, values: "pd.Series") -> np.ndarray:
+        return np.isnan(self.known(values))[:, None][:, : int(self.flag)]
+
+    def known(self, values: "pd.Series") -> np.ndarray:
+        """Ones, NaN where there is no text."""
+        return _texts(values)
+
+    def strange(self, values: "pd.Series") -> str | None:
+        return None
+
+
 def fit_tf_idf(values: "pd.Series", text_features: int) -> TfIdf:
     """The most frequent words of a text column, and in long columns pairs of words.
 
@@ -103,6 +130,11 @@ def fit_tf_idf(values: "pd.Series", text_features: int) -> TfIdf:
             ) from None
     words, idf = vectorizer.get_feature_names_out().tolist(), vectorizer.idf_.tolist()
     return TfIdf(str(values.name), tuple(words), tuple(idf), pairs, SCALE)
+
+
+def fit_plain(values: "pd.Series") -> Plain:
+    """Text as it is, and whether some is missing."""
+    return Plain(str(values.name), bool(np.isnan(_texts(values)).any()))
 
 
 def _vectorizer(pairs: bool, **options: Any) -> "TfidfVectorizer":

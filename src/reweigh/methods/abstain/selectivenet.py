@@ -1,4 +1,4 @@
-"""SelectiveNet: learn to predict, and which samples to predict at all."""
+"""Methods that may abstain: SelectiveNet, which learns what to predict at all, and softmax response."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -35,7 +35,7 @@ class SelectiveRisk:
 
         Args:
             labels: shape (n,), or (n, num_classes).
-            scale: shape (n,), how much each sample counts besides.
+            scale: shape (n,), the sample weights that the user gives.
         """
         accepted = heads.selection.sigmoid()
         least = torch.finfo(accepted.dtype).eps  # if nothing is selected, or no sample counts
@@ -69,6 +69,7 @@ class SelectiveNet(ERM):
 
     abstains = True
     deep = True
+    state = ("_warm_up",)
 
     @staticmethod
     def wraps(model: nn.Module) -> nn.Module:
@@ -114,13 +115,6 @@ class SelectiveNet(ERM):
         """The risk of what is predicted, which weights reach through the features that all heads share."""
         return lambda forward: self._risk(forward(inputs, heads=True), labels)
 
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "warm_up": self._warm_up}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._warm_up = state["warm_up"]
-
 
 def with_heads(setup: Setup) -> Setup:
     """The setup with a selective model around its own, whose heads the optimizer trains too.
@@ -133,3 +127,9 @@ def with_heads(setup: Setup) -> Setup:
     if isinstance(setup.model, SelectiveModel):
         return setup
     return setup.with_model(SelectiveModel(setup.model))
+
+
+class SoftmaxResponse(ERM):
+    """Plain training, to abstain where the largest probability is small (Geifman and El-Yaniv, NeurIPS 2017)."""
+
+    abstains = True

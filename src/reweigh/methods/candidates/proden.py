@@ -1,7 +1,5 @@
 """PRODEN: among several candidate labels, the one that the model comes to believe takes over."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -25,6 +23,7 @@ class PRODEN(ERM):
     """
 
     candidates = True
+    state = ("_belief", "_warm_up")
 
     def __init__(self, setup: Setup):
         super().__init__(setup)
@@ -45,13 +44,6 @@ class PRODEN(ERM):
         target = candidates if self._warm_up else torch.where(before.isnan(), candidates, before)
         self._belief[index] = belief(logits.detach(), candidates > 0).to(self._belief)
         return batch.weighted(self._setup.loss(logits, target)).mean()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "belief": self._belief, "warm_up": self._warm_up}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._belief, self._warm_up = state["belief"].to(self._setup.device, copy=True), state["warm_up"]
 
 
 def belief(logits: Tensor, candidates: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Lt
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Forward, Loss, Objective, Terms
 from reweigh.families import Families
-from reweigh.meta_sets.labeled import Labeled
+from reweigh.meta_sets.chosen import Labeled
 from reweigh.methods.few_labels.labeled_only import LabeledOnly
 from reweigh.methods.parts.labeled_batches import together
 from reweigh.methods.parts.trusted import Trusted
@@ -26,7 +26,7 @@ class FixMatchCMWNet(LabeledOnly):
     p is what the model predicts for the weak view, held constant. The labeled samples are the trusted ones too (or a
     clean file, if the recipe names one; other meta sets need a label for every sample). The class of an unlabeled
     sample is only known from its pseudo-label: class sizes are the counts of the latest pseudo-labels, and families
-    are found from them anew in each epoch, the first ones from the given labels.
+    are recomputed from them in each epoch, the first ones from the given labels.
 
     All options of ``Reweighter``, and:
 
@@ -41,6 +41,7 @@ class FixMatchCMWNet(LabeledOnly):
     """
 
     learns_weights = True
+    state = ("_reweighter", "_trusted")
 
     def __init__(
         self,
@@ -94,15 +95,6 @@ class FixMatchCMWNet(LabeledOnly):
     def weighting(self) -> nn.Module | None:
         return self._reweighter.weight_net
 
-    def state_dict(self) -> dict[str, Any]:
-        own = {"reweighter": self._reweighter.state_dict(), "trusted": self._trusted.state_dict()}
-        return {**super().state_dict(), **own}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._reweighter.load_state_dict(state["reweighter"])
-        self._trusted.load_state_dict(state["trusted"])
-
 
 def weighted_guesses(
     loss: Loss, labeled: Batch, views: Tensor, pseudo: Tensor, factor: float = 1.0, scale: Tensor | float = 1.0
@@ -113,7 +105,7 @@ def weighted_guesses(
         views: shape (n, ...), strong views of the unlabeled samples.
         pseudo: shape (n,), their pseudo-labels, held constant.
         factor: factor of the unlabeled term.
-        scale: shape (n,), how much each of them counts besides, as the user says.
+        scale: shape (n,), the sample weights that the user gives them.
     """
 
     def objective(forward: Forward) -> Terms:

@@ -1,7 +1,7 @@
 """Plain training on the labeled samples alone, which every method for few labels builds on."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from annotated_types import Ge, Lt
@@ -18,8 +18,8 @@ from reweigh.pseudo_labels import AveragedModel
 class LabeledOnly(ERM):
     """Plain training on the labeled samples alone, in as many steps as methods that use the unlabeled ones too.
 
-    Each batch of the loop, with labeled and unlabeled samples, stands for one step; a labeled batch comes besides. A
-    method that learns from both adds a term for the first. In the warm-up no method does.
+    Each batch of the loop, with labeled and unlabeled samples, is one step, which also draws a labeled batch. A method
+    that learns from both adds a term for the first, but not during the warm-up.
 
     Args:
         labeled_batch: number of samples in a labeled batch.
@@ -28,6 +28,7 @@ class LabeledOnly(ERM):
     """
 
     unlabeled = True
+    state = ("_labeled", "_average", "_steps", "_warm_up", "_epoch", "_guesses")
 
     def __init__(
         self,
@@ -86,21 +87,3 @@ class LabeledOnly(ERM):
     def sample_weights(self) -> Tensor | None:
         weights = self._guesses.weights
         return None if bool(weights.isnan().all()) else weights
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            **super().state_dict(),
-            "labeled": self._labeled.state_dict(),
-            "average": self._average.state_dict(),
-            "steps": self._steps,
-            "warm_up": self._warm_up,
-            "epoch": self._epoch,
-            "guesses": self._guesses.state_dict(),
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._labeled.load_state_dict(state["labeled"])
-        self._average.load_state_dict(state["average"])
-        self._steps, self._warm_up, self._epoch = state["steps"], state["warm_up"], state["epoch"]
-        self._guesses.load_state_dict(state["guesses"])

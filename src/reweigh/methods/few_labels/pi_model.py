@@ -1,4 +1,4 @@
-"""The Pi-model: two noisy views of a sample should be classified alike."""
+"""The Pi-model and Mean Teacher: two noisy views of a sample should be classified alike."""
 
 from typing import Annotated
 
@@ -11,6 +11,7 @@ from reweigh.methods.parts.labeled_batches import together
 from reweigh.methods.parts.ramp import ramp
 from reweigh.methods.parts.views import another_view
 from reweigh.methods.setup import Setup
+from reweigh.pseudo_labels import predicted_in_training
 
 
 class PiModel(LabeledOnly):
@@ -57,3 +58,19 @@ class PiModel(LabeledOnly):
     def _second(self, inputs: Tensor) -> Tensor:
         """Probabilities for the second view, shape (n, num_classes), by the same model."""
         return self._model(inputs).softmax(1)
+
+
+class MeanTeacher(PiModel):
+    """Mean Teacher (Tarvainen and Valpola, NeurIPS 2017): the Pi-model whose second prediction is that of a teacher.
+
+        mean of L(f(x), y) over labeled + factor(t) * mean of |p - teacher's p'|^2 / num_classes over all
+
+    The teacher is the EMA of the model, which is evaluated in the end; its predictions are held constant. It predicts
+    with dropout and the BatchNorm statistics of the batch, as the student does. All options of ``pi-model``. The
+    paper's factor is 100 (with Adam), reached after 40,000 of 150,000 steps, and its decay 0.99 before and 0.999 after.
+
+    Tarvainen, Valpola: Mean Teachers Are Better Role Models.
+    """
+
+    def _second(self, inputs: Tensor) -> Tensor:
+        return predicted_in_training(self._average.model, inputs)

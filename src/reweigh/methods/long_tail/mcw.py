@@ -1,26 +1,26 @@
 """MCW: weights by class size, corrected for each sample by what trusted data say."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import torch
 from annotated_types import Ge, Gt, Le, Lt
-from torch import Tensor, nn
+from torch import Tensor
 
 from reweigh.core.processes import Reduce
 from reweigh.families import Families
 from reweigh.losses.class_balanced import effective_weights
-from reweigh.methods.cmw_net import CMWNet
+from reweigh.methods.l2rw import L2RW
 from reweigh.methods.setup import Setup
 from reweigh.weighting import WeightNet
 
 
-class MCW(CMWNet):
+class MCW(L2RW):
     """Meta class weights (Jamal et al., CVPR 2020): class-balanced weights with a learned correction for each sample.
 
         v_i = max(0, w_label(i) - step * d meta / d v_i),    w_j ~ (1 - beta) / (1 - beta^n_j)
 
-    The correction is found anew for each batch, by a look-ahead with the weights w. At first training is plain. The
+    The correction is computed for each batch, by a look-ahead with the weights w. At first training is plain. The
     trusted samples should be balanced (``meta_set.name = "balanced-random"``). The look-ahead follows the optimizer, as
     everywhere here.
 
@@ -33,17 +33,6 @@ class MCW(CMWNet):
         beta: 0 starts from the same weight for all classes; towards 1 a class counts by the inverse of its size.
         every: correct in every n-th step; in the others the weights are those of the classes. The paper in all.
     """
-
-    fixed: ClassVar[Mapping[str, Any]] = {
-        "weight_net": "free",
-        "families": 1,
-        "family_rule": "by-size",
-        "hidden": 1,
-        "lookahead": "virtual",
-        "normalize": "mean",
-        "meta_lr": 1.0,
-        "meta_weight_decay": 0.0,
-    }
 
     def __init__(
         self,
@@ -60,19 +49,13 @@ class MCW(CMWNet):
         self._families = Families(order.argsort(), sizes[order].double())
         self._base = CorrectedWeights(base[order].to(setup.device), step)
         self._start = start
-        super().__init__(setup.reweighting(every=every))
+        super().__init__(setup, every=every)
 
     def _fixed(self) -> Mapping[str, Any]:
         return {**self.fixed, "weight_net": self._base, "families": self._families}
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up or epoch < self._start * self._setup.epochs)
-
-    def weighting(self) -> nn.Module | None:
-        return None
-
-    def families(self) -> Families | None:
-        return None
 
 
 class CorrectedWeights(WeightNet):

@@ -1,6 +1,6 @@
 """Co-teaching: two networks, each of which chooses the samples that the other one learns from."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from annotated_types import Ge, Lt
@@ -33,6 +33,8 @@ class CoTeaching(ERM):
         reset: the part of the second network that starts differently: all, last-block, last-layer (for a pretrained
             model), or a pattern over parameter names.
     """
+
+    state = ("_peer", "_forgotten", "_weights")
 
     def __init__(
         self,
@@ -81,16 +83,3 @@ class CoTeaching(ERM):
 
     def sample_weights(self) -> Tensor | None:
         return self._weights.cpu()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            **super().state_dict(),
-            "peer": self._peer.state_dict(),
-            "forgotten": self._forgotten,
-            "weights": self._weights,
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._peer.load_state_dict(state["peer"])
-        self._forgotten, self._weights = state["forgotten"], state["weights"].to(self._setup.device)

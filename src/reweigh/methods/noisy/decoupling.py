@@ -1,17 +1,13 @@
 """Decoupling: two networks, which learn only from samples that they predict differently."""
 
-from typing import Any
-
-from torch import Tensor, nn
+from torch import Tensor
 
 from reweigh.core.batch import Batch
-from reweigh.methods.erm import ERM
-from reweigh.methods.parts.peer import Peer
+from reweigh.methods.noisy.two_networks import TwoNetworks
 from reweigh.methods.setup import Setup
-from reweigh.models.ensemble import Ensemble
 
 
-class Decoupling(ERM):
+class Decoupling(TwoNetworks):
     """Decoupling "when to update" from "how to update" (Malach and Shalev-Shwartz, NeurIPS 2017).
 
     Two networks learn from the samples of a batch for which their predictions differ; a batch in which they agree on
@@ -25,23 +21,14 @@ class Decoupling(ERM):
             model), or a pattern over parameter names.
     """
 
-    @staticmethod
-    def wraps(model: nn.Module) -> nn.Module:
-        return Ensemble.of(model, 2)
+    state = ("_warm_up",)
 
     def __init__(self, setup: Setup, *, reset: str = "all"):
-        super().__init__(setup)
-        self._peer = Peer(setup, reset)
-        self._both = self._peer.together(setup.model)
+        super().__init__(setup, reset)
         self._warm_up = False
-
-    @property
-    def model(self) -> nn.Module:
-        return self._both
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
-        self._peer.start_epoch()
         self._warm_up = warm_up
 
     def step(self, batch: Batch) -> dict[str, float | Tensor]:
@@ -57,11 +44,3 @@ class Decoupling(ERM):
                 optimizer.step()
             total = total + loss.detach() / 2
         return {"loss": total, "weight": differ.float().mean()}
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "peer": self._peer.state_dict(), "warm_up": self._warm_up}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._peer.load_state_dict(state["peer"])
-        self._warm_up = state["warm_up"]

@@ -1,6 +1,7 @@
 """DivideMix: each of two networks divides the samples by their losses; the other learns some of them without label."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated
 
 import torch
 from annotated_types import Ge, Gt, Le
@@ -9,19 +10,17 @@ from torch import Tensor, nn
 from reweigh.core.batch import Batch
 from reweigh.losses.labels import as_rows
 from reweigh.losses.prior import log_shares
-from reweigh.methods.erm import ERM
+from reweigh.methods.noisy.two_networks import TwoNetworks
 from reweigh.methods.parts.guesses import sharpened
 from reweigh.methods.parts.mixture import gaussian_low
-from reweigh.methods.parts.peer import Peer
 from reweigh.methods.parts.prior import unlike_shares
 from reweigh.methods.parts.ramp import ramp
 from reweigh.methods.parts.views import another_view
 from reweigh.methods.setup import Setup
-from reweigh.models.ensemble import Ensemble
 from reweigh.pseudo_labels.mixup import checked_draw
 
 
-class DivideMix(ERM):
+class DivideMix(TwoNetworks):
     """DivideMix (Li et al., ICLR 2020): samples of large loss lose their label, and are learned as in MixMatch.
 
     Before each epoch a Gaussian mixture of the losses under one network gives each sample the probability w of a right
@@ -56,9 +55,7 @@ class DivideMix(ERM):
             model), or a pattern over parameter names.
     """
 
-    @staticmethod
-    def wraps(model: nn.Module) -> nn.Module:
-        return Ensemble.of(model, 2)
+    state = ("_right", "_epoch")
 
     def __init__(
         self,
@@ -71,46 +68,28 @@ class DivideMix(ERM):
         mixup: Annotated[float, Ge(0)] = 4.0,
         reset: str = "all",
     ):
-        super().__init__(setup)
+        super().__init__(setup, reset)
         self._threshold, self._factor, self._ramp_epochs = threshold, factor, ramp_epochs
         self._temperature, self._mixup = temperature, mixup
-        self._peer = Peer(setup, reset)
-        self._both = self._peer.together(setup.model)
         self._log_shares = log_shares(setup.train_set.class_sizes.double())
         self._right: Tensor | None = None  # of the labels, by the losses under each network; shape (2, N)
         self._epoch = -1  # counted from the end of the warm-up
 
-    @property
-    def model(self) -> nn.Module:
-        return self._both
-
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
-        self._peer.start_epoch()
         if not warm_up and epoch > 0:
             self._epoch += 1
             losses = (self._setup.losses(net) for net in (self._model, self._peer.model))
             self._right = torch.stack([gaussian_low(each) for each in losses]).float()
 
-    def step(self, batch: Batch) -> dict[str, float | Tensor]:
-        pairs = ((self._model, self._setup.optimizer), (self._peer.model, self._peer.optimizer))
-        losses = []
-        for number, (model, optimizer) in enumerate(pairs):
-            loss = self._divided(model, number, batch) if self._right is not None else self._plain(model, batch)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.detach())
+    def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         kept = {} if self._right is None else {"weight": self._right[1, batch.index].mean()}
-        return {"loss": sum(losses) / 2, **kept}
+        return {**super().step(batch), **kept}
 
-    def _plain(self, model: nn.Module, batch: Batch) -> Tensor:
-        return batch.weighted(self._setup.loss(model(batch.inputs), batch.labels)).mean()
-
-    def _divided(self, model: nn.Module, number: int, batch: Batch) -> Tensor:
-        """The objective of one network, a scalar, on the division by the other."""
-        assert self._right is not None
-        right = self._right[1 - number, batch.index].to(batch.inputs.device)
+    def _loss_of(self, number: int, model: nn.Module, batch: Batch) -> Tensor:
+        if self._right is None:
+            return batch.weighted(self._setup.loss(model(batch.inputs), batch.labels)).mean()
+        right = self._right[1 - number, batch.index].to(batch.inputs.device)  # by the other network
         views = [batch.inputs, another_view(self._setup, batch)]
         targets = self._targets(model, batch, views, right).repeat(2, 1)
         labeled = (right > self._threshold).repeat(2)
@@ -136,12 +115,3 @@ class DivideMix(ERM):
 
     def sample_weights(self) -> Tensor | None:
         return None if self._right is None else self._right.mean(0)
-
-    def state_dict(self) -> dict[str, Any]:
-        own = {"peer": self._peer.state_dict(), "right": self._right, "epoch": self._epoch}
-        return {**super().state_dict(), **own}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._peer.load_state_dict(state["peer"])
-        self._right, self._epoch = state["right"], state["epoch"]

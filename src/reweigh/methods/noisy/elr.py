@@ -1,6 +1,6 @@
 """Early-learning regularization: what the model believed early keeps it from memorizing wrong labels later."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from annotated_types import Ge, Lt
@@ -27,6 +27,8 @@ class ELR(ERM):
         strength: factor of the regularization. Paper: lambda, 3 for CIFAR-10 and 7 for CIFAR-100.
         momentum: momentum of the running average of predictions. Paper: beta, 0.7 for CIFAR-10 and 0.9 for CIFAR-100.
     """
+
+    state = ("_targets",)
 
     def __init__(
         self,
@@ -60,13 +62,6 @@ class ELR(ERM):
     def regularization(self, logits: Tensor, targets: Tensor) -> Tensor:
         """What is added to the loss of each sample, shape (n,)."""
         return self._strength * departure(logits, targets)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "targets": self._targets}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._targets = state["targets"].to(self._setup.device, copy=True)
 
 
 def departure(logits: Tensor, targets: Tensor) -> Tensor:

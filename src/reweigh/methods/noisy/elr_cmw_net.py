@@ -20,7 +20,7 @@ class ELRCMWNet(CMWNet):
     v_i L_i + (1 - v_i) strength log(1 - <p_i, t_i>),    t_i = momentum t_i + (1 - momentum) p_i
 
     The weight of a sample says how far its label is learned; what is left regularizes, as ``elr`` does for all samples
-    alike. Both are linear in the weight, so it is learned as ever. The target t_i is the running average of what was
+    alike. Both are linear in the weight, so it is learned as usual. The target t_i is the running average of what was
     predicted before this step; the warm-up, and so the first predictions, are those of ``elr``.
 
     All options of ``cmw-net`` (weights are shares, so ``normalize`` is "mean"), and:

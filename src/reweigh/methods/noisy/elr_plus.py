@@ -1,6 +1,6 @@
 """ELR+: early-learning regularization between two networks, each held to what the other's average believed early."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from annotated_types import Ge, Lt
@@ -8,16 +8,14 @@ from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.losses.labels import as_rows
-from reweigh.methods.erm import ERM
 from reweigh.methods.noisy.elr import departure
-from reweigh.methods.parts.peer import Peer
+from reweigh.methods.noisy.two_networks import TwoNetworks
 from reweigh.methods.setup import Setup
-from reweigh.models.ensemble import Ensemble
 from reweigh.pseudo_labels import AveragedModel
 from reweigh.pseudo_labels.mixup import checked_draw
 
 
-class ELRPlus(ERM):
+class ELRPlus(TwoNetworks):
     """ELR+ (Liu et al., NeurIPS 2020): two networks, mixup, and targets from the EMA of the other network.
 
         L(f(x'), y') + strength log(1 - <p(x'), t'>),    t_i = momentum t_i + (1 - momentum) p_other(x_i)
@@ -39,9 +37,7 @@ class ELRPlus(ERM):
             model), or a pattern over parameter names.
     """
 
-    @staticmethod
-    def wraps(model: nn.Module) -> nn.Module:
-        return Ensemble.of(model, 2)
+    state = ("_averages", "_targets")
 
     def __init__(
         self,
@@ -53,41 +49,21 @@ class ELRPlus(ERM):
         mixup: Annotated[float, Ge(0)] = 1.0,
         reset: str = "all",
     ):
-        super().__init__(setup)
+        super().__init__(setup, reset)
         self._strength, self._momentum, self._mixup = strength, momentum, mixup
-        self._peer = Peer(setup, reset)
-        self._both = self._peer.together(setup.model)
         self._averages = [AveragedModel(net, average) for net in (setup.model, self._peer.model)]
         self._targets = torch.zeros(2, len(setup.train_set), setup.train_set.num_classes, device=setup.device)
 
-    @property
-    def model(self) -> nn.Module:
-        return self._both
-
-    def start_epoch(self, epoch: int, warm_up: bool) -> None:
-        super().start_epoch(epoch, warm_up)
-        self._peer.start_epoch()
-
-    def step(self, batch: Batch) -> dict[str, float | Tensor]:
-        pairs = ((self._model, self._setup.optimizer), (self._peer.model, self._peer.optimizer))
-        losses = []
-        for number, (model, optimizer) in enumerate(pairs):
-            loss = self._regularized(model, number, batch)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            self._averages[number].update(model)
-            losses.append(loss.detach())
-        return {"loss": sum(losses) / 2}
-
-    def _regularized(self, model: nn.Module, number: int, batch: Batch) -> Tensor:
-        """The loss of one of the networks on a mixed batch, a scalar."""
+    def _loss_of(self, number: int, model: nn.Module, batch: Batch) -> Tensor:
         targets = self._updated(number, batch)
         rows = as_rows(batch.labels, targets)
         mix = checked_draw(batch.inputs, self._mixup, self._setup.generator)
         logits = model(mix.inputs(batch.inputs))
         loss = self._setup.loss(logits, mix.inputs(rows)) + self._strength * departure(logits, mix.inputs(targets))
         return batch.weighted(loss).mean()
+
+    def _after_step(self, number: int, model: nn.Module) -> None:
+        self._averages[number].update(model)
 
     @torch.no_grad()
     def _updated(self, number: int, batch: Batch) -> Tensor:
@@ -98,18 +74,3 @@ class ELRPlus(ERM):
             latest.to(self._targets), self._targets[number, index], self._momentum
         )
         return self._targets[number, index].to(latest)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            **super().state_dict(),
-            "peer": self._peer.state_dict(),
-            "averages": [average.state_dict() for average in self._averages],
-            "targets": self._targets,
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._peer.load_state_dict(state["peer"])
-        for average, its in zip(self._averages, state["averages"], strict=True):
-            average.load_state_dict(its)
-        self._targets = state["targets"].to(self._setup.device, copy=True)

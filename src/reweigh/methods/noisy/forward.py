@@ -1,7 +1,7 @@
 """Forward correction: learn true labels from wrong ones, by how classes are confused, known or estimated."""
 
 import logging
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Gt, Le
 from pydantic import AfterValidator
@@ -32,6 +32,7 @@ class Forward(ERM):
     """
 
     own_loss = "forward"
+    state = ("_transition",)
 
     def __init__(
         self,
@@ -65,13 +66,6 @@ class Forward(ERM):
             return super()._loss(batch)
         losses = forward(self._model(batch.inputs), batch.labels, transition=self._transition)
         return batch.weighted(losses).mean()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "transition": self._transition}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._transition = state["transition"]
 
 
 def estimate(probabilities: Tensor, quantile: float) -> Rows:

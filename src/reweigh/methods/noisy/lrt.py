@@ -1,8 +1,7 @@
 """LRT: a likelihood ratio test decides which labels are replaced; it becomes stricter with time."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-import torch
 from annotated_types import Ge, Gt
 from torch import Tensor
 
@@ -13,7 +12,7 @@ from reweigh.methods.noisy.relabeling import Relabeling
 from reweigh.methods.setup import Setup
 
 STRICTER = 0.02  # by how much the ratio rises in each epoch
-REMEMBERED = 40  # epochs after which the labels of the second loss are taken anew
+REMEMBERED = 40  # epochs after which the labels of the second loss are updated
 
 
 class LRT(Relabeling):
@@ -22,17 +21,19 @@ class LRT(Relabeling):
         replace y_i by arg max f_i    if  max f_i / f_i[y_i] > ratio + 0.02 t
 
     f is the mean prediction of the last epochs, and t counts the epochs since the warm-up (paper: 30 of 180 epochs). A
-    second loss, with the labels of when correction began (taken anew every 40 epochs), keeps training near them; in
+    second loss, with the labels at the start of correction (updated every 40 epochs), keeps training near them; in
     the released code a matrix of N x num_classes x num_classes numbers stands for it.
 
     Zheng, Wu, Goswami, Goswami, Metaxas, Chen: Error-Bounded Correction of Noisy Labels. Without its labels of 0.99 and
-    0.01 and without its optimizer that is created anew in each epoch.
+    0.01 and without creating a new optimizer in each epoch.
 
     Args:
         ratio: ratio of likelihoods above which a label is replaced at first. Paper: 1.2; delta.
         window: number of epochs whose predictions are averaged.
         retroactive: factor of the second loss. Released code: 0.9.
     """
+
+    state = ("_before",)
 
     def __init__(
         self,
@@ -64,10 +65,3 @@ class LRT(Relabeling):
             return terms._replace(rest=terms.rest + self._retroactive * second)
 
         return both
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "before": self._before}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._before = None if state["before"] is None else torch.clone(state["before"])

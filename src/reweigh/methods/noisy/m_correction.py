@@ -34,6 +34,8 @@ class MCorrection(ERM):
         penalty: factor of the penalty.
     """
 
+    state = ("_mixture", "_weights")
+
     def __init__(
         self,
         setup: Setup,
@@ -75,11 +77,6 @@ class MCorrection(ERM):
     def sample_weights(self) -> Tensor | None:
         return None if self._mixture is None else self._weights.cpu()
 
-    def state_dict(self) -> dict[str, Any]:
-        mixture = None if self._mixture is None else list(self._mixture)
-        return {**super().state_dict(), "mixture": mixture, "weights": self._weights}
-
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
-        self._mixture = None if state["mixture"] is None else BetaMixture(*state["mixture"])
-        self._weights = state["weights"].to(self._setup.device)
+        self._mixture = BetaMixture(*self._mixture) if self._mixture else None

@@ -1,6 +1,6 @@
 """MentorNet's predefined curriculum: the loss that decides what is easy follows a percentile along training."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from annotated_types import Ge, Gt, Le, Lt
@@ -29,6 +29,8 @@ class MentorNet(ERM):
         decay: decay of the moving average of the bar.
         slack: width of the losses above the bar over which the weight falls to zero. Paper: lambda_2.
     """
+
+    state = ("_bar", "_warm_up", "_weights")
 
     def __init__(
         self,
@@ -61,17 +63,6 @@ class MentorNet(ERM):
 
     def sample_weights(self) -> Tensor | None:
         return self._weights.cpu()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "bar": self._bar, "warm_up": self._warm_up, "weights": self._weights}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._bar, self._warm_up, self._weights = (
-            state["bar"],
-            state["warm_up"],
-            state["weights"].to(self._setup.device),
-        )
 
 
 def eased(losses: Tensor, bar: Tensor | float, slack: float) -> Tensor:

@@ -1,6 +1,6 @@
 """PLC: replace labels that are clearly less likely than another class, and little by little less clear ones too."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Ge, Gt, Le
 from torch import Tensor
@@ -29,6 +29,8 @@ class PLC(Relabeling):
         window: number of epochs whose predictions are averaged.
     """
 
+    state = ("_threshold",)
+
     def __init__(
         self, setup: Setup, *, threshold: Annotated[float, Gt(0), Le(1)] = 0.3, window: Annotated[int, Ge(1)] = 5
     ):
@@ -40,13 +42,6 @@ class PLC(Relabeling):
         if float((labels != self.labels).double().mean()) < FEW:
             self._threshold = max(self._threshold, min(self._threshold + STEP, HIGHEST))
         return labels
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "threshold": self._threshold}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._threshold = state["threshold"]
 
 
 def progressed(labels: Tensor, believed: Tensor, threshold: float) -> Tensor:

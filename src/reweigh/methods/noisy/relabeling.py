@@ -1,15 +1,14 @@
-"""Training on labels that are replaced along the way, where the predictions of recent epochs speak against them."""
+"""Training on labels that are replaced along the way where the predictions of recent epochs contradict them."""
 
 from dataclasses import replace
-from typing import Any
 
 from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Forward, Objective, Terms
 from reweigh.methods.erm import ERM
+from reweigh.methods.parts.guesses import warn_of_vanished
 from reweigh.methods.parts.recent import RecentPredictions
-from reweigh.methods.parts.vanished import warn_of_vanished
 from reweigh.methods.setup import Setup
 
 
@@ -22,6 +21,8 @@ class Relabeling(ERM):
     Args:
         window: number of epochs whose predictions are averaged.
     """
+
+    state = ("labels", "_recent", "_rounds")
 
     def __init__(self, setup: Setup, window: int):
         super().__init__(setup)
@@ -55,12 +56,3 @@ class Relabeling(ERM):
 
     def pseudo_labels(self) -> Tensor | None:
         return self.labels
-
-    def state_dict(self) -> dict[str, Any]:
-        own = {"labels": self.labels, "recent": self._recent.state_dict(), "rounds": self._rounds}
-        return {**super().state_dict(), **own}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self.labels, self._rounds = state["labels"].clone(), state["rounds"]
-        self._recent.load_state_dict(state["recent"])

@@ -1,6 +1,6 @@
 """Self-adaptive training: labels move toward what the model predicts, and confident samples count more."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Ge, Le, Lt
 from torch import Tensor
@@ -25,6 +25,8 @@ class SelfAdaptive(ERM):
         start: share of the epochs that are trained plainly, unless the warm-up is longer. Paper: 60 of 200 epochs.
         momentum: momentum of the targets. Paper: alpha.
     """
+
+    state = ("_targets", "_plain")
 
     def __init__(
         self,
@@ -52,11 +54,3 @@ class SelfAdaptive(ERM):
 
     def pseudo_labels(self) -> Tensor | None:
         return self._targets.labels()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "targets": self._targets.state_dict(), "plain": self._plain}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._targets.load_state_dict(state["targets"])
-        self._plain = state["plain"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from math import ceil
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from annotated_types import Ge, Gt, Le
@@ -26,6 +26,8 @@ class SelfPaced(ERM):
         start: share of the samples that the first threshold admits.
         growth: factor by which the threshold grows in each epoch. Paper: the threshold is 1 / K, the growth mu.
     """
+
+    state = ("_threshold", "_weights")
 
     def __init__(
         self,
@@ -64,10 +66,3 @@ class SelfPaced(ERM):
 
     def sample_weights(self) -> Tensor | None:
         return self._weights
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "threshold": self._threshold, "weights": self._weights}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._threshold, self._weights = state["threshold"], state["weights"]

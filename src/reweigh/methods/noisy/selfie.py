@@ -1,7 +1,7 @@
 """SELFIE: learn from samples of small loss, and from those whose prediction has long been the same."""
 
 from math import log
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from annotated_types import Ge, Le, Lt
@@ -10,9 +10,9 @@ from torch import Tensor
 from reweigh.core.batch import Batch
 from reweigh.losses.labels import as_rows
 from reweigh.methods.erm import ERM
+from reweigh.methods.parts.guesses import warn_of_vanished
 from reweigh.methods.parts.mixture import gaussian_low
 from reweigh.methods.parts.recent import RecentPredictions
-from reweigh.methods.parts.vanished import warn_of_vanished
 from reweigh.methods.setup import Setup
 
 
@@ -35,6 +35,8 @@ class Selfie(ERM):
         window: number of epochs whose predictions are remembered; before they have passed nothing is refurbished.
             Paper: q.
     """
+
+    state = ("_recent", "_new", "_plain", "_rate", "_weights")
 
     def __init__(
         self,
@@ -86,16 +88,6 @@ class Selfie(ERM):
 
     def pseudo_labels(self) -> Tensor:
         return self._new.where(self._new >= 0, self._setup.train_set.labels)
-
-    def state_dict(self) -> dict[str, Any]:
-        own = {"recent": self._recent.state_dict(), "new": self._new, "plain": self._plain}
-        return {**super().state_dict(), **own, "rate": self._rate, "weights": self._weights}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._recent.load_state_dict(state["recent"])
-        self._new, self._plain = state["new"].clone(), state["plain"]
-        self._rate, self._weights = state["rate"], state["weights"].to(self._setup.device)
 
 
 def uncertainty(shares: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """SSR: relabel what the model is sure of, learn from samples whose neighbors agree with their label."""
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 import torch.nn.functional as F
@@ -11,7 +11,7 @@ from torch import Tensor
 from reweigh.core.batch import Batch
 from reweigh.losses.labels import as_rows
 from reweigh.methods.erm import ERM
-from reweigh.methods.parts.vanished import warn_of_vanished
+from reweigh.methods.parts.guesses import warn_of_vanished
 from reweigh.methods.setup import Setup
 from reweigh.models.last_layer import Needs, linear_head, with_features
 from reweigh.pseudo_labels.mixup import checked_draw
@@ -41,6 +41,7 @@ class SSR(ERM):
     """
 
     one_process = True
+    state = ("_labels", "_kept")
 
     def __init__(
         self,
@@ -101,13 +102,6 @@ class SSR(ERM):
 
     def pseudo_labels(self) -> Tensor | None:
         return self._labels
-
-    def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "labels": self._labels, "kept": self._kept}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._labels, self._kept = state["labels"].clone(), state["kept"]
 
 
 def neighbor_votes(

@@ -8,12 +8,13 @@ from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.core.objective import MetaObjective, Objective
+from reweigh.methods.parts.stateful import Stateful
 from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup
 from reweigh.reweighter import Reweighter
 
 
-class Convergence:
+class Convergence(Stateful):
     """The squared norms of both gradients on samples that stay the same, so that one epoch compares with another.
 
     Neither augmented nor mixed. The trusted samples are those of the first epoch after the warm-up.
@@ -21,6 +22,8 @@ class Convergence:
     Args:
         size: Number of training samples, spread evenly over the training set.
     """
+
+    state = ("_trusted", "_due")
 
     def __init__(self, setup: Setup, size: int):
         self._setup = setup
@@ -47,7 +50,7 @@ class Convergence:
         setup = self._setup
         batch = setup.train_set.batch(self._index, device=setup.device)
         trusted = (setup.clean_set or setup.train_set).batch(self._trusted, device=setup.device)
-        with torch.random.fork_rng(devices=[]):  # training goes on as if nobody had looked
+        with torch.random.fork_rng(devices=[]):  # so that measuring does not change training
             model, net = reweighter.gradient_norms(
                 objective(batch),
                 batch.labels,
@@ -56,9 +59,3 @@ class Convergence:
                 trusted_objective(trusted.inputs, trusted.labels),
             )
         return {"squared_gradient": model.square(), "squared_meta_gradient": net.square()}
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"trusted": self._trusted, "due": self._due}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._trusted, self._due = state["trusted"], state["due"]

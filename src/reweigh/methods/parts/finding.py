@@ -33,6 +33,17 @@ class Count(NamedTuple):
         share, low, high = (float(given.mean(0) @ each) for each in self)
         return share, low, high
 
+    def after(self, uncorrected: Tensor, given: Tensor) -> "Count":
+        """What is left of the wrong labels that were counted, once some of them are corrected.
+
+        Args:
+            uncorrected: shape (N, C), the labels that were counted.
+            given: shape (N, C), the same, some of them corrected.
+        """
+        corrected = uncorrected[(uncorrected != given).any(1)].sum(0)
+        left = ((each * uncorrected.sum(0) - corrected).clamp_min(0) for each in self)
+        return Count(*(number / given.sum(0).clamp_min(TINY) for number in left))
+
 
 def count_wrong(stock: Stock, given: Tensor, unseen: Tensor, known: Tensor, latest: Tensor, weak: bool) -> Count:
     """Count wrong labels in several ways.

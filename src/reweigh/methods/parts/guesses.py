@@ -1,14 +1,18 @@
-"""Guessed labels of unlabeled samples: which each one has, how much it counted, and whether it was right."""
+"""Labels that a method guesses: what each sample has, how much it counted, and classes that are left without any."""
 
-from typing import Any
+import logging
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from reweigh.data import Dataset
+from reweigh.methods.parts.stateful import Stateful
+
+logger = logging.getLogger(__name__)
 
 
-class Guesses:
+class Guesses(Stateful):
     """The latest guessed label of each training sample and its weight.
 
     Attributes:
@@ -18,6 +22,8 @@ class Guesses:
         train_set: its true labels, if they are known, only serve to report how good the guesses are.
         device: of the model.
     """
+
+    state = ("labels", "_weights")
 
     def __init__(self, train_set: Dataset, device: torch.device | str = "cpu"):
         self._true = None if train_set.true_labels is None else train_set.true_labels.to(device)
@@ -51,13 +57,6 @@ class Guesses:
             numbers |= {"pseudo_right": right.float().mean(), "pseudo_right_weight": (right * weights).mean()}
         return numbers
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"labels": self.labels, "weights": self._weights}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        device = self._weights.device
-        self.labels, self._weights = (state[key].to(device, copy=True) for key in ("labels", "weights"))
-
 
 def sharpened(probabilities: Tensor, temperature: float) -> Tensor:
     """p^(1 / temperature) / sum, for each row; a temperature below 1 makes the likeliest class likelier.
@@ -66,3 +65,19 @@ def sharpened(probabilities: Tensor, temperature: float) -> Tensor:
         probabilities: shape (n, num_classes), rows that sum to one.
     """
     return (probabilities.log() / temperature).softmax(1)
+
+
+def warn_of_vanished(before: Tensor, after: Tensor, class_names: Sequence[str]) -> None:
+    """Log the classes that some samples had, and that none has any more: the model no longer learns them.
+
+    Args:
+        before: shape (N,), the labels until now.
+        after: shape (N,), the labels from now on.
+    """
+    gone: list[int] = sorted(set(before.unique().tolist()) - set(after.unique().tolist()))
+    if gone:
+        logger.warning(
+            "relabeling leaves no sample in %s: %s; replace fewer labels, or train with 'erm' and prior correction",
+            "1 class" if len(gone) == 1 else f"{len(gone)} classes",
+            ", ".join(class_names[label] for label in gone[:5]) + (", ..." if len(gone) > 5 else ""),
+        )

@@ -1,4 +1,4 @@
-"""Batches of the labeled samples, for a training set in which most samples have no label."""
+"""An endless random order of samples, and batches of the labeled ones where most samples have no label."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from torch import Tensor
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Forward
 from reweigh.errors import DataError
-from reweigh.methods.parts.endless import EndlessOrder
+from reweigh.methods.parts.stateful import Stateful
 from reweigh.methods.setup import Setup
 
 
@@ -44,3 +44,33 @@ def together(forward: Forward, labeled: Batch, inputs: Tensor) -> tuple[Tensor, 
     """Logits of the labeled batch and of other inputs, in one pass: BatchNorm sees them as one batch."""
     logits = forward(torch.cat([labeled.inputs, inputs]))
     return logits[: len(labeled)], logits[len(labeled) :]
+
+
+class EndlessOrder(Stateful):
+    """Indices in random order, over and over: each comes once before any comes again.
+
+    Attributes:
+        pool: shape (n,), the indices.
+
+    Args:
+        generator: source of the order.
+    """
+
+    state = ("pool", "_left")
+
+    def __init__(self, pool: Tensor, generator: torch.Generator):
+        self._generator = generator
+        self.restart(pool)
+
+    def restart(self, pool: Tensor) -> None:
+        """Go on with other indices, and begin a new order."""
+        self.pool = pool
+        self._left = pool[:0]
+
+    def next(self, size: int) -> Tensor:
+        """The next ``size`` indices; more than there are come several times."""
+        while len(self._left) < size:
+            again = self.pool[torch.randperm(len(self.pool), generator=self._generator)]
+            self._left = torch.cat([self._left, again])
+        now, self._left = self._left[:size], self._left[size:]
+        return now

@@ -9,11 +9,12 @@ from torch import nn
 from reweigh.core.scope import scoped
 from reweigh.errors import ModelError
 from reweigh.memory import free_memory
+from reweigh.methods.parts.stateful import Stateful
 from reweigh.methods.setup import Setup
 from reweigh.models.ensemble import Ensemble
 
 
-class Peer:
+class Peer(Stateful):
     """A copy of a setup's model and optimizer that starts from other values, and follows the same schedule.
 
     It starts from the values of the first network in shuffled order: so it is initialized in the same way, whatever
@@ -30,6 +31,8 @@ class Peer:
     Raises:
         ModelError: a second network would not fit into memory.
     """
+
+    state = ("model", "optimizer")
 
     def __init__(self, setup: Setup, reset: str = "all"):
         check_room(setup.model, setup.device)
@@ -54,12 +57,8 @@ class Peer:
         for ours, theirs in zip(self._first.param_groups, self.optimizer.param_groups, strict=True):
             theirs["lr"] = ours["lr"]
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
-
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        super().load_state_dict(state)
         self.model.train()
 
 

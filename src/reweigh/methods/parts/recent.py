@@ -1,12 +1,12 @@
 """What training steps of the last few epochs predicted for each sample."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
+from reweigh.methods.parts.stateful import Stateful
 
-class RecentPredictions:
+
+class RecentPredictions(Stateful):
     """The predictions of the last epochs, taken from the training steps themselves: no further pass over the data.
 
     They take epochs x N x num_classes numbers of half precision.
@@ -16,6 +16,8 @@ class RecentPredictions:
         num_classes: number of classes.
         epochs: number of epochs that are remembered.
     """
+
+    state = ("_rows", "_seen", "_epoch")
 
     def __init__(self, samples: int, num_classes: int, epochs: int):
         self._rows = torch.zeros(epochs, samples, num_classes, dtype=torch.float16)
@@ -47,9 +49,3 @@ class RecentPredictions:
         for epoch in self._rows:
             total += epoch
         return total / times.clamp_min(1)[:, None], times
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"rows": self._rows, "seen": self._seen, "epoch": self._epoch}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._rows, self._seen, self._epoch = state["rows"].clone(), state["seen"].clone(), state["epoch"]

@@ -10,7 +10,7 @@ from reweigh.core.batch import Batch
 from reweigh.core.held_out_scores import HeldOutScores
 from reweigh.core.objective import Forward, MetaObjective, mean_loss, mixed_soft_labels, reading, soft_labels
 from reweigh.families import sizes_differ
-from reweigh.methods.parts.endless import EndlessOrder
+from reweigh.methods.parts.labeled_batches import EndlessOrder
 from reweigh.methods.parts.prior import Prior
 from reweigh.methods.parts.stock import TINY
 from reweigh.methods.parts.student import Student
@@ -84,7 +84,7 @@ class SecondLook:
         average: EMA of the network.
         given: shape (N, C), the given labels as rows that sum to one.
         targets: shape (N, C), the posterior of the true class of each sample.
-        transition: shape (C, C), probability of each given class (row) for each true one (column).
+        likely: shape (N, C), probability of the given label of each sample for each true class.
         held_out: shape (N,) bool, samples that judge the look until they join.
         trusted: samples with labels that the user vouches for, which teach the weights; None if there are none, and
             those held out do.
@@ -101,7 +101,7 @@ class SecondLook:
         average: AveragedModel,
         given: Tensor,
         targets: Tensor,
-        transition: Tensor,
+        likely: Tensor,
         held_out: Tensor,
         trusted: Trusted | None,
         first: Tensor,
@@ -113,15 +113,17 @@ class SecondLook:
         assert setup.fresh is not None
         self._setup, self._prior, self._average, self._first = setup, prior, average, first
         self._mixup, self._length = mixup, length
-        self._given, self._targets, self._transition, self._held_out = given, targets, transition, held_out
+        self._given, self._targets, self._likely, self._held_out = given, targets, likely, held_out
         self._judging = held_out.nonzero().flatten()
         self._judge = HeldOutScores(setup.train_set.labels[self._judging])
-        self._trusted, self._lessons = trusted, EndlessOrder(self._judging, setup.generator)
+        checked = setup.train_set.trusted
+        lessons = held_out if checked is None else held_out | checked
+        self._trusted, self._lessons = trusted, EndlessOrder(lessons.nonzero().flatten(), setup.generator)
         self.student = Student(*setup.fresh(), average)
         self.reweighter = Reweighter(
             self.student.model, self.student.optimizer, given.argmax(1), num_classes=given.shape[1], **options
         )
-        if not trusted and not len(self._judging):
+        if not trusted and not len(self._lessons.pool):
             self.reweighter.freeze()
         self.gain, self.joined, self.dropped = (0.0, 0.0), False, False
         self._epoch = 0
@@ -172,9 +174,9 @@ class SecondLook:
             return None
         if self._trusted:
             return mean_loss(self._loss, *self._trusted.next(JUDGED_AT_ONCE))
-        some = self._lessons.next(min(JUDGED_AT_ONCE, len(self._judging)))
+        some = self._lessons.next(min(JUDGED_AT_ONCE, len(self._lessons.pool)))
         batch = self._setup.train_set.batch(some, device=self._setup.device)
-        likely = (self._given[some] @ self._transition).to(batch.inputs.device)
+        likely = self._likely[some].to(batch.inputs.device)
 
         def unexplained(forward: Forward) -> Tensor:
             classes = self._prior.trained(forward(batch.inputs), self._log_shares).softmax(1)

@@ -6,16 +6,19 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from reweigh.methods.parts.stateful import Stateful
 from reweigh.pseudo_labels import AveragedModel
 
 
-class Student:
+class Student(Stateful):
     """Trains a network at a rate that falls along half a cosine, and averages it over about one epoch.
 
     Args:
         optimizer: trains the network; its rates now are those at the start.
-        average: follows the network. Its state belongs to whoever made it.
+        average: Average of the network. Its state is saved by its owner.
     """
+
+    state = ("model", "optimizer", "_rates")
 
     def __init__(self, model: nn.Module, optimizer: Optimizer, average: AveragedModel):
         self.model = model
@@ -51,11 +54,6 @@ class Student:
         self._average.decay = 1 - min(share, 1.0)
         self._average.update(self.model)
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(), "rates": self._rates}
-
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self._rates = state["rates"]
+        super().load_state_dict(state)
         self.model.train()

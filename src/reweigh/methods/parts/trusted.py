@@ -5,16 +5,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reweigh.methods.parts.endless import EndlessOrder
+from reweigh.methods.parts.labeled_batches import EndlessOrder
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel
 from reweigh.pseudo_labels.mixup import draw
 
 
 class Trusted:
-    """Batches of the samples that the setup's meta set chooses, anew in each epoch, by the losses it asks for.
+    """Batches of the samples that the setup's meta set chooses in each epoch, by the losses it asks for.
 
-    Samples of the training set whose label a person has checked are trusted besides.
+    Samples of the training set whose label a person has checked are trusted as well.
 
     Args:
         average: EMA of the model, for a method that keeps one; by default ``Trusted`` keeps its own if the meta set
@@ -72,7 +72,7 @@ class Trusted:
         """Inputs and labels of the next trusted batch, augmented as training batches are.
 
         Args:
-            size: size of the training batch, which the trusted one follows unless the meta set says otherwise.
+            size: size of the training batch, and of the trusted one unless the meta set sets another.
         """
         setup = self._setup
         size = min(setup.meta_set.batch_size or size, len(self.chosen))

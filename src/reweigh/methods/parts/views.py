@@ -10,7 +10,7 @@ from reweigh.transforms import Compose, Cutout, RandAugment, Transform
 
 
 def another_view(setup: Setup, batch: Batch) -> Tensor:
-    """The samples of a batch, augmented anew; the same inputs if the setup has no transforms."""
+    """The samples of a batch, augmented again; the same inputs if the setup has no transforms."""
     return batch.inputs if setup.augment is None else setup.new_batch(batch.index).inputs
 
 

@@ -69,7 +69,7 @@ def table(name: str) -> PaperTable:
     """One of the tables.
 
     Raises:
-        RecipeError: there is none of that name.
+        RecipeError: no table has that name.
     """
     if name not in names():
         raise RecipeError(f"no table {name!r}; there are: {', '.join(names())}.{suggestion(name, names())}")

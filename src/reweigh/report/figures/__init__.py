@@ -4,13 +4,10 @@ In a notebook, ``plot_weighting(net, figure=pyplot.figure())`` draws into a figu
 """
 
 from reweigh.report.figures.classes import plot_accuracy_by_size, plot_class_accuracy
-from reweigh.report.figures.history import plot_history
-from reweigh.report.figures.losses import plot_losses
+from reweigh.report.figures.history import plot_history, plot_risk_coverage, plot_settings
 from reweigh.report.figures.matrix import plot_matrix
-from reweigh.report.figures.risk_coverage import plot_risk_coverage
-from reweigh.report.figures.settings import plot_settings
+from reweigh.report.figures.samples import plot_losses, plot_weights
 from reweigh.report.figures.weighting import curves, plot_weighting, plot_weightings
-from reweigh.report.figures.weights import plot_weights
 
 __all__ = [
     "curves",

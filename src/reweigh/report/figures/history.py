@@ -1,14 +1,17 @@
-"""Metrics over the epochs, one line each."""
+"""Metrics over the epochs, by setting, and by coverage."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reweigh.report.figures.style import LINES, RUNS, dress, legend, panels, shorten
+from reweigh.report.figures.style import LIGHT, LINES, RUNS, dress, legend, panels, shorten
+from reweigh.selective import LEVELS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
+
+POINTS = 200  # points of the line
 
 
 def plot_history(
@@ -48,10 +51,59 @@ def plot_history(
         axes.set_yscale("log")
         axes.minorticks_off()
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    if len(epochs):  # all of them, also where a number is known of a few only
+    if len(epochs):  # all epochs, even if a number is known for a few only
         axes.set_xlim(epochs[0] - 0.25, epochs[-1] + 0.25)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
     dress(axes, "epoch", what)
     if len(lines) > 1:
         legend(drawn, axes, columns=2)
+    return drawn
+
+
+def plot_settings(
+    groups: Mapping[str, Sequence[float]], what: str, figure: "Figure | SubFigure | None" = None
+) -> "Figure":
+    """A dot for each run and a line at the mean of each setting.
+
+    Args:
+        groups: Numbers of the runs of each setting, the first setting on top.
+        what: Title of the axis, with its unit.
+        figure: Figure to draw into; a new one by default.
+    """
+    drawn, axes = panels(figure, 0.7 + 0.36 * len(groups))
+    for row, values in enumerate(groups.values()):
+        height = len(groups) - 1 - row
+        axes.plot(values, [height] * len(values), "o", color=LIGHT["accent"], markersize=5, alpha=0.6)
+        mean = float(np.mean(values))
+        axes.plot([mean, mean], [height - 0.3, height + 0.3], color=LIGHT["ink"], linewidth=1.6)
+        axes.annotate(f"{mean:.3g}", (mean, height + 0.3), color=LIGHT["ink"], fontsize=8, ha="center", va="bottom")
+    axes.set_yticks(range(len(groups)), [shorten(name, 28) for name in reversed(list(groups))])
+    axes.set_ylim(-0.6, len(groups))
+    axes.margins(x=0.1)
+    dress(axes, what, grid="x")
+    return drawn
+
+
+def plot_risk_coverage(
+    curve: np.ndarray, top: float | None = None, figure: "Figure | SubFigure | None" = None
+) -> "Figure":
+    """The risk-coverage curve, with marks at the usual coverages.
+
+    Args:
+        curve: Shape (n,), the error rate among the 1, 2, ..., n most confident samples
+            (``reweigh.selective.risk_coverage``).
+        top: End of the error axis, a share; by default the largest error at a coverage of 5 percent or more, since
+            below that a few samples decide.
+        figure: Figure to draw into; a new one by default.
+    """
+    drawn, axes = panels(figure, 2.6)
+    count = len(curve)
+    first = min(count, max(1, round(0.05 * count)))
+    counts = np.unique(np.linspace(first, count, POINTS).round().astype(int))
+    axes.plot(100 * counts / count, 100 * curve[counts - 1], color=LIGHT["accent"], linewidth=1.7)
+    marks = np.unique([max(1, round(level / 100 * count)) for level in LEVELS])
+    axes.plot(100 * marks / count, 100 * curve[marks - 1], "o", color=LIGHT["accent"], markersize=4)
+    highest = max(float(curve[first - 1 :].max()), 1e-3) if top is None else top
+    dress(axes, "coverage, % of samples that are predicted", "% of these that are wrong")
+    axes.set(xlim=(0, 101), ylim=(0, 108 * highest))
     return drawn

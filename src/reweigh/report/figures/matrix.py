@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 NUMBERED = 12  # classes up to which every cell shows its count
 NAMED = 60  # classes up to which every class shows its name
-HOVER = 60  # classes up to which a cell says its count when it is pointed at
+HOVER = 60  # classes up to which a cell shows its count on hover
 DEEPEST = 0.62  # how opaque a full cell is: letters stay readable on it, in light and in dark
 
 

@@ -91,7 +91,7 @@ def legend(figure: "Figure | SubFigure", axes: "Axes", columns: int = 1) -> None
 
 
 def hover(artist: "Artist", words: str) -> None:
-    """Let the page show some words when the reader points at a mark."""
+    """Let the page show some words when the reader hovers over a mark."""
     artist.set_gid(HOVER + words.encode("utf-8", "replace").hex())  # an id holds no other letters
 
 

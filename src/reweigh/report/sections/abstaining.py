@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_risk_coverage
-from reweigh.report.words import percent, several
+from reweigh.report.words import percent
 from reweigh.selective import LEVELS, area, error_at, risk_coverage
 from reweigh.training import Run
 
@@ -32,7 +33,7 @@ def panel(account: Account) -> Panel:
     curve = risk_coverage(torch.from_numpy(tested.score), torch.from_numpy(tested.label != tested.predicted))
     errors = {level: error_at(curve, level / 100) for level in LEVELS}
     words = [
-        f"{percent(errors[100])} of {several(len(curve), 'prediction')} are wrong; of the most confident "
+        f"{percent(errors[100])} of {plural(len(curve), 'prediction')} are wrong; of the most confident "
         f"90\N{NO-BREAK SPACE}%, {percent(errors[90])} are, and of the most confident 70\N{NO-BREAK SPACE}%, "
         f"{percent(errors[70])}. The mean over all coverages, the area under the curve, is {percent(area(curve))}."
     ]

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Column, Panel, Section, Table
 from reweigh.report.tables import Samples
-from reweigh.report.words import percent, several
+from reweigh.report.words import percent
 
 LEAD = (
     "Each training sample came with several candidate labels, one of which is right. The candidate that the model "
@@ -28,13 +29,13 @@ def panel(account: Account) -> Panel:
     if samples is None or samples.candidates is None:
         return Panel(["The samples of this run have one label each."])
     counts, classes = np.array([len(each) for each in samples.candidates]), len(account.classes.names)
-    words = [f"{several(len(samples), 'training sample')} with {counts.mean():.2f} candidates on average."]
+    words = [f"{plural(len(samples), 'training sample')} with {counts.mean():.2f} candidates on average."]
     if empty := int((counts == classes).sum()):
-        words.append(f"{several(empty, 'sample')} can be of any class, so these sets say nothing.")
+        words.append(f"{plural(empty, 'sample')} can be of any class, so these sets say nothing.")
     if samples.true is not None:
         words.append(f"The likeliest candidate is the right one for {percent(found(samples))} of the samples.")
     if samples.issue is not None and (strange := int(samples.issue.sum())):
-        words.append(f"For {several(strange, 'sample')} the likeliest class is not a candidate; look at these first.")
+        words.append(f"For {plural(strange, 'sample')} the likeliest class is not a candidate; look at these first.")
     return Panel(words, table=table(samples, counts))
 
 

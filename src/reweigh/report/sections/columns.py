@@ -11,7 +11,10 @@ from reweigh.report.content import Column, Panel, Section, Table
 from reweigh.training import Run
 
 MOST = 200  # columns
-LEAD = "Decided by all cells of a column. What does not fit is a gap. data.columns.NAME=KIND overrules."
+LEAD = (
+    "The kind of a column is decided from all of its cells; cells that do not fit count as gaps. "
+    "data.columns.NAME=KIND overrides it."
+)
 
 
 def columns(accounts: Sequence[Account]) -> Section | None:
@@ -37,7 +40,7 @@ def panel(readings: Sequence[ReadAs]) -> Panel:
         (
             read.name,
             "left out" if read.kind == "drop" else read.kind,
-            ", ".join(read.examples),
+            " | ".join(read.examples),
             str(read.gaps),
             read.odd,
         )

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_matrix
 from reweigh.report.figures.matrix import counts
-from reweigh.report.words import percent, several
+from reweigh.report.words import percent
 
 NAMED = 3  # confusions described in words
 MOST = 200  # classes of a matrix that is drawn
@@ -36,7 +37,7 @@ def panel(account: Account) -> Panel:
         words.append(f"In the test set: {found or 'no class is confused with another'}.")
         figure = plot_matrix(matrix, names)
         alternative = (
-            f"Confusion matrix of {several(int(matrix.sum()), 'test sample')}: {right} on the diagonal. "
+            f"Confusion matrix of {plural(int(matrix.sum()), 'test sample')}: {right} on the diagonal. "
             f"{found or 'Nothing off the diagonal'}."
         )
         plots.append(Plot(figure, "Test: label and predicted class", alternative))
@@ -51,7 +52,7 @@ def panel(account: Account) -> Panel:
         words.append(f"In the training labels: {found or 'no other label is suggested'}.")
         figure = plot_matrix(matrix, names, "given label", "suggested label")
         alternative = (
-            f"Given against suggested labels of {several(int(matrix.sum()), 'training sample')}: another label is "
+            f"Given against suggested labels of {plural(int(matrix.sum()), 'training sample')}: another label is "
             f"suggested for {changed:,} ({share}). {found or 'Nothing off the diagonal'}."
         )
         plots.append(Plot(figure, "Training: given label and suggested label", alternative))

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
-from reweigh.report.families import name
 from reweigh.report.figures import plot_losses
 from reweigh.report.figures.weighting import loss_limit
-from reweigh.report.words import several
+from reweigh.report.words import family_name
 
 MOST = 12  # classes in one figure
 LEAD = (
@@ -49,7 +49,7 @@ def panel(account: Account, end: float) -> Panel:
              f"the easiest “{classes.names[hardest[-1]]}” with {means[hardest[-1]][1]:.2f}."]  # fmt: skip
     if len(shown) < len(means):
         words.append(
-            f"The figure shows the {MOST} of {several(len(means), 'class', 'classes')} with the highest mean loss."
+            f"The figure shows the {MOST} of {plural(len(means), 'class', 'classes')} with the highest mean loss."
         )
     row = np.full(len(classes.names) + 1, -1)
     row[shown] = np.arange(len(shown))
@@ -70,7 +70,7 @@ def by_family(account: Account, end: float) -> list[Plot]:
     count = max(of_class) + 1
     known = (samples.given >= 0) & (samples.given < len(of_class)) & np.isfinite(samples.loss)
     family = np.where(known, np.array(of_class)[np.where(known, samples.given, 0)], -1)
-    names = [name(each, count) for each in range(count)]
+    names = [family_name(each, count) for each in range(count)]
     figure = plot_losses(samples.loss, family, names, samples.wrong, end, what="family of the given label")
     said = "; ".join(f"{names[each]} {np.median(samples.loss[family == each]):.2f}" for each in sorted(set(of_class)))
     return [Plot(figure, "Loss density by family of classes", f"Density of the loss by family; median: {said}.")]

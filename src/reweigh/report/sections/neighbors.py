@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Column, Panel, Section, Table
 from reweigh.report.sections.suspects import title
 from reweigh.report.tables import Samples
-from reweigh.report.words import several
 
 ROWS = 200
 LEAD = (
-    "What the nearest neighbors of each sample say, whatever its label. Of near-duplicates with different labels at "
-    "least one is wrong; with the same label they count twice, and if one of them is tested on, the test is too easy."
+    "Found by comparing each sample with its nearest neighbors, regardless of labels. Of near-duplicates with "
+    "different labels, at least one is wrong. Those with the same label count twice, and make the test too easy if "
+    "one of them is in the test set."
 )
 
 
@@ -28,13 +29,13 @@ def panel(account: Account) -> Panel:
     """One run."""
     samples = account.samples
     if samples is None or samples.near_duplicate_of is None or samples.outlier is None:
-        return Panel(["Neighbors were not looked at in this run."])
+        return Panel(["This run did not look for near-duplicates and outliers."])
     pairs = pairs_of(samples)
     differ = sum(samples.given[a] != samples.given[b] for a, b in pairs)
     alone = np.flatnonzero(samples.outlier)
     words = [
-        f"{several(len(pairs), 'pair')} of near-duplicates, {differ:,} of them with different labels; "
-        f"{several(len(alone), 'sample')} far from all others (outliers)."
+        f"{plural(len(pairs), 'pair')} of near-duplicates, {differ:,} of them with different labels; "
+        f"{plural(len(alone), 'sample')} far from all others (outliers)."
     ]
     label = account.classes.name
 

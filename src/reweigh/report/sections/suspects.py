@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from reweigh.errors import DataError
+from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Card, Column, Panel, Section, Table
-from reweigh.report.families import name as family_name
 from reweigh.report.inputs import Looks, Shown, on_card
 from reweigh.report.tables import Samples
-from reweigh.report.words import UNKNOWN, percent, sentence, several
+from reweigh.report.words import UNKNOWN, family_name, percent, sentence
 from reweigh.weighting import num_curves
 
 CARDS, ROWS = 50, 500  # of one run
@@ -48,7 +48,7 @@ def panel(account: Account, most_cards: int = CARDS, most_rows: int = ROWS) -> P
     assert samples is not None
     found, first_unseen = samples.suspects, len(samples) - held_out
     if not len(found):
-        return Panel([f"None of the {several(labels, 'training label')} looks wrong."])
+        return Panel([f"None of the {plural(labels, 'training label')} looks wrong."])
     if samples.wrong is not None:
         hits = int(samples.wrong[found].sum())
         words.append(
@@ -79,7 +79,7 @@ def panel(account: Account, most_cards: int = CARDS, most_rows: int = ROWS) -> P
 
 
 def show(looks: Looks, samples: Samples, index: int) -> Shown:
-    """A sample as a card shows it, the columns first that speak for the suggested label."""
+    """A sample as a card shows it; the columns that support the suggested label come first."""
     suggested = -1 if samples.suggested is None else int(samples.suggested[index])
     return on_card(looks, index, int(samples.given[index]), suggested)
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
-from reweigh.report.families import Family, describe, name
 from reweigh.report.figures import curves, plot_weighting, plot_weightings
 from reweigh.report.figures.weighting import loss_limit
-from reweigh.report.words import sentence, several
+from reweigh.report.words import Family, describe_families, family_name, sentence
 from reweigh.weighting import num_curves
 
 LEAD = (
@@ -51,7 +51,7 @@ def overlaid(accounts: Sequence[Account], end: float) -> list[Plot]:
         f" {run}: " + "; ".join(", ".join(f"{weight:.2f}" for weight in line) for line in curves(net, at)) + "."
         for run, net in nets.items()
     )
-    figure = plot_weightings(nets, [name(family, usual) for family in range(usual)], end)
+    figure = plot_weightings(nets, [family_name(family, usual) for family in range(usual)], end)
     return [Plot(figure, "All runs: weight of a sample by its loss", alternative)]
 
 
@@ -81,7 +81,7 @@ def panel(account: Account, end: float) -> Panel:
     )
     if len(known):
         alternative += (
-            f" Below: half of the {several(len(known), 'training sample')} have a {what} under {np.median(known):.2f}, "
+            f" Below: half of the {plural(len(known), 'training sample')} have a {what} under {np.median(known):.2f}, "
             f"nine in ten under {np.quantile(known, 0.9):.2f}."
         )
     names = [family.name for family in families]
@@ -96,12 +96,12 @@ def described(account: Account) -> list[Family]:
     count, classes = num_curves(account.net, 1), account.classes
     of_class = classes.families or ((0,) * len(classes.names) if count == 1 else ())
     if of_class and classes.sizes:
-        return describe(count, of_class, classes.names, classes.sizes)
+        return describe_families(count, of_class, classes.names, classes.sizes)
     centers = account.origin.centers if len(account.origin.centers) == count else [float("nan")] * count
     where = f" in {account.origin.learned_on}" if account.origin.learned_on else ""
     return [
         family._replace(words=f"classes of about {center:,.0f} samples{where}" if center == center else "not described")
-        for family, center in zip(describe(count, (), (), ()), centers, strict=True)
+        for family, center in zip(describe_families(count, (), (), ()), centers, strict=True)
     ]
 
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_weights
-from reweigh.report.words import percent, several
+from reweigh.report.words import percent
 
 LEAD = (
     "Mean weight of each training sample during training. A sample with a weight near zero was almost ignored. If the "
@@ -41,12 +42,12 @@ def panel(account: Account, top: float) -> Panel:
         if not len(right) or not len(wrong):
             return Panel(["Only right or only wrong labels were ever weighted, so there is nothing to compare."])
         words = (
-            f"{several(len(wrong), f'wrong {label}')} with a mean weight of {wrong.mean():.2f}, "
-            f"{several(len(right), f'right {label}')} with {right.mean():.2f}. A wrong one has a lower weight than a "
+            f"{plural(len(wrong), f'wrong {label}')} with a mean weight of {wrong.mean():.2f}, "
+            f"{plural(len(right), f'right {label}')} with {right.mean():.2f}. A wrong one has a lower weight than a "
             f"right one in {percent(lower_share(wrong, right))} of all pairs (50\N{NO-BREAK SPACE}% is chance)."
         )
     figure = plot_weights(samples.weight, samples.mistaken, top)
-    alternative = f"Histogram of {several(len(found), 'weight')} between 0 and {found.max():.2f}. {words}"
+    alternative = f"Histogram of {plural(len(found), 'weight')} between 0 and {found.max():.2f}. {words}"
     return Panel([words], [Plot(figure, "Weights of the training samples", alternative)])
 
 
@@ -57,8 +58,7 @@ def spread(found: np.ndarray) -> str:
 
 
 def lower_share(wrong: np.ndarray, right: np.ndarray) -> float:
-    """The share of pairs in which the wrong one has the lower weight; equal weights count half."""
-    right = np.sort(right)
-    above = len(right) - np.searchsorted(right, wrong, side="right")
-    equal = len(right) - np.searchsorted(right, wrong, side="left") - above
-    return float((above + 0.5 * equal).mean() / len(right))
+    """The share of pairs in which the wrong one has the lower weight (the area under the ROC curve)."""
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(np.repeat([0, 1], [len(wrong), len(right)]), np.concatenate([wrong, right])))

@@ -1,0 +1,48 @@
+"""Plain training with a loss of its own: focal, class-balanced, generalized cross-entropy, bootstrapping, ..."""
+
+import inspect
+from dataclasses import replace
+from functools import cache
+from typing import Annotated, Any
+
+from annotated_types import Ge
+
+from reweigh.losses import LOSSES
+from reweigh.methods.erm import ERM
+from reweigh.methods.options import keyword_only
+from reweigh.methods.setup import Setup
+
+
+class OwnLoss(ERM):
+    """What these methods share; ``training_with`` makes them."""
+
+    def __init__(self, setup: Setup, **options: Any):
+        assert self.own_loss is not None
+        super().__init__(setup.with_loss(self.own_loss, **options))
+
+
+@cache
+def training_with(loss: str) -> type[ERM]:
+    """The method that trains plainly with a member of ``LOSSES``; the options of the loss are those of the method."""
+    setup = inspect.signature(OwnLoss).parameters["setup"]
+    attributes = {
+        "__doc__": inspect.getdoc(LOSSES[loss]),
+        "__module__": __name__,
+        "__signature__": inspect.Signature([setup, *keyword_only(LOSSES[loss]).values()]),
+        "own_loss": loss,
+    }
+    return type(loss.title().replace("-", ""), (OwnLoss,), attributes)
+
+
+class LogitAdjustment(ERM):
+    """Logit adjustment, or balanced softmax (Menon et al., ICLR 2021; Ren et al., NeurIPS 2020).
+
+    Args:
+        strength: factor of the log shares. Paper: tau; 0 is cross-entropy.
+    """
+
+    own_loss = "logit-adjustment"
+
+    def __init__(self, setup: Setup, *, strength: Annotated[float, Ge(0)] = 1.0):
+        # ``train.prior`` asks for the same; twice would be too much
+        super().__init__(replace(setup, prior=False).with_loss("logit-adjustment", strength=strength))

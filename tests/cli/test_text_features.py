@@ -1,0 +1,98 @@
+"""A table with text through an encoder, from a file to predictions."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from reweigh import RobustClassifier
+from reweigh.cli.export import Format, export
+from reweigh.cli.predict import predict
+from reweigh.cli.train import train
+from reweigh.errors import ModelError, RecipeError
+from reweigh.features.text_network import Tokens
+from reweigh.fit.run_folder import load_model
+
+
+def frame(rows=80):
+    rng = np.random.default_rng(0)
+    kinds = np.array([["good", "great", "fine"], ["bad", "poor", "awful"]])
+    label = np.arange(rows) % 2
+    title = [f"the {rng.choice(kinds[each])} film" for each in label]
+    body = [f"a {rng.choice(kinds[each])} song of {place} words" for place, each in enumerate(label)]
+    title[3] = title[8] = ""
+    names = np.array(["yes", "no"])[label]
+    return pd.DataFrame({"title": title, "body": body, "price": rng.normal(size=rows), "label": names})
+
+
+def text_columns(tiny_bert):
+    return ["features.name=hf:" + str(tiny_bert), "data.columns.title=text", "train.epochs=2", "train.batch_size=16"]
+
+
+@pytest.fixture(scope="module")
+def run(tiny_bert, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("text")
+    frame().to_csv(folder / "reviews.csv", index=False)
+    train(data=str(folder / "reviews.csv"), overrides=text_columns(tiny_bert), out=folder / "run", trust_code=True)
+    return folder / "run"
+
+
+def test_a_run_keeps_how_text_was_read(run):
+    form = json.loads((run / "inputs.json").read_text())
+    assert form["shape"] == [2]
+    assert form["width"] == 2 + 2 * 16
+    assert [column["kind"] for column in form["encoding"]["columns"]] == ["plain text", "plain text", "number"]
+    assert form["mean"][:2] == [0.0, 0.0]
+
+
+def test_predict_is_the_same_way_by_hand(run, tmp_path):
+    some = frame().drop(columns="label").iloc[:10]
+    some.to_csv(tmp_path / "new.csv", index=False)
+    predict(run, tmp_path / "new.csv", out=tmp_path / "out.csv", trust_code=True)
+    found = [float(row["probability"]) for row in csv.DictReader((tmp_path / "out.csv").read_text().splitlines())]
+    trained = load_model(run, trust_code=True)
+    form, network = trained.inputs, trained.front.network
+    mean, std = torch.tensor(form.mean), torch.tensor(form.std)
+    encoder = form.encoding
+    for row in range(10):
+        parts = [encoder.apply(some.iloc[[row]]).rest[0]]
+        for number, name in enumerate(("title", "body")):
+            text, start = some[name].iloc[row], 2 + 16 * number
+            with torch.no_grad():
+                parts.append(network.module([text])[0] if text else mean[start : start + 16])
+        with torch.no_grad():
+            expected = trained.model(((torch.cat(parts) - mean) / std)[None]).softmax(1).max()
+        assert found[row] == pytest.approx(float(expected), abs=1e-4)
+
+
+def test_export_says_what_is_left_to_the_caller(run, tmp_path, capsys):
+    export(run, Format.onnx, out=tmp_path / "run.onnx", trust_code=True)
+    said = capsys.readouterr().out
+    assert "the network for text is not inside" in said
+    assert "2 of the other columns first, then 16 for each of 'title', 'body' by hf:" in said
+
+
+def test_what_needs_trust_and_what_cannot_be(run, tiny_bert, tmp_path):
+    data, changes = str(run.parent / "reviews.csv"), text_columns(tiny_bert)
+    with pytest.raises(ModelError, match="--trust-code"):
+        train(data=data, overrides=changes, out=tmp_path / "run")
+    with pytest.raises(ModelError, match="--trust-code"):
+        predict(run, run.parent / "reviews.csv")
+    with pytest.raises(RecipeError, match="a network for text stays as it is"):
+        train(data=data, overrides=[*changes, "features.unfreeze=all"], out=tmp_path / "run", trust_code=True)
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_estimator_saves_and_loads(tiny_bert, tmp_path, monkeypatch):
+    X = frame()
+    y = X.pop("label")
+    classifier = RobustClassifier(features=f"hf:{tiny_bert}", epochs=2, batch_size=16, random_state=0).fit(X, y)
+    classifier.save(tmp_path / "c.safetensors")
+    with pytest.raises(ModelError, match="trust_code=True"):
+        RobustClassifier.load(tmp_path / "c.safetensors")
+    again = RobustClassifier.load(tmp_path / "c.safetensors", trust_code=True)
+    monkeypatch.setattr(Tokens, "forward", lambda self, texts: pytest.fail("these texts are cached"))
+    assert np.array_equal(again.predict_proba(X), classifier.predict_proba(X))
