@@ -22,6 +22,7 @@ import resource
 import shutil
 import signal
 import sys
+import tarfile
 import tempfile
 import time
 import traceback
@@ -235,6 +236,35 @@ def json_of(table: pd.DataFrame, lines: bool = False) -> bytes:
     return str(table.to_json(orient="records", lines=lines)).encode()
 
 
+def parquet_of(as_bytes: Callable[[Callable[[Any], object]], bytes], pixels: np.ndarray) -> bytes:
+    """Images in Parquet as the Hub stores them."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    photo = as_bytes(lambda file: Image.fromarray(pixels).save(file, "PNG"))
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    images = pa.array([{"bytes": photo, "path": f"{row}.png"} for row in range(6)], kind)
+    features = {"image": {"_type": "Image"}, "label": {"names": ["cat", "dog"], "_type": "ClassLabel"}}
+    table = pa.table({"image": images, "label": [0, 1] * 3})
+    table = table.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+    return as_bytes(lambda file: parquet.write_table(table, file, row_group_size=2))
+
+
+def tar_of(as_bytes: Callable[[Callable[[Any], object]], bytes], pixels: np.ndarray) -> bytes:
+    """Images in an archive as webdataset writes them."""
+    photo = as_bytes(lambda file: Image.fromarray(pixels).save(file, "PNG"))
+
+    def write(file: Any) -> None:
+        with tarfile.open(fileobj=file, mode="w") as archive:
+            for row in range(6):
+                for ending, content in (("png", photo), ("cls", b"%d" % (row % 2)), ("json", b'{"label": "cat"}')):
+                    about = tarfile.TarInfo(f"{row:04}.{ending}")
+                    about.size = len(content)
+                    archive.addfile(about, io.BytesIO(content))
+
+    return as_bytes(write)
+
+
 def make_seeds(folder: Path) -> None:
     """Write good files of every kind: SEEDS/TARGET/NUMBER, and what reweigh itself writes."""
     draw = np.random.default_rng(0)
@@ -290,6 +320,8 @@ def make_seeds(folder: Path) -> None:
         "reviewed list": [f"row,decision\n{first},accept\n{second},reject\n{third},dog\n".encode()],
         "idx": [idx, gzipped(idx)],
         "image": [as_bytes(lambda file, kind=kind: Image.fromarray(pixels).save(file, kind)) for kind in IMAGES],
+        "parquet images": [parquet_of(as_bytes, pixels)],
+        "shards": [tar_of(as_bytes, pixels)],
         "cached features": [rows],
         "released weighting": [as_bytes(lambda file: torch.save(release, file))],
     }
@@ -346,6 +378,8 @@ def targets(folder: Path) -> dict[str, Target]:
         "reviewed list": of("reviewed list", "l.csv", lambda path: read_reviewed(path, samples, names)),
         "idx": of("idx", "train-images-idx3-ubyte", read_idx),
         "image": of("image", "i.png", lambda path: read_unlabeled(path, (3, 5, 5), encoding=None, raw_bytes=True)),
+        "parquet images": of("parquet images", "train.parquet", read),
+        "shards": of("shards", "train.tar", read),
         "cached features": of("cached features", "rows", cached),
         "released weighting": of(
             "released weighting", "r.pth", lambda file: read_released(file, ("large", "small", "medium"))

@@ -76,8 +76,10 @@ def test_folders_of_photos_as_they_are(run, tmp_path):
     assert "cat/Thumbs.db: not an image file" in " ".join(result.output.split())
     (photos / "elk").mkdir()
     result = run("inspect", photos)
-    assert result.exit_code == 2
-    assert "class 'elk': it is empty; add images or remove the folder" in result.output
+    assert result.exit_code == 0, result.output
+    assert "It cannot be trained on as it is" in result.stdout
+    assert "class 'elk': it is empty; add images or remove the folder" in " ".join(result.stdout.split())
+    assert "12 samples of 3 x 12 x 12, 3 classes" in result.stdout
     (photos / "elk").rmdir()
     (photos / "cat" / "up").symlink_to("..")
     result = run("inspect", photos)

@@ -192,6 +192,37 @@ def test_inspect_refuses_nothing(tmp_path, run, images):
     assert "only one class" in result.stdout
     Image.new("L", (9, 5)).save(images / "dog" / "other.png")
     assert run("inspect", images).exit_code == 0
+    for photo in (images / "dog").iterdir():
+        photo.unlink()
+    result = run("inspect", images)
+    assert result.exit_code == 0, result.output
+    assert "class 'dog': it is empty; add images or remove the folder" in " ".join(result.stdout.split())
+    for photo in (images / "cat").iterdir():
+        photo.unlink()
+    assert run("inspect", images).exit_code == 2
+
+
+def test_inspect_of_labels_in_several_spellings_recommends_to_join_them(messy, run):
+    result = run("inspect", messy / "table.csv", "--label", "kind")
+    assert result.stdout.strip().splitlines()[-1].endswith("--label kind --join-labels --seeds 1")
+
+
+def test_contradictions(messy, run):
+    words = ["inspect", messy / "table.csv", "--label", "kind"]
+    assert "column 'kind' is the label; keep it" in " ".join(run(*words, "--drop", "kind").output.split())
+    one_column = " ".join(run(*words, "--sep", ",").output.split())
+    assert "With only one column, the separator is probably another one (--sep)" in one_column
+    forgotten = run("issues", messy / "run", "--apply", "--top", "5")
+    assert forgotten.exit_code == 2
+    assert "--apply: a value is missing before --top" in forgotten.stderr
+
+
+def test_wrong_kinds_name_their_columns(messy, run):
+    words = ["--label", "kind", "data.columns.size=words", "data.columns.price=numbr"]
+    result = run("train", "--data", messy / "table.csv", *words)
+    assert result.exit_code == 2
+    assert "data.columns.size: got 'words'" in result.stderr
+    assert "data.columns.price: got 'numbr'" in result.stderr
 
 
 def test_compare_needs_a_recipe_or_data(run):

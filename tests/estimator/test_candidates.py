@@ -85,5 +85,8 @@ def test_what_is_no_mask(y, words):
 
 
 def test_a_mask_that_is_not_announced_is_recognized(blobs, mask):
-    with pytest.raises(DataError, match="a mask of candidate labels needs candidates=True"):
+    with pytest.raises(
+        DataError,
+        match=r"a mask of candidate labels needs candidates=True\. If each sample has several labels, fit one",
+    ):
         RobustClassifier(epochs=1).fit(blobs[0], mask)

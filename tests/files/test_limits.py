@@ -1,6 +1,7 @@
 """What would exhaust memory is refused by its size, with the limit and how to raise it."""
 
 import gzip
+import io
 import os
 import zipfile
 
@@ -11,7 +12,9 @@ from PIL import Image
 
 from reweigh.data import read
 from reweigh.data.arrays import load
+from reweigh.data.tables.frames import read_frame
 from reweigh.errors import DataError, RecipeError, ReweighError
+from reweigh.files import limits
 from reweigh.files.limits import LIMITS, check_amount, limit, variable
 
 
@@ -134,3 +137,62 @@ def test_recipes(tmp_path):
     with pytest.raises(ReweighError, match=r"a file of 1,000,001 bytes; the limit is 1,000,000"):
         read_recipe(tmp_path / "huge.toml")
     read_recipe("demo", ["data.x=" + "[" * 50000])
+
+
+def test_a_workbook_with_one_cell_far_away(tmp_path):
+    pd.DataFrame({"a": [1.5], "kind": ["x"]}).to_excel(tmp_path / "near.xlsx", index=False)
+    with zipfile.ZipFile(tmp_path / "near.xlsx") as near, zipfile.ZipFile(tmp_path / "far.xlsx", "w") as far:
+        for name in near.namelist():
+            cell = b'<row r="1048576"><c s="1" r="XFD1048576"><v>1</v></c></row></sheetData>'
+            content = near.read(name)
+            far.writestr(name, content.replace(b"</sheetData>", cell) if "sheet1" in name else content)
+    message = r"5 filled cells in a grid of 17,179,869,184 cells; the limit is 50,000,000. .*REWEIGH_MAX_GRID"
+    with pytest.raises(DataError, match=message):
+        read(tmp_path / "far.xlsx", label="kind")
+
+
+def test_the_extent_of_a_worksheet_over_chunks(monkeypatch):
+    cells = [("A", 1), ("Z", 2), ("AA", 3), ("AZ", 700), ("XFD", 12)]
+    text = b"".join(b'<row><c r="%s%d" t="n"><v>1</v></c></row>' % (name.encode(), row) for name, row in cells)
+    assert limits._extent(io.BytesIO(text)) == (5, 700, 16384)
+    for size in range(30, 90):
+        monkeypatch.setattr(limits, "CHUNK", size)
+        assert limits._extent(io.BytesIO(text)) == (5, 700, 16384)
+    assert limits._extent(io.BytesIO(b"<row/>")) == (0, 0, 0)
+
+
+def test_a_workbook_of_the_same_row_again_and_again(tmp_path, monkeypatch):
+    monkeypatch.setenv(variable("workbook"), "1e5")
+    honest = pd.DataFrame({"a": np.random.default_rng(0).normal(size=2000), "kind": ["x", "y"] * 1000})
+    honest.to_excel(tmp_path / "honest.xlsx", index=False)
+    assert len(read(tmp_path / "honest.xlsx", label="kind")) == 2000
+    with zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b"<row></row>" * 100_000)
+    with pytest.raises(DataError, match=r"contents of 1,100,000 bytes; the limit is 100,000. .*REWEIGH_MAX_WORKBOOK"):
+        read(tmp_path / "bomb.xlsx", label="kind")
+
+
+@pytest.mark.parametrize("ending", ["feather", "parquet"])
+def test_a_columnar_bomb(tmp_path, monkeypatch, ending):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setenv(variable("expanded"), "1e6")
+    frame = pd.DataFrame({"a": np.zeros(1_000_000), "kind": np.arange(1_000_000) % 2})
+    path = tmp_path / f"bomb.{ending}"
+    frame.to_parquet(path, compression="zstd") if ending == "parquet" else frame.to_feather(path, compression="zstd")
+    frame[:1000].to_feather(tmp_path / "honest.feather")
+    assert len(read_frame(tmp_path / "honest.feather")) == 1000
+    with pytest.raises(DataError, match=r"a compressed file with contents of .* bytes; the limit is 1,000,000"):
+        read_frame(path)
+
+
+def test_a_long_string_in_many_rows(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"s": pd.Categorical(["x" * 100_000, "y"] * 50), "n": pd.Categorical([1, None] * 50)})
+    frame.to_parquet(tmp_path / "t.parquet")
+    found = read_frame(tmp_path / "t.parquet")
+    assert found["s"].tolist() == frame["s"].tolist()
+    assert found["n"].fillna(0).tolist() == [1, 0] * 50
+    assert found["s"].iloc[0] is found["s"].iloc[2]
+    monkeypatch.setenv(variable("expanded"), "1e6")
+    with pytest.raises(DataError, match=r"contents of 5,000,050 bytes; the limit is 1,000,000"):
+        read_frame(tmp_path / "t.parquet")

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import warnings
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
@@ -36,6 +37,10 @@ class Verbs(TyperGroup):
     """Prints an error as one message; exits 2 if the user can fix it, 1 if it is ours, 130 after Ctrl-C or SIGTERM."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        verb = self.commands.get(next((word for word in args if not word.startswith("-")), ""))
+        if verb is not None and (forgotten := without_value(verb, args)):
+            complain("{}: a value is missing before {}; reweigh {} --help shows which".format(*forgotten, verb.name))
+            raise typer.Exit(2)
         return super().parse_args(ctx, sorted(args, key=lambda arg: arg != "--debug"))  # it may follow the verb too
 
     def invoke(self, ctx: Any) -> Any:
@@ -52,11 +57,27 @@ class Verbs(TyperGroup):
         except Exception as error:
             if ctx.params.get("debug") or isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
                 raise
+            if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+                complain(f"memory ran out: {error}\nUse a smaller model, smaller batches, or a part of the data.")
+                raise typer.Exit(2) from None
             complain(
                 f"{type(error).__name__}: {error}\nThis error is unexpected. Unless memory ran out, it is a bug in "
                 "reweigh: please report it with the output of --debug."
             )
             raise typer.Exit(1) from None
+
+
+def without_value(verb: Any, args: list[str]) -> tuple[str, str] | None:
+    """An option of a verb that needs a value but is followed by another option, and that other one."""
+    known = {name: option for option in verb.params for name in option.opts if name.startswith("--")}
+    return next(
+        (
+            (one, other)
+            for one, other in pairwise(args)
+            if one in known and other in known and not getattr(known[one], "is_flag", False)
+        ),
+        None,
+    )
 
 
 def complain(words: str) -> None:

@@ -44,6 +44,7 @@ def inspect(
     """
     from reweigh.cli.source import find
     from reweigh.data import inspect as look
+    from reweigh.data.labels.spellings import spellings
     from reweigh.plan.mistakes import raise_all
 
     source, mistakes = find(data, label, labels, root, written(sep, encoding, drop, join_labels))
@@ -51,14 +52,18 @@ def inspect(
     try:
         dataset = source.read(usual_size(source))
     except DataError as error:
-        if error.argument or not show_broken(source, error):
+        if error.argument or not show_broken(source):
             raise
+        echo("It cannot be trained on as it is:")
+        for line in str(error).splitlines():
+            mark = "" if line.startswith("  - ") else "- "
+            echo(fill(line, WIDTH, initial_indent=mark, subsequent_indent="    " if not mark else "  "))
         return
-    findings = look(dataset)
-    show_findings(data, dataset, findings, traps_in(source, dataset))
+    show_findings(data, dataset, look(dataset), traps_in(source, dataset))
     show_neighbors(source, dataset, neighbors)
     echo("Next, train plainly and robustly, and compare (reweigh issues RUN lists doubtful labels):")
-    echo(shlex.join(["reweigh", "compare", *source.as_words(), "--seeds", "1"]))
+    join = ["--join-labels"] if spellings(dataset) else []
+    echo(shlex.join(["reweigh", "compare", *source.as_words(), *join, "--seeds", "1"]))
 
 
 def show_neighbors(source: "Source", dataset: "Dataset", wanted: bool) -> None:
@@ -96,26 +101,55 @@ def usual_size(source: "Source", at_least: int = 2) -> int | None:
     return None if found is None or found.sizes < at_least else found.size
 
 
-def show_broken(source: "Source", error: DataError) -> bool:
+def show_broken(source: "Source") -> bool:
     """Print what is known about data that cannot be trained on; False if nothing is."""
-    from reweigh.data.tables.decide import decide
-    from reweigh.data.tables.frames import is_table, read_frame
+    from reweigh.data.tables.frames import is_table
 
-    if source.part is not None or not is_table(Path(source.data)):
+    if source.part is not None:
         return False
     try:
-        frame = read_frame(source.data, source.written.get("sep"), source.written.get("encoding"))
-        readings = decide(frame.drop(columns=[source.label] if source.label in frame.columns else []))
+        (describe_table if is_table(Path(source.data)) else describe_folder)(source)
     except DataError:
         return False
+    return True
+
+
+def describe_table(source: "Source") -> None:
+    """Print columns and labels of a table.
+
+    Raises:
+        DataError: It is not a table.
+    """
+    from reweigh.data.tables.cells import MISSING, as_text
+    from reweigh.data.tables.decide import decide
+    from reweigh.data.tables.frames import read_frame
+
+    frame = read_frame(source.data, source.written.get("sep"), source.written.get("encoding"))
+    readings = decide(frame.drop(columns=[source.label] if source.label in frame.columns else []))
     echo(f"{source.data}: {len(frame):,} rows, {len(frame.columns):,} columns\n")
     show_columns(readings)
     if source.label in frame.columns:
-        for line in bars(Counter(frame[source.label].astype(str).tolist())):
+        for line in bars(Counter(text or MISSING for text in as_text(frame[source.label]))):
             echo(line)
-    echo("\nIt cannot be trained on as it is:")
-    echo(fill(str(error), WIDTH, initial_indent="- ", subsequent_indent="  "))
-    return True
+    echo()
+
+
+def describe_folder(source: "Source") -> None:
+    """Print what is in a folder of images of which some classes are empty, or with one class.
+
+    Raises:
+        DataError: It is not a folder of images, or has none.
+    """
+    from reweigh.data import inspect as look
+    from reweigh.data.readers import image_folder, reader_of
+    from reweigh.data.readers.image_paths import class_folders, split_folder
+
+    path = Path(source.data)
+    if reader_of(path) is not image_folder.READER:
+        raise DataError(f"{path}: not a folder of images")
+    names = class_folders(split_folder(path, "train"), None)
+    dataset = source.read(usual_size(source), class_names=names)
+    show_findings(source.data, dataset, look(dataset))
 
 
 def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
@@ -138,10 +172,12 @@ def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
 
 def show_findings(data: str, dataset: "Dataset", findings: "Findings", traps: Sequence[str] = ()) -> None:
     """Print what was found."""
+    from reweigh.names import plural
+
     if dataset.reading.encoding is not None:
         show_columns(dataset.reading.encoding.readings)
-    shape = shape_words(findings.shape)
-    echo(f"{data}: {findings.num_samples:,} samples of {shape}, {len(findings.class_names):,} classes\n")
+    samples, classes = plural(findings.num_samples, "sample"), plural(len(findings.class_names), "class", "classes")
+    echo(f"{data}: {samples} of {shape_words(findings.shape)}, {classes}\n")
     for line in bars(dict(zip(findings.class_names, findings.class_sizes, strict=True))):
         echo(line)
     echo("\nFamilies of classes that would share a weighting curve:")

@@ -131,10 +131,12 @@ def predictions(
 
 def id_column(trained: "TrainedModel", frame: "pd.DataFrame | None") -> dict[str, list[str]]:
     """The first column of a table that names its rows, so that predictions can be joined to it; empty without one."""
+    from reweigh.data.tables.cells import as_text
+
     if frame is None or trained.inputs.encoding is None:
         return {}
     names = [read.name for read in trained.inputs.encoding.readings if read.is_id and read.name in frame.columns]
-    return {name: frame[name].astype(str).tolist() for name in names[:1] if name not in ("row", "predicted")}
+    return {name: as_text(frame[name]) for name in names[:1] if name not in ("row", "predicted")}
 
 
 def show_accuracy(trained: "TrainedModel", frame: "pd.DataFrame", predicted: Sequence[int]) -> None:

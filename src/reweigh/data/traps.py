@@ -1,14 +1,18 @@
 """Traps in a dataset: columns that give the label away, rows in the order of their labels, samples in both parts."""
 
+import shlex
+
 import numpy as np
 import torch
 
 from reweigh.data.checks import listed, plural
 from reweigh.data.dataset import Dataset
+from reweigh.data.tables.cells import MISSING
 
 ROWS = 3000  # rows that a tree is fitted to and scored on
 COLUMNS = 300
 DETERMINES = 0.97  # held-out accuracy of a tree on one column
+NEARLY = 0.8  # of the way from a guess to certainty
 ORDERED = 0.5  # of the way from a guess to certainty
 FEWEST = 40  # samples; fewer prove nothing;
 FEW = 5  # smallest class that a tree can learn
@@ -27,16 +31,26 @@ def leaks(dataset: Dataset) -> list[str]:
     inputs = dataset.inputs[chosen].numpy()
     found, start = [], 0
     for column in encoding.columns[:COLUMNS]:
-        width = len(column.feature_names)
-        block, start = inputs[:, start : start + width], start + width
-        score = _score(block, labels)
-        if score >= DETERMINES:
-            guess = f"{_guess(labels):.0%}"
+        names = column.feature_names
+        block, start = inputs[:, start : start + len(names)], start + len(names)
+        score, guess = _score(block, labels), _guess(labels)
+        gaps = next((block[:, place] > 0 for place, name in enumerate(names) if name.endswith(MISSING)), None)
+        where = ""
+        if gaps is not None and (~gaps).sum() >= FEWEST and not _determines(score, guess):
+            score, guess = _score(block[~gaps], labels[~gaps]), _guess(labels[~gaps])
+            where = f" where it has a value (in {1 - gaps.mean():.0%} of the rows)"
+        if _determines(score, guess):
             found.append(
-                f"Column {column.name!r} alone predicts {score:.1%} of the labels (a guess: {guess}). If it is made "
-                f"from the label, or known only afterward, leave it out: --drop {column.name!r}."
+                f"Column {column.name!r} alone predicts {score:.1%} of the labels{where}; the most frequent class is "
+                f"{guess:.0%} of them. If the column is made from the label, or known only afterward, leave it out: "
+                f"--drop {shlex.quote(column.name)}."
             )
     return found
+
+
+def _determines(score: float, guess: float) -> bool:
+    """Whether a score is near certainty, and not only because one class is."""
+    return score >= max(DETERMINES, guess + NEARLY * (1 - guess))
 
 
 def order(dataset: Dataset) -> list[str]:

@@ -25,7 +25,7 @@ def watched(callbacks: Any, label: str | None) -> Observer | None:
     if isinstance(functions, str | Mapping) or not isinstance(functions, Iterable) or not all(map(callable, functions)):
         raise RecipeError(
             f"RobustClassifier: callbacks: got {callbacks!r}; pass a function, or a list of functions, that is called "
-            "after each epoch with its numbers, such as callbacks=[lambda numbers: print(numbers['loss'])]"
+            "after each epoch with its numbers, such as callbacks=[lambda numbers: print(numbers['train_loss'])]"
         )
     return _Calling(bar or Silent(), list(functions))
 

@@ -140,6 +140,7 @@ def as_inputs(found: Any, what: str) -> Tensor | SparseRows:
     values = found.data if sparse.issparse(found) else found
     if values.dtype.kind == "f" and np.isnan(values).any():
         raise DataError(
-            f"{what}: contains NaN, and only dense rows of numbers may, if those of training did; fill the gaps"
+            f"{what}: contains NaN; gaps are allowed only in dense rows of numbers, and only if the training rows had "
+            "some. Fill them first (sklearn.impute.SimpleImputer)"
         )
     return SparseRows(found) if sparse.issparse(found) else channels_first(as_tensor(found, what))

@@ -167,7 +167,7 @@ def soft(array: np.ndarray, columns: Any, what: str) -> Targets:
     wrong = (~((rows.sum(1) - 1).abs() <= SLACK) | (rows < 0).any(1)).nonzero().flatten().tolist()  # NaN is wrong too
     if wrong:
         mask = "; a mask of candidate labels needs candidates=True" if bool(((rows == 0) | (rows == 1)).all()) else ""
-        mask = mask or (f". {SEVERAL}" if bool((rows == rows.round()).all()) else "")
+        mask += f". {SEVERAL}" if bool((rows == rows.round()).all()) else ""
         raise DataError(
             f"{what}: shape {array.shape}, so each row should be the probabilities of the classes, at least 0 and with "
             f"sum 1; rows {listed(wrong)} are not{mask}"

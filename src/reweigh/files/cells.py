@@ -3,17 +3,19 @@
 import csv
 import io
 import logging
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 log = logging.getLogger(__name__)
 STARTS = ("=", "+", "-", "@", "\t", "\r")
+HARMLESS = re.compile(r"[-+]+ ?[\d.,'’ ]*[%€$£¥]?")  # numbers in any notation, and dashes for a gap
 
 
 def is_formula(cell: Any) -> bool:
     """Whether a spreadsheet would take a cell for a formula; numbers are not formulas."""
-    if not isinstance(cell, str) or not cell.startswith(STARTS):
+    if not isinstance(cell, str) or not cell.startswith(STARTS) or HARMLESS.fullmatch(cell):
         return False
     try:
         float(cell)

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import os
+import re
 import stat
 import zipfile
 import zlib
@@ -29,6 +30,8 @@ LIMITS = {
     "header": Limit(100_000_000, "bytes"),  # of a safetensors file; the limit of its own library
     "expanded": Limit(4_000_000_000, "bytes"),  # a compressed file that grows more than RATIO times
     "cells": Limit(4_000_000_000, "cells"),  # of a Parquet file
+    "workbook": Limit(500_000_000, "bytes"),  # of an .xlsx file that grows more than RATIO times
+    "grid": Limit(50_000_000, "cells"),  # of a worksheet, nearly all of them empty
     "line": Limit(8_000_000, "bytes"),  # of a table
     "columns": Limit(100_000, "columns"),
     "label": Limit(10_000, "characters"),  # several candidates of a sample count as one
@@ -36,6 +39,8 @@ LIMITS = {
 }
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 RATIO = 100  # honest data rarely shrink to less than a hundredth
+CELL = re.compile(rb'<c [^>]{0,200}?\br="([A-Z]{1,3})(\d{1,7})"')  # of a worksheet
+CHUNK = 1 << 22
 
 
 def limit(name: str) -> int:
@@ -87,14 +92,14 @@ def check_file(path: Path, name: str | None = None) -> None:
         check_amount(name, found.st_size, path, "a file")
 
 
-def check_expanded(path: Path, expanded: int) -> None:
+def check_expanded(path: Path, expanded: int, name: str = "expanded") -> None:
     """Refuse a compressed file that would grow out of all proportion.
 
     Raises:
         DataError: It grows more than ``RATIO`` times, and over the limit.
     """
     if expanded > RATIO * path.stat().st_size:
-        check_amount("expanded", expanded, path, "a compressed file with contents")
+        check_amount(name, expanded, path, "a compressed file with contents")
 
 
 def check_archive(path: Path) -> None:
@@ -121,8 +126,10 @@ def check_table(path: Path) -> None:
     if path.suffix == ".parquet":
         check_parquet(path)
     elif path.suffix == ".xlsx":
-        check_archive(path)
-    elif path.suffix != ".feather":
+        check_workbook(path)
+    elif path.suffix == ".feather":
+        check_feather(path)
+    else:
         check_lines(path)
 
 
@@ -173,6 +180,58 @@ def check_parquet(path: Path) -> None:
             return
         check_amount("columns", found.num_columns, path, "a table")
         check_amount("cells", found.num_columns * found.num_rows, path, "a table")
+        check_expanded(path, 8 * found.num_columns * found.num_rows)
+
+
+def check_feather(path: Path) -> None:
+    """Refuse a Feather file that would grow out of all proportion; what is not such a file passes."""
+    with suppress(ImportError):
+        from pyarrow import ArrowException, ipc, memory_map
+
+        expanded = 0
+        try:
+            with memory_map(str(path)) as file:
+                reader = ipc.open_file(file)
+                for number in range(reader.num_record_batches):
+                    expanded += reader.get_batch(number).nbytes
+                    check_expanded(path, expanded)
+        except (ArrowException, OSError):
+            return
+
+
+def check_workbook(path: Path) -> None:
+    """Refuse an .xlsx file that would grow out of all proportion, as text or as a grid around a few far cells."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            check_expanded(path, sum(member.file_size for member in archive.infolist()), "workbook")
+            for name in archive.namelist():
+                if name.startswith("xl/worksheets/"):
+                    with archive.open(name) as sheet:
+                        filled, rows, columns = _extent(sheet)
+                    if rows * columns > RATIO * filled:
+                        check_amount(
+                            "grid", rows * columns, path, f"a worksheet with {filled:,} filled cells in a grid"
+                        )
+    except (OSError, zipfile.BadZipFile, zlib.error, ValueError, NotImplementedError, RuntimeError) as error:
+        if isinstance(error, DataError):
+            raise
+        return  # damaged: whoever reads it reports that
+
+
+def _extent(sheet: IO[bytes]) -> tuple[int, int, int]:
+    """Number of cells in the XML of a worksheet, its last row and its last column."""
+    filled, last, names, text = 0, 0, set[bytes](), b""
+    while chunk := sheet.read(CHUNK):
+        text += chunk
+        end = text.rfind(b"<") if len(chunk) == CHUNK else len(text)  # a tag may go on in the next chunk
+        found = CELL.findall(text[:end])
+        text = text[end:][:1000]
+        filled += len(found)
+        names.update(column for column, _ in found)
+        last = max([last, *(int(row) for _, row in found)])
+    number = max((int.from_bytes(name.rjust(3, b"@")) for name in names), default=0)
+    a, b, c = number.to_bytes(3) if number else b"@@@"
+    return filled, last, (a - 64) * 676 + (b - 64) * 26 + c - 64
 
 
 def check_labels(names: Iterable[str], what: str) -> None:

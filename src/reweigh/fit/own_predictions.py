@@ -45,7 +45,8 @@ def find_label_issues(labels: Any, pred_probs: Any, *, ranked: bool = True) -> "
     classes = rows.shape[1]
     if given.dtype.kind not in "biu" or given.min() < 0 or given.max() >= classes:
         raise DataError(
-            f"labels: {given.dtype}, such as {given[0]!r}; give class numbers 0 to {classes - 1}, the columns"
+            f"labels: {given.dtype}, such as {given[0].item()!r}; give class numbers 0 to {classes - 1}, the columns "
+            "of pred_probs. np.unique(labels, return_inverse=True)[1] numbers names in their order"
         )
     numbers = torch.from_numpy(given.astype(np.int64))
     one_hot = F.one_hot(numbers, classes).double()

@@ -54,15 +54,17 @@ def check_options(
     try:
         return model.model_validate_json(json.dumps(raw, default=str)), []
     except ValidationError as error:
-        return None, _translate(error, model, path, owner)
+        return None, _translate(error, model, raw, path, owner)
 
 
-def _translate(error: ValidationError, model: type[Options], path: str, owner: str) -> list[Mistake]:
+def _translate(error: ValidationError, model: type[Options], raw: Any, path: str, owner: str) -> list[Mistake]:
     mistakes: dict[str, Mistake] = {}
     for fault in error.errors(include_url=False):
         key, *rest = fault["loc"] or ("",)
-        # Of the inner steps only list indices are part of the recipe; the others name branches of a union.
-        where = ".".join([path, str(key), *(str(step) for step in rest if isinstance(step, int))])
+        # Of the inner steps only list indices and keys are part of the recipe; the others name branches of a union.
+        own = raw.get(key) if isinstance(raw, dict) else None
+        keys = own if isinstance(own, dict) else ()
+        where = ".".join([path, str(key), *(str(step) for step in rest if isinstance(step, int) or step in keys)])
         if fault["type"] == "extra_forbidden":
             mistake = unknown_key(path, str(key), model.model_fields, f"{owner} has no option {key!r};", fault["input"])
         elif fault["type"] == "missing":

@@ -84,8 +84,8 @@ def describe_families(
     for family in range(num_families):
         members = [number for number, its in enumerate(of_class) if its == family]
         if members:
-            mean = sum(sizes[number] for number in members) / len(members)
-            size = f"of {'about ' if len(members) > 1 else ''}{mean:,.0f} samples"
+            own = [sizes[number] for number in members]
+            size = f"of {'about ' if len({*own}) > 1 else ''}{plural(round(sum(own) / len(own)), 'sample')}"
             names = listed((class_names[number] for number in members), 8)
             words = f"{plural(len(members), 'class', 'classes')} {size}: {names}"
         else:

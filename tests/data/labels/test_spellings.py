@@ -47,6 +47,8 @@ def test_rows_without_a_label_are_left_out_if_asked(tmp_path, caplog):
     ("labels", "message"),
     [
         ([f"{row * 1.37:.2f}" for row in range(60)], "a quantity, not classes; divide its range"),
+        ([f"{row % 40 / 3:.1f} %".replace(".", ",") for row in range(80)], "a quantity, not classes"),
+        ([f"{row % 40 * 1.5:.1f}" for row in range(80)] + ["n/v"], "a quantity, not classes"),
         ([row * 37 for row in range(60)], "ids or a quantity, not classes"),
         ([f"{1 + row % 28:02}.0{1 + row // 28}.2024" for row in range(60)], "dates, not classes"),
         ([f"person {row}" for row in range(60)], "names or free text, not classes"),

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -121,3 +122,15 @@ def test_a_new_format_is_one_line_in_the_table(tmp_path, monkeypatch):
         read(tmp_path / "x.doc")
     with pytest.raises(DataError, match=r"images or lines to predict$"):
         read_unlabeled(tmp_path / "x.doc", (1,), encoding=None, raw_bytes=False)
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t.jsonl", "t.csv"])
+def test_a_table_with_gaps_in_every_column(tmp_path, name):
+    """pandas reads an empty cell of a workbook as a float."""
+    frame = pd.DataFrame(
+        {"id": [None, *range(30)], "note": ["words", None, "and more"] * 10 + [None], "kind": ["a"] * 15 + ["b"] * 16}
+    )
+    {"xlsx": frame.to_excel, "csv": frame.to_csv, "jsonl": frame.to_json}[name.split(".")[1]](
+        tmp_path / name, **({"orient": "records", "lines": True} if "json" in name else {"index": False})
+    )
+    assert len(read(tmp_path / name, label="kind")) == 31

@@ -4,7 +4,9 @@ import logging
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+from reweigh.data.sparse import SparseRows
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.errors import DataError
 
@@ -172,3 +174,10 @@ def test_words_that_come_again_are_no_names(caplog):
     again = pd.DataFrame({"word": [f"w{row % 60}" for row in range(100)]})
     assert fit_encoding(again).columns[0].kind == "category"
     assert not caplog.records
+
+
+def test_many_numbers_stay_dense_and_many_words_do_not():
+    numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(3, 1100))).add_prefix("c")
+    assert isinstance(fit_encoding(numbers).apply(numbers), torch.Tensor)
+    words = pd.DataFrame({"note": [" ".join(f"w{row}x{place}" for place in range(400)) for row in range(3)]})
+    assert isinstance(fit_encoding(words, kinds={"note": "text"}).apply(words), SparseRows)

@@ -128,3 +128,16 @@ def test_wide_tables_and_long_cells_are_bounded(tmp_path):
     (tmp_path / "long.csv").write_text("x,label\n" + "y" * 10_000_000 + ",a\n1,b\n")
     with pytest.raises(DataError, match=r"a line with a cell of 8,000,001 bytes; the limit is 8,000,000"):
         read(tmp_path / "long.csv")
+
+
+def test_names_that_differ_in_outer_spaces_stay_two_columns(tmp_path):
+    (tmp_path / "t.csv").write_text("a,a ,a.1,kind\n1,2,3,x\n")
+    frame = read_frame(tmp_path / "t.csv")
+    assert dict(frame.iloc[0]) == {"a": "1", "a.1": "2", "a.1.1": "3", "kind": "x"}
+
+
+def test_json_that_is_not_a_table(tmp_path):
+    for text in ("3", "[1, 2]", '"a"'):
+        (tmp_path / "t.json").write_text(text)
+        with pytest.raises(DataError, match="neither a list of objects nor an object of columns"):
+            read_frame(tmp_path / "t.json")

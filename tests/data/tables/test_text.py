@@ -52,3 +52,10 @@ def test_empty_cells_have_no_words():
 def test_text_without_words():
     with pytest.raises(DataError, match="text without words"):
         fit_tf_idf(pd.Series(["! ?", "..."] * 200, name="text"), 500)
+
+
+def test_no_rows():
+    frame = pd.DataFrame({"note": [f"a word and {row % 7} more" for row in range(60)]})
+    for text in ("tf-idf", "hashing"):
+        encoding = fit_encoding(frame, kinds={"note": "text"}, text=text, text_features=30)
+        assert encoding.apply(frame.iloc[:0]).shape == (0, len(encoding.feature_names))

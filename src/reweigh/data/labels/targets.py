@@ -7,7 +7,7 @@ import numpy as np
 
 from reweigh.data.tables.cells import spelling
 from reweigh.data.tables.dates import order_of, read_dates
-from reweigh.data.tables.numbers import Notation
+from reweigh.data.tables.numbers import notation_of
 from reweigh.errors import DataError
 
 MANY = 20  # rows, and classes that nobody would call quantities
@@ -33,8 +33,9 @@ def check_target(values: Sequence[Any], label: str, what: str) -> None:
     if rows < MANY or count <= min(MANY, rows // 2):
         return
     found = f"{what}: column {label!r} has {count:,} different values in {rows:,} rows, such as {_some(distinct)}: "
-    numbers = Notation().read(distinct)
-    if not np.isnan(numbers).any():
+    numbers = notation_of(distinct).read(distinct)
+    numbers = numbers[~np.isnan(numbers)]
+    if len(numbers) >= SHARE * count:
         if (numbers != np.floor(numbers)).any():
             raise DataError(f"{found}a quantity, not classes; divide its range into classes (pandas.cut), or {OTHER}")
         span = numbers.max() - numbers.min() + 1

@@ -10,6 +10,7 @@ from reweigh.data.readers.image_paths import sub_folders
 from reweigh.data.readers.listed_images import ImageList, read_listed
 from reweigh.data.readers.reader import Reader, Request
 from reweigh.data.readers.table import gaps_as_none, label_column
+from reweigh.data.tables.cells import as_text
 from reweigh.data.tables.frames import SUFFIXES, is_text, read_frame
 from reweigh.errors import DataError
 
@@ -74,7 +75,7 @@ def _list_in(file: Path, folders: Sequence[Path], label: str | None) -> ImageLis
         return None
     frame = read_frame(file)
     for column in frame.columns:
-        names = frame[column].astype(str).tolist()
+        names = as_text(frame[column])
         if column != label and (folder := _folder(names, folders)) is not None:
             others = frame.drop(columns=column)
             column = others.columns[0] if len(others.columns) == 1 else label_column(others, label, str(file))

@@ -102,6 +102,10 @@ def from_frame(
     features = frame.drop(columns=[name for name in (label, true_label) if name in frame.columns])
     if encoding is None:
         chosen: dict[str, Kind] = {name: kind for name, kind in (columns or {}).items() if name != label}
+        if label is not None and (columns or {}).get(label) == "drop":
+            raise DataError(
+                f"{what}: column {label!r} is the label; keep it (no --drop {label}), or name another label"
+            )
         encoding = fit_encoding(
             features, kinds=chosen, text=text, text_features=text_features, max_categories=max_categories, what=what
         )
@@ -131,8 +135,10 @@ def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
                 )
         return usual[0]
     if wanted not in columns:
+        hint = " With only one column, the separator is probably another one (--sep)." if len(columns) == 1 else ""
         raise DataError(
-            f"{what}: no column {wanted!r} for the label; there are: {listed(columns)}.{suggestion(wanted, columns)}"
+            f"{what}: no column {wanted!r} for the label; there are: {listed(columns)}."
+            f"{suggestion(wanted, columns)}{hint}"
         )
     return wanted
 

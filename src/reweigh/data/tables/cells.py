@@ -1,7 +1,7 @@
 """The cells of a table column as strings: gaps as people write them, and spellings of one word."""
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -93,8 +93,8 @@ def spelling(text: str) -> str:
     return plain.strip(EDGES) or plain
 
 
-def as_text(values: "pd.Series") -> list[str]:
-    """The cells as they are, with an empty string for what is missing."""
+def as_text(values: Any) -> list[str]:
+    """The cells of a column as they are, with an empty string for what is missing."""
     absent = values.isna().to_numpy()
     return ["" if gone else str(value) for value, gone in zip(values.tolist(), absent, strict=True)]
 

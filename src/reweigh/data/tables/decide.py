@@ -10,7 +10,7 @@ import numpy as np
 
 from reweigh.data.checks import listed, plural
 from reweigh.data.tables.categories import are_boolean, category_cells
-from reweigh.data.tables.cells import Cells, cells_of, check_plain, spelling
+from reweigh.data.tables.cells import Cells, as_text, cells_of, check_plain, spelling
 from reweigh.data.tables.dates import COMPACT, Order, order_of, read_dates
 from reweigh.data.tables.numbers import PLAIN, USUAL, Notation, parts, usual_unit, votes
 from reweigh.data.tables.values import as_days, as_numbers
@@ -286,12 +286,12 @@ def _content(values: "pd.Series", read: ReadAs) -> np.ndarray:
         low, high = np.nanmin(found), np.nanmax(found)
         return ((found - low) / (high - low if high > low else 1.0)).astype(np.float32)
     if read.kind == "text":
-        return np.array([hash(text) for text in values.astype(str)])
+        return np.array([hash(text) for text in as_text(values)])
     cells = category_cells(values)
     keys = [spelling(text) for text in cells.distinct]
     return pd.factorize(cells.spread(pd.factorize(np.array(keys, dtype=object))[0], -1))[0]
 
 
 def _example(value: object) -> str:
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    text = f"{value:.6g}" if isinstance(value, float) else str(value).removesuffix(" 00:00:00")
     return text if len(text) <= LETTERS else text[: LETTERS - 1] + "…"

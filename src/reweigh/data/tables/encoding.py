@@ -31,7 +31,8 @@ TextAs = Literal["tf-idf", "hashing", "wordllama", "plain"]
 """How text columns are read: as features, or as they are, for a network."""
 WORDS = 20_000  # of a text column, at most
 CATEGORIES = 256  # of a column, at most
-DENSE = 1000  # features, at most; more are kept sparse
+DENSE = 1000  # features, at most; more are kept sparse,
+NARROW = 8  # unless most come from columns with no more features than a date, which are rarely zero
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,9 @@ class Encoding:
             except DataError as error:
                 mistakes.append(str(error))
         raise_all(mistakes, what)
-        if self.texts or sum(part.shape[1] for part in features) <= DENSE:
+        width = sum(part.shape[1] for part in features)
+        narrow = sum(part.shape[1] for part in features if part.shape[1] <= NARROW)
+        if self.texts or width <= DENSE or 2 * narrow >= width:
             parts = [torch.from_numpy(part.toarray() if issparse(part) else part) for part in features]
             rows = torch.cat(parts, dim=1)
             return TextRows(rows, [cells_of(given[name]) for name in self.texts]) if self.texts else rows

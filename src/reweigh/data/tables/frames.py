@@ -10,10 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from reweigh.data.checks import listed
 from reweigh.data.tables.dialect import dialect_of
 from reweigh.errors import DataError
-from reweigh.files.limits import COMPRESSED, check_table, opened
+from reweigh.files.limits import COMPRESSED, check_expanded, check_table, opened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +88,32 @@ def _read_one(path: Path, sep: str | None, encoding: str | None) -> "pd.DataFram
     if stray:  # the row numbers that pandas and R write without a name
         log.info("%s: columns without a name are left out: %s", path, listed(stray))
         frame = frame.drop(columns=stray)
-    frame.columns = [str(name).strip() for name in frame.columns]
+    frame.columns = _distinct([str(name).strip() for name in frame.columns])
+    return _spread(frame, path)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """The names, the second "a" as "a.1" and so on, as pandas does for names that are the same from the start."""
+    found: dict[str, None] = {}
+    for name in names:
+        tried = (f"{name}.{number}" if number else name for number in range(len(names) + 1))
+        found[next(each for each in tried if each not in found)] = None
+    return list(found)
+
+
+def _spread(frame: "pd.DataFrame", path: Path) -> "pd.DataFrame":
+    """The same without columns of pandas' categories: in all rows the same strings, not copies of them.
+
+    Raises:
+        DataError: Few long strings stand in so many rows that the columns are out of proportion to the file.
+    """
+    import pandas as pd
+
+    for name in frame.columns[[str(kind) == "category" for kind in frame.dtypes]]:
+        codes, values = frame[name].cat.codes.to_numpy(), frame[name].cat.categories.to_numpy(dtype=object)
+        letters = np.array([len(value) if isinstance(value, str) else 8 for value in values] + [0], dtype=np.int64)
+        check_expanded(path, int(letters[codes].sum()))
+        frame[name] = pd.Series(np.array([*values, None], dtype=object)[codes], frame.index, dtype=object)
     return frame
 
 
@@ -132,8 +159,10 @@ def _read_json(path: Path, lines: bool = False) -> "pd.DataFrame":
 
     with opened(path) as file:
         content = [json.loads(line) for line in file if line.strip()] if lines else json.load(file)
-    if isinstance(content, list) and not all(isinstance(row, dict) for row in content):
-        raise ValueError("not a list of objects")
+    if not isinstance(content, dict) and not (
+        isinstance(content, list) and all(isinstance(row, dict) for row in content)
+    ):
+        raise ValueError("neither a list of objects nor an object of columns")
     return pd.DataFrame(content)
 
 
@@ -167,8 +196,10 @@ def data_errors(path: Path) -> Iterator[None]:
         raise DataError(
             f"{path}: reading {path.suffix} files needs {package}; install it: pip install 'reweigh[{extra}]'"
         ) from None
-    except (DataError, MemoryError):
+    except DataError:
         raise
+    except MemoryError:
+        raise DataError(f"{path}: reading it takes more memory than there is; give a part of it") from None
     except Exception as error:  # pandas, pyarrow and openpyxl raise nearly anything for a damaged file
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"{path}: cannot be read as a table ({reason})") from error

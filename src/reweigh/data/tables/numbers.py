@@ -135,6 +135,13 @@ def votes(bodies: Sequence[str]) -> Counter[str]:
     return counted
 
 
+def notation_of(cells: Sequence[str]) -> Notation:
+    """How strings that may be numbers are written; see ``Notation``."""
+    found = [parts(cell) for cell in cells]
+    counted = votes([part.body for part in found if part])
+    return Notation("," if counted[","] > counted["."] else ".", usual_unit(found, [1] * len(found)))
+
+
 def usual_unit(found: Sequence[Parts | None], counts: Sequence[int]) -> str:
     """The unit of most cells that have one."""
     counted: Counter[str] = Counter()

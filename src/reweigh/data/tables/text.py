@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from reweigh.data.tables.cells import MISSING, as_text, cells_of
 from reweigh.errors import DataError
@@ -40,6 +41,8 @@ class TfIdf:
 
     def apply(self, values: "pd.Series") -> Any:
         """CSR matrix, shape (N, number of words)."""
+        if not len(values):  # scikit-learn wants a row
+            return csr_array((0, len(self.words)))
         vectorizer = _vectorizer(self.pairs, vocabulary=list(self.words))
         vectorizer.idf_ = np.array(self.idf)
         rows: Any = vectorizer.transform(as_text(values))
@@ -69,6 +72,8 @@ class Hashing:
         """CSR matrix, shape (N, number of features)."""
         from sklearn.feature_extraction.text import HashingVectorizer
 
+        if not len(values):
+            return csr_array((0, self.features))
         return HashingVectorizer(n_features=self.features).transform(as_text(values))
 
     def known(self, values: "pd.Series") -> np.ndarray:

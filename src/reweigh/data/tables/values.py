@@ -37,9 +37,10 @@ def as_numbers(values: "pd.Series", notation: Notation) -> np.ndarray:
             except OverflowError:  # an integer beyond all floats, which JSON may hold
                 found = pd.to_numeric(values.astype(str), errors="coerce")
             numbers = pd.Series(found).astype("float64").to_numpy(copy=True)
-        rest = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
-        cells = cells_of(values.iloc[rest])
-        numbers[rest] = cells.spread(notation.read(cells.distinct), np.nan)
+        if np.isnan(numbers).any():
+            rest = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
+            cells = cells_of(values.iloc[rest])
+            numbers[rest] = cells.spread(notation.read(cells.distinct), np.nan)
     if len(rows := np.flatnonzero(np.isinf(numbers))):
         raise DataError(
             f"column {values.name!r}: {plural(len(rows), 'value is infinite', 'values are infinite')}, "

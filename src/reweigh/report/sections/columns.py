@@ -40,7 +40,7 @@ def panel(readings: Sequence[ReadAs]) -> Panel:
         (
             read.name,
             "left out" if read.kind == "drop" else read.kind,
-            ", ".join(read.examples),
+            " | ".join(read.examples),
             str(read.gaps),
             read.odd,
         )
