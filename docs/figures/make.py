@@ -44,8 +44,8 @@ def main() -> None:
     """Make all pictures."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         run = Path(folder, "digits")
-        for words in (["train", "demo", "--out", str(run)], ["report", str(run)]):
-            subprocess.run([sys.executable, "-m", "reweigh", *words], check=True, capture_output=True)
+        for words in (["train", "demo", "--out", run.name], ["report", run.name]):
+            subprocess.run([sys.executable, "-m", "reweigh", *words], check=True, capture_output=True, cwd=folder)
         net, _ = load_weighting(run / "weighting.safetensors")
         figure = plot_weighting(net, labels=["small classes", "medium classes", "large classes"])
         with io.BytesIO() as file:

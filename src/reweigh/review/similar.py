@@ -67,8 +67,9 @@ class Similar:
         own = self._rows[[index]].T
         likeness = self._rows[others] @ own if len(others) < len(among) / 2 else (self._rows @ own)[others]
         likeness = np.asarray(likeness.todense() if hasattr(likeness, "todense") else likeness).ravel()
-        nearest = np.argsort(-likeness, kind="stable")[:MOST]
-        return others[nearest[likeness[nearest] > 0]].tolist()
+        known = likeness != 0  # without a common word, or a feature, nothing can be said
+        others, likeness = others[known], likeness[known]
+        return others[np.argsort(-likeness, kind="stable")[:MOST]].tolist()
 
 
 def _sparse(inputs: Inputs) -> Any:

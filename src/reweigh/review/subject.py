@@ -9,7 +9,7 @@ import numpy as np
 
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
-from reweigh.errors import DataError, ModelError
+from reweigh.errors import DataError, ReweighError
 from reweigh.fit import Fit
 from reweigh.fit.front import Front, open_front
 from reweigh.fit.run_folder import not_ended, open_run
@@ -84,7 +84,7 @@ def _front(plan: Plan, dataset: Dataset) -> Front | None:
     """The network of the run, but for one that would run code from outside the package."""
     try:
         return open_front(plan.features, dataset.shape)
-    except (DataError, ModelError):
+    except ReweighError:
         return None
 
 

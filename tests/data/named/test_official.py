@@ -61,7 +61,7 @@ def test_every_source_is_a_dataset_with_its_files_named(name, tmp_path):
 def test_every_dataset_takes_a_root_and_documents_its_options(name):
     parameters = signatures.signature(DATASETS[name]).parameters.values()
     positional = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
-    assert positional == ["root"]
+    assert positional == (["root", "text"] if name == "files" else ["root"])  # both come from the assembly
     for parameter in parameters:
         assert f"{parameter.name}: " in DATASETS[name].__doc__
     assert "\n" not in DATASETS[name].__doc__.strip().split("\n\n")[0]

@@ -45,7 +45,8 @@ class TfIdf:
             return csr_array((0, len(self.words)))
         vectorizer = _vectorizer(self.pairs, vocabulary=list(self.words))
         vectorizer.idf_ = np.array(self.idf)
-        return vectorizer.transform(as_text(values)) * self.scale
+        rows: Any = vectorizer.transform(as_text(values))
+        return rows * self.scale
 
     def known(self, values: "pd.Series") -> np.ndarray:
         """Ones, NaN where there is no text."""

@@ -46,7 +46,7 @@ def panel(account: Account) -> Panel:
         words.append("The run does not suggest labels.")
     else:
         matrix = counts(samples.given, samples.suggested, len(names))
-        found = most_confused(matrix, names, "should {} be")
+        found = most_confused(matrix, names, "is {} suggested to be")
         changed = int(matrix.sum() - np.trace(matrix))
         share = percent(changed / max(matrix.sum(), 1))
         words.append(f"In the training labels: {found or 'no other label is suggested'}.")
