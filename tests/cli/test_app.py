@@ -50,6 +50,9 @@ def test_a_wrong_verb_and_a_wrong_option_exit_2():
         (PermissionError(13, "Permission denied", "runs"), 2, "PermissionError: [Errno 13] Permission denied: 'runs'"),
         (KeyboardInterrupt("interrupted; continue with: reweigh train --resume x"), 130, "reweigh train --resume x"),
         (KeyboardInterrupt(), 130, "interrupted"),
+        (MemoryError("malloc of size 9 failed"), 2, "memory ran out: malloc of size 9 failed\nUse a smaller model"),
+        (RuntimeError("[...] can't allocate memory: you tried"), 2, "memory ran out: [...] can't allocate memory"),
+        (RuntimeError("shapes differ"), 1, "RuntimeError: shapes differ\n"),
     ],
 )
 def test_exit_codes(monkeypatch, raised, code, message):

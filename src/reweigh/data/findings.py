@@ -104,7 +104,7 @@ class Findings:
         first = listed(f"{self.called(row)} is {self.class_names[label]!r}" for row, label in self.conflicting[0])
         return [
             f"{plural(len(self.conflicting), 'input')} with several different labels ({first}): "
-            f"at least {plural(self.surely_wrong, 'label is', 'labels are')} wrong."
+            f"at least {plural(self.surely_wrong, 'label is', 'labels are')} wrong if the inputs determine the class."
         ]
 
     def _tail(self) -> list[str]:

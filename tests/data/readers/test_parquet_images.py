@@ -76,3 +76,37 @@ def test_labels_of_another_name(tmp_path: Path) -> None:
 def test_a_table_without_images_is_a_table(tmp_path: Path) -> None:
     pq.write_table(pa.table({"x": [0.0, 1.0, 2.0, 3.0], "label": ["a", "b", "a", "b"]}), tmp_path / "c.parquet")
     assert read(tmp_path / "c.parquet").shape == (1,)
+
+
+def metadata(path: Path, stored: str | bytes, labels: list[Any] | None = None) -> Path:
+    """Six images with anything in place of what the Hub stores beside them."""
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    images = pa.array([{"bytes": png(n), "path": None} for n in range(6)], kind)
+    table = pa.table({"image": images, "label": labels or [0, 1] * 3})
+    pq.write_table(table.replace_schema_metadata({"huggingface": stored}), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "stored", ["{", "[1]", "[" * 100_000, b"\xff\xfe", '{"info": {"features": {"label": {"names": "ab"}}}}']
+)
+def test_absurd_metadata_are_not_class_names(tmp_path: Path, stored: str | bytes) -> None:
+    assert read(metadata(tmp_path / "t.parquet", stored)).class_names == ("0", "1")
+
+
+def test_labels_that_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"column 'label' holds several labels per image, such as \[0\]; keep one"):
+        read(metadata(tmp_path / "several.parquet", "{}", [[0], [1]] * 3))
+    names = json.dumps({"info": {"features": {"label": {"names": ["a", "b"]}}}})
+    with pytest.raises(DataError, match="none of its 6 listed images has a label"):
+        read(metadata(tmp_path / "others.parquet", names, [0.5, 7.5] * 3))
+
+
+def test_one_image_in_very_many_rows_does_not_fill_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    photo = np.random.default_rng(0).bytes(100_000)
+    rows = pa.DictionaryArray.from_arrays(pa.array(np.zeros(500, np.int32)), pa.array([photo]))
+    pq.write_table(pa.table({"image": rows.cast(pa.binary()), "label": [0, 1] * 250}), tmp_path / "t.parquet")
+    assert (tmp_path / "t.parquet").stat().st_size < 300_000
+    monkeypatch.setenv("REWEIGH_MAX_EXPANDED", "1e7")
+    with pytest.raises(DataError, match=r"a compressed file with contents of .* bytes; the limit is 10,000,000"):
+        read(tmp_path / "t.parquet")

@@ -100,3 +100,13 @@ def test_damaged_and_compressed_archives(tmp_path: Path) -> None:
     (tmp_path / "cut.tar").write_bytes(whole[: 5 * 1024 + 600])
     with pytest.raises(DataError, match="not a tar archive that can be read"):
         read(tmp_path / "cut.tar")
+
+
+@pytest.mark.parametrize("about", [b"[" * 100_000, b"{", b"\xff"])
+def test_a_description_that_is_not_json(tmp_path: Path, about: bytes) -> None:
+    pack(
+        tmp_path / "t.tar",
+        {f"{n}.{kind}": png(n) if kind == "png" else about for n in range(4) for kind in ("png", "json")},
+    )
+    with pytest.raises(DataError, match="not JSON"):
+        read(tmp_path / "t.tar")

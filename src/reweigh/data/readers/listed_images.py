@@ -50,6 +50,8 @@ def read_listed(found: ImageList, request: Request, what: str) -> Dataset:
         DataError: no readable image, or images of different sizes without a size.
     """
     images, skipped, rows = headers(found)
+    if not images and all(label is None for label in found.labels):
+        raise DataError(f"{what}: none of its {plural(len(found.names), 'listed image')} has a label")
     if not images:
         raise DataError(f"{what}: none of its {plural(len(found.names), 'listed image')} can be read in {found.root}")
     wanted = (request.size, request.size) if isinstance(request.size, int) else request.size

@@ -3,7 +3,7 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +18,7 @@ from reweigh.data.readers.table import gaps_as_none
 from reweigh.data.readers.torch_dataset import LABEL_COLUMNS
 from reweigh.data.tables.frames import data_errors
 from reweigh.errors import DataError, StorageError
-from reweigh.files.limits import check_file
+from reweigh.files.limits import check_expanded, check_file
 from reweigh.files.row_cache import cache_root, megabytes
 from reweigh.files.whole import writing
 
@@ -72,10 +72,12 @@ def _unpacked(files: tuple[Path, ...], label: str | None, changed: tuple[int, ..
         with tempfile.TemporaryFile(dir=folder) as copy:
             start = copy.write(b"-")  # an empty file cannot be mapped
             for file in files:
+                before = start
                 for number, (name, content, given) in enumerate(_rows(file, label)):
                     found.append((name or f"{file.stem} row {number}", file, start, len(content)))
                     labels.append(given)
                     start += copy.write(content)
+                    check_expanded(file, start - before)
             copy.flush()
             data = mapped(copy)
     return [Packed(name, file, data, place, size) for name, file, place, size in found], labels
@@ -89,6 +91,8 @@ def _rows(file: Path, label: str | None) -> Iterator[tuple[str | None, bytes, An
     with data_errors(file), pq.ParquetFile(file) as opened:
         for batch in opened.iter_batches(AT_ONCE, columns=[column, *([label] if label else [])]):
             labels = batch.column(label).to_pylist() if label else [None] * len(batch)
+            if several := next((each for each in labels if isinstance(each, list | dict)), None):
+                raise DataError(f"{file}: column {label!r} holds several labels per image, such as {several}; keep one")
             for cell, given in zip(batch.column(column), labels, strict=True):
                 value = cell.as_py() or {}
                 image: dict[str, Any] = {"bytes": value} if isinstance(value, bytes) else value
@@ -120,9 +124,9 @@ def _class_names(file: Path, label: str) -> tuple[str, ...] | None:
     stored = (_schema(file).metadata or {}).get(b"huggingface", b"{}")
     try:
         names = json.loads(stored)["info"]["features"][label]["names"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    return tuple(map(str, names)) if isinstance(names, Sequence) else None
+    return tuple(map(str, names)) if isinstance(names, list) else None
 
 
 def holds_images(path: Path) -> bool:

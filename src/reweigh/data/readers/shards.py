@@ -66,7 +66,7 @@ def _labels(path: Path, samples: Sequence[tuple[str, Parts]], label: str | None)
 def _description(parts: Parts) -> dict[str, Any]:
     try:
         found = json.loads(parts["json"].read_bytes()) if "json" in parts else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         raise DataError(f"{parts['json']}: not JSON") from None
     return found if isinstance(found, dict) else {}
 
