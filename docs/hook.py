@@ -111,12 +111,12 @@ def gallery(run: bool) -> Iterator[tuple[str, str | bytes]]:
 
 def tables() -> str:
     """Everything that recipes and arguments can name, as ``reweigh list`` shows it."""
-    from reweigh.cli.list import _member
+    from reweigh.cli.list import row_of
     from reweigh.plan.tables import TABLES, members
 
     parts = ["# Everything with a name", "What `reweigh list` shows: the names that recipes and arguments take."]
     for table in TABLES:
-        rows = [[cell.replace("|", "\\|") for cell in _member(name, part)] for name, part in members(table).items()]
+        rows = [[cell.replace("|", "\\|") for cell in row_of(name, part)] for name, part in members(table).items()]
         lines = [f"| `{name}` | {words} | {f'`{options}`' if options else ''} |" for name, words, options in rows]
         parts.append("\n".join([f"## {table}", "", "| name | what it is | options |", "|---|---|---|", *lines]))
     return "\n\n".join(parts).replace("``", "`")

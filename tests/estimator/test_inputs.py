@@ -54,7 +54,7 @@ def test_tensors_that_require_gradients_or_half_precision_are_read():
 
 
 def test_later_arrays_are_read_as_the_table_was():
-    estimator, everything = BaseEstimator(), torch.arange(50)
+    estimator, everything = RobustClassifier(), torch.arange(50)
     found = read_inputs(estimator, pd.DataFrame(X))
     labels = torch.zeros(50, dtype=torch.int64)
     form = InputForm.of(Dataset(found.inputs, labels, ("a",), reading=Reading(encoding=found.encoding)))

@@ -149,14 +149,10 @@ class Notes(logging.Handler):
             print(message, file=sys.stderr)  # typer.echo would write past the bar, into its line
 
 
-def _interrupt(signum: int, frame: Any) -> None:
-    raise KeyboardInterrupt
-
-
 def main() -> None:
     """Run the command line."""
     os.environ["PYTHONSAFEPATH"] = "1"  # workers too must not import from the current folder
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as after Ctrl-C
     keep_freed_memory()
     logger = logging.getLogger("reweigh")
     logger.setLevel(logging.INFO)

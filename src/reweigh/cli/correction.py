@@ -69,12 +69,9 @@ def _kind(account: "Account") -> list[str]:
     options = account.recipe.source.options
     several = ["--candidates"] if options["separator"] else []
     several += ["--join-labels"] if options["join_labels"] else []
-    several += [word for name, kind in (options["columns"] or {}).items() for word in _column(name, kind)]
+    for name, kind in (options["columns"] or {}).items():
+        several += ["--drop", name] if kind == "drop" else [f"data.columns.{name}={kind}"]
     return [*several, *(["data.unlabeled=true"] if options["unlabeled"] else [])]
-
-
-def _column(name: str, kind: str) -> list[str]:
-    return ["--drop", name] if kind == "drop" else [f"data.columns.{name}={kind}"]
 
 
 def _label_file(account: "Account", changes: Mapping[int, int]) -> list[tuple[Any, ...]]:

@@ -35,6 +35,8 @@ def list_members(
     Shows a description of each, and its options with their defaults. "runs" lists the runs below a folder: which are
     running, finished, interrupted or damaged.
     """
+    from reweigh.recipes.read import about, shipped
+
     if what == "runs":
         show_runs(folder)
         return
@@ -45,19 +47,14 @@ def list_members(
         )
     for name in names if what is None else [what]:
         if name == "recipes":
-            show_table(name, ["name", "what it is"], _recipes())
+            show_table(name, ["name", "what it is"], [[key, about(path)] for key, path in shipped().items()])
         else:
-            rows = [_member(key, part) for key, part in members(name).items()]
+            rows = [row_of(key, part) for key, part in members(name).items()]
             show_table(name, ["name", "what it is", "options"], rows)
 
 
-def _recipes() -> list[list[str]]:
-    from reweigh.recipes.read import about, shipped
-
-    return [[name, about(path)] for name, path in shipped().items()]
-
-
-def _member(name: str, part: "Callable[..., Any]") -> list[str]:
+def row_of(name: str, part: "Callable[..., Any]") -> list[str]:
+    """Name, description and options of a member."""
     return [name, first_sentence(part), ", ".join(_options(part))]
 
 
