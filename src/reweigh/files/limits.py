@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from reweigh.errors import DataError
 
@@ -184,7 +184,10 @@ def check_parquet(path: Path) -> None:
 
 
 def check_feather(path: Path) -> None:
-    """Refuse a Feather file that would grow out of all proportion; what is not such a file passes."""
+    """Refuse a Feather file that would grow out of all proportion, or whose buffers contradict each other.
+
+    pyarrow trusts the buffers. What is not such a file passes.
+    """
     with suppress(ImportError):
         from pyarrow import ArrowException, ipc, memory_map
 
@@ -193,10 +196,22 @@ def check_feather(path: Path) -> None:
             with memory_map(str(path)) as file:
                 reader = ipc.open_file(file)
                 for number in range(reader.num_record_batches):
-                    expanded += reader.get_batch(number).nbytes
+                    batch = reader.get_batch(number)
+                    expanded += batch.nbytes
                     check_expanded(path, expanded)
+                    if wrong := _contradiction(batch):
+                        raise DataError(f"{path}: cannot be read as a table ({wrong}); write it anew")
         except (ArrowException, OSError):
             return
+
+
+def _contradiction(batch: Any) -> str:
+    """What is wrong with the buffers of a batch of rows; empty if nothing is."""
+    try:
+        batch.validate(full=True)
+    except ValueError as error:
+        return str(error).splitlines()[0]
+    return ""
 
 
 def check_workbook(path: Path) -> None:

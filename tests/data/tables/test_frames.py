@@ -141,3 +141,15 @@ def test_json_that_is_not_a_table(tmp_path):
         (tmp_path / "t.json").write_text(text)
         with pytest.raises(DataError, match="neither a list of objects nor an object of columns"):
             read_frame(tmp_path / "t.json")
+
+
+def test_feather_whose_buffers_contradict_each_other(tmp_path):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"town": ["Ulm", "Bonn"] * 20, "kind": ["x", "y"] * 20}).to_feather(
+        tmp_path / "t.feather", compression="uncompressed"
+    )
+    good = (tmp_path / "t.feather").read_bytes()
+    assert len(read_frame(tmp_path / "t.feather")) == 40
+    (tmp_path / "t.feather").write_bytes(good.replace(b"Bonn", b"B\xff\xffn"))
+    with pytest.raises(DataError, match=r"cannot be read as a table \(In column 0: .*UTF8.*\); write it anew"):
+        read_frame(tmp_path / "t.feather")
