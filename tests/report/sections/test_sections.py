@@ -69,7 +69,7 @@ def test_how_columns_were_read(account):
     assert SECTIONS["columns"]([account]) is None  # digits are not a table
     read = [ReadAs("price", "number", ("€ 1", "€ 2"), 3, "in €"), ReadAs("id", "drop", odd="counts the rows")]
     assert columns_of(read).table.rows == [
-        ("price", "number", "€ 1, € 2", "3", "in €"),
+        ("price", "number", "€ 1 | € 2", "3", "in €"),
         ("id", "left out", "", "0", "counts the rows"),
     ]
 
