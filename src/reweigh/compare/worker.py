@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
@@ -85,10 +85,11 @@ def _signals_later() -> Iterator[None]:
     try:
         yield
     finally:
-        for each, handler in before.items():
-            if handler is not None:
-                signal.signal(each, handler)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)  # first: what was deferred is received here
+        with ExitStack() as stack:  # all of them, even if one more signal comes meanwhile
+            for each, handler in before.items():
+                if handler is not None:
+                    stack.callback(signal.signal, each, handler)
         for each in received:
             signal.raise_signal(each)
 
