@@ -70,7 +70,7 @@ def answers(request):
     """The folder of the run that the command line made, the fits of the other two, and the test samples."""
     folder, suffix, (X, y), (X_test, _), words = request.getfixturevalue(request.param)
     command(
-        *("train", "--data", folder / f"train.{suffix}", *words, "--out", folder / "run"),
+        *("train", "--data", folder / f"train.{suffix}", *words, "--out", folder / "run", "--overwrite"),
         *(f"data.test={folder / f'test.{suffix}'}", f"train.epochs={EPOCHS}", "train.seed=0"),
     )
     command("predict", folder / "run", folder / f"test.{suffix}", "--out", folder / "predicted.csv")
