@@ -209,7 +209,7 @@ def main() -> int:
 
 
 def arguments(about: str | None, out: str, cells: str) -> argparse.ArgumentParser:
-    """What every benchmark over cells can be told."""
+    """The arguments that every benchmark over cells takes."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--noise", type=Path, required=True)

@@ -111,7 +111,7 @@ def percent(share: float) -> str:
 
 
 def worth(before: Path, after: Path) -> str | None:
-    """A sentence; None if the runs were not tested on the same samples."""
+    """What a review was worth, in a sentence; None if the runs were not tested on the same samples."""
     import numpy as np
 
     from reweigh.fit.run_folder import open_run
