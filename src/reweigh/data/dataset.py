@@ -251,7 +251,9 @@ class Dataset:
     def with_labels(self, labels: Tensor) -> "Dataset":
         """The same inputs with other given labels; the old ones become the true labels, unless these were known."""
         true_labels = self.labels if self.true_labels is None else self.true_labels
-        return replace(self, labels=labels, true_labels=true_labels, soft_labels=None, candidates=None)
+        return replace(
+            self, labels=labels, true_labels=true_labels, soft_labels=None, candidates=None, uncorrected=None
+        )
 
 
 def to_device(tensor: Tensor, device: torch.device | str) -> Tensor:
