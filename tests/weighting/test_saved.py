@@ -102,7 +102,7 @@ def test_the_released_function_is_sorted_by_class_size(tmp_path: Path) -> None:
     heads = {0: (-2.0, 1.5), 1: (0.7, 2.6), 2: (-0.1, -0.04)}
     torch.save(_released(heads), tmp_path / "released.pth")
     net, origin = load_weighting(f"{tmp_path / 'released.pth'}:large,small,medium")
-    assert origin.learned_on == "released.pth, released by the paper's authors"
+    assert origin.learned_on == "data of the paper's authors"
     for ours, theirs in ((0, 1), (1, 2), (2, 0)):
         slope, bias = heads[theirs]
         torch.testing.assert_close(_curve(net, ours), torch.sigmoid(slope * LOSSES + bias))

@@ -71,7 +71,7 @@ def load_weighting(
     released = named_release(str(path))
     if released:
         found = read_released(*released)
-        origin = Origin(learned_on=f"{Path(released[0]).name}, released by the paper's authors")
+        origin = Origin(learned_on="data of the paper's authors")
     else:
         found, origin = _saved(path, net)
     if reads not in (None, origin.reads):

@@ -71,8 +71,10 @@ def test_parts_that_are_there_already(tmp_path, mnist_root, cifar_root):
 
 
 def test_nothing_there(tmp_path):
-    with pytest.raises(DataError, match="there is nothing at this path"):
+    with pytest.raises(DataError, match="there is nothing at this path; a folder holds .* for each class, or .* in train"):
         files(tmp_path, path="none")
+    with pytest.raises(DataError, match=r"none\.csv: there is nothing at this path$"):
+        files(tmp_path, path="none.csv")
 
 
 def test_a_test_set_of_another_kind(tmp_path):

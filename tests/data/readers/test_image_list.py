@@ -54,3 +54,10 @@ def test_a_list_without_labels(images):
     folder, lines = images
     with pytest.raises(DataError, match="each line should be a path and a label"):
         read(listed(folder, [line.split()[0] for line in lines]))
+
+
+@pytest.mark.parametrize("line", ["train/n00/4.png 1 2", "etc/passwd 1", "# comment"])
+def test_a_line_that_is_something_else(images, line):
+    folder, lines = images
+    with pytest.raises(DataError, match=rf"line 9 is '{line}'; each line should be the path of an image and a label"):
+        read(listed(folder, [*lines[:7], "", line, *lines[7:]]))

@@ -339,6 +339,28 @@ def test_settings_that_differ_are_compared(account):
     assert SECTIONS["settings"](runs[:1]) is None
 
 
+@pytest.mark.parametrize(
+    ("recipes", "expected"),
+    [
+        ([{"every": 1}, {"every": 2}, {"name": "erm"}], ["cmw-net, every = 1", "cmw-net, every = 2", "erm"]),
+        ([{"every": 1}, {"name": "gce", "q": 0.7}], ["cmw-net", "gce"]),
+        ([{"every": 1, "hidden": 8, "families": k} for k in (1, 2)], ["families = 1", "families = 2"]),
+    ],
+)
+def test_options_tell_apart_runs_of_the_same_method_alone(recipes, expected):
+    from reweigh.report.sections.settings import names
+
+    found = names([{"method": {"name": "cmw-net", **recipe}, "train": {"seed": n}} for n, recipe in enumerate(recipes)])
+    assert [name.removeprefix("method = ") for name in found] == expected
+
+
+def test_settings_whose_short_names_are_the_same_are_written_out():
+    from reweigh.report.sections.settings import names
+
+    found = names([{"train": {"a": a, "b": a, "c": c, "d": 0}} for a, c in ((1, 1), (1, 2), (2, 2))])
+    assert found == ["a = 1, b = 1, c = 1", "a = 1, b = 1, c = 2", "a = 2, b = 2, c = 2"]
+
+
 def test_losses_by_family(account):
     _, family = SECTIONS["losses"]([account]).panels[0].plots
     of_class = np.array(account.classes.families)

@@ -178,7 +178,8 @@ def has_test_part(path: Path) -> bool:
 def check_exists(path: Path) -> None:
     """Raise a DataError if there is no such path, or a pipe or a device."""
     if not path.exists() and not is_table(path) and not archives_at(path, ".tar"):
-        raise DataError(f"{path}: there is nothing at this path")
+        layout = "; a folder holds a sub-folder of images for each class, or such folders in train and test"
+        raise DataError(f"{path}: there is nothing at this path{'' if path.suffix else layout}")
     check_file(path)
 
 

@@ -16,6 +16,7 @@ from reweigh.errors import DataError
 
 LINES = (".txt", ".lst", ".list")
 TRIED = 5  # rows that say whether a column names images
+LONGEST = 60  # characters of a line that are shown
 FEW = 100_000  # bytes; a list is recognized by its start
 
 
@@ -87,15 +88,24 @@ def _lines(file: Path) -> list[tuple[str, str]]:
     """Lines of an image and a label with a space, tab or comma between them; empty if they are something else.
 
     The label is empty where a line has none.
+
+    Raises:
+        DataError: The first lines are such lines, but a later one is not.
     """
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return []
     found = []
-    for line in filter(None, map(str.strip, text.splitlines())):
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if not line:
+            continue
         pairs = [(name.strip(), label.strip()) for name, _, label in (line.rpartition(sep) for sep in "\t, ")]
         pair = next(((name, label) for name, label in pairs if _is_image(name)), (line, ""))
+        if not _is_image(pair[0]) and len(found) >= TRIED:
+            raise DataError(
+                f"{file}: line {number} is {line[:LONGEST]!r}; each line should be the path of an image and a label"
+            )
         if not _is_image(pair[0]):
             return []
         found.append(pair)

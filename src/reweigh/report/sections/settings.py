@@ -37,15 +37,21 @@ def names(recipes: Sequence[Mapping[str, Any]]) -> list[str]:
     """What sets each recipe apart from the others: "every = 10"; the same for recipes that differ in the seed alone."""
     flat = [dict(flattened(recipe)) for recipe in recipes]
     keys = [key for key in dict.fromkeys(key for recipe in flat for key in recipe) if key not in UNIMPORTANT]
-    differ = [key for key in keys if len({repr(recipe.get(key)) for recipe in flat}) > 1]
-    for part in ("method.name", "meta_set.name", "model.name", "data.name"):  # another member has other options
-        if part in differ:
-            section = part.partition(".")[0] + "."
-            differ = [key for key in differ if key == part or not key.startswith(section)]
-    short = {key: key.split(".")[0 if key.endswith(".name") else -1] for key in differ}
-    if len(differ) > MOST:
-        return [", ".join(str(recipe.get(key, "default")) for key in differ[:MOST]) + ", ..." for recipe in flat]
-    return [", ".join(f"{short[key]} = {recipe.get(key, 'default')}" for key in differ) for recipe in flat]
+    telling = [key for key in keys if tells_apart(key, flat)]
+    short = {key: key.split(".")[0 if key.endswith(".name") else -1] for key in telling}
+    whole = [", ".join(f"{short[key]} = {recipe[key]}" for key in telling if key in recipe) for recipe in flat]
+    brief = [", ".join(str(recipe[key]) for key in telling[:MOST] if key in recipe) + ", ..." for recipe in flat]
+    found = brief if len(telling) > MOST and len(set(brief)) == len(set(whole)) else whole
+    return [name or "default" for name in found]
+
+
+def tells_apart(key: str, recipes: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether recipes differ there, and not only because another method, model and so on has other options."""
+    member = key.partition(".")[0] + ".name"
+    values: dict[Any, set[str]] = defaultdict(set)
+    for recipe in recipes:
+        values[None if key == member else recipe.get(member)].add(repr(recipe.get(key)))
+    return any(len(each) > 1 for each in values.values())
 
 
 def flattened(values: Any, path: str = "") -> Any:
