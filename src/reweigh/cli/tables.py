@@ -24,7 +24,9 @@ SMALL = (3, 32, 32)
 
 
 def tables(
-    name: Annotated[str | None, typer.Argument(metavar="TABLE", help="1 to 10, or another name that reweigh tables lists.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="TABLE", help="1 to 10, or another name that reweigh tables lists.")
+    ] = None,
     runs: Annotated[Path, typer.Option(help="Folder of finished runs.")] = Path("runs/tables"),
     commands: Annotated[bool, typer.Option("--commands", help="Print the command that makes each cell.")] = False,
     cost: Annotated[bool, typer.Option("--cost", help="Time a few steps: how long a run would take here.")] = False,

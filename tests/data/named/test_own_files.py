@@ -71,7 +71,7 @@ def test_parts_that_are_there_already(tmp_path, mnist_root, cifar_root):
 
 
 def test_nothing_there(tmp_path):
-    with pytest.raises(DataError, match="there is nothing at this path; a folder holds .* for each class, or .* in train"):
+    with pytest.raises(DataError, match=r"there is nothing at this path; a folder holds .* in train and test"):
         files(tmp_path, path="none")
     with pytest.raises(DataError, match=r"none\.csv: there is nothing at this path$"):
         files(tmp_path, path="none.csv")
