@@ -27,7 +27,6 @@ from reweigh.methods.noisy.co_teaching import CoTeaching
 from reweigh.methods.noisy.decoupling import Decoupling
 from reweigh.methods.noisy.dividemix import DivideMix
 from reweigh.methods.noisy.elr import ELR
-from reweigh.methods.noisy.elr_cmw_net import ELRCMWNet
 from reweigh.methods.noisy.elr_plus import ELRPlus
 from reweigh.methods.noisy.forward import Forward
 from reweigh.methods.noisy.lrt import LRT
@@ -76,7 +75,7 @@ METHODS: dict[str, type[Method]] = {
     "l2rw": L2RW,
     "mentornet": MentorNet,
     "elr": ELR,
-    "elr+cmw-net": ELRCMWNet,
+    "elr+cmw-net": on_top_of(ELR),
     "elr+": ELRPlus,
     "self-adaptive": SelfAdaptive,
     "plc": PLC,

@@ -54,6 +54,9 @@ class ERM(Stateful, Method):
         """The loss of each sample, which may be weighted, and what no weight touches; see ``on_top_of``."""
         return reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)
 
+    def follow(self, batch: Batch, outputs: Any) -> None:
+        """Take note of a step with weights on top, by what the model returned in it."""
+
     @property
     def weighs(self) -> bool:
         """Whether weights on top count in this epoch."""

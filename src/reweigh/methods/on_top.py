@@ -9,6 +9,7 @@ from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.core.objective import MetaObjective, Objective
+from reweigh.core.step import Step
 from reweigh.errors import RecipeError
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.erm import ERM
@@ -53,6 +54,10 @@ class OnTop(CMWNet):
     def _objective(self, batch: Batch) -> Objective:
         return self._beneath.objective(batch)
 
+    def _observe(self, batch: Batch, step: Step) -> None:
+        super()._observe(batch, step)
+        self._beneath.follow(batch, step.outputs)
+
     def _trusted_objective(self, inputs: Any, labels: Tensor) -> MetaObjective | None:
         return self._beneath.trusted_objective(inputs, labels)
 
@@ -66,11 +71,12 @@ class OnTop(CMWNet):
 
 @cache
 def on_top_of(method: type[ERM]) -> type[CMWNet]:
-    """CMW-Net on top of a method whose ``objective`` depends on the model and the batch alone.
+    """CMW-Net on top of a method whose ``objective`` says what is weighed.
 
     The pair has the options of the method, those of ``cmw-net``, and those of ``Reweighter``.
     """
-    assert method._loss is ERM._loss, f"{method.__name__} does more in a step than its objective says"
+    says = method._loss is ERM._loss or method.objective is not ERM.objective
+    assert says, f"{method.__name__} does more in a step than its objective says"
     first = (inspect.getdoc(method) or "").partition("\n")[0]
     merged = {**inspect.signature(method).parameters, **inspect.signature(OnTop).parameters}
     merged.pop("options")
@@ -79,7 +85,7 @@ def on_top_of(method: type[ERM]) -> type[CMWNet]:
         "__module__": __name__,
         "__signature__": inspect.Signature(list(merged.values())),
         "beneath": method,
-        **{name: getattr(method, name) for name in ("abstains", "own_loss", "one_process")},
+        **{name: getattr(method, name) for name in ("abstains", "own_loss", "one_process", "fixed")},
         "wraps": staticmethod(method.wraps),
     }
     return type(f"{method.__name__}CMWNet", (OnTop,), attributes)

@@ -6,6 +6,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor
 
 from reweigh.core.batch import Batch
+from reweigh.core.objective import Forward, Loss, Objective, Terms
 from reweigh.methods.few_labels.labeled_only import LabeledOnly
 from reweigh.methods.parts.labeled_batches import together
 from reweigh.methods.parts.views import StrongView
@@ -47,10 +48,29 @@ class FixMatch(LabeledOnly):
         self._factor = factor
 
     def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        loss = self._setup.loss
         confidence, pseudo = self._predicted(batch.inputs).max(1)
-        known, logits = together(self._model, labeled, self._strong(batch.index))
-        kept = (confidence >= self._threshold).to(logits.dtype)
-        unlabeled = (kept * batch.weighted(loss(logits, pseudo))).mean()
-        total = labeled.weighted(loss(known, labeled.labels)).mean() + self._factor * unlabeled
-        return total, self._guesses.note(batch.index, pseudo, kept)
+        views = self._strong(batch.index)
+        terms = weighted_guesses(self._setup.loss, labeled, views, pseudo, self._factor, batch.scale)(self._model)
+        kept = (confidence >= self._threshold).to(terms.losses.dtype)
+        return (kept * terms.coefficients).mean() + terms.rest, self._guesses.note(batch.index, pseudo, kept)
+
+
+def weighted_guesses(
+    loss: Loss, labeled: Batch, views: Tensor, pseudo: Tensor, factor: float = 1.0, scale: Tensor | float = 1.0
+) -> Objective:
+    """Each unlabeled sample's weight times the loss of its strong view; no weight touches the labeled batch.
+
+    Args:
+        views: shape (n, ...), strong views of the unlabeled samples.
+        pseudo: shape (n,), their pseudo-labels, held constant.
+        factor: factor of the unlabeled term.
+        scale: shape (n,), the sample weights that the user gives them.
+    """
+
+    def objective(forward: Forward) -> Terms:
+        known, logits = together(forward, labeled, views)
+        losses = loss(logits, pseudo)
+        supervised = labeled.weighted(loss(known, labeled.labels)).mean()
+        return Terms(factor * scale * losses, losses, supervised, len(losses), logits)
+
+    return objective

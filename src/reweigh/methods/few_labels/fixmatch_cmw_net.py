@@ -8,17 +8,14 @@ from annotated_types import Ge, Gt, Lt
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.core.objective import Forward, Loss, Objective, Terms
 from reweigh.families import Families
 from reweigh.meta_sets.chosen import Labeled
-from reweigh.methods.few_labels.labeled_only import LabeledOnly
-from reweigh.methods.parts.labeled_batches import together
+from reweigh.methods.few_labels.fixmatch import FixMatch, weighted_guesses
 from reweigh.methods.parts.trusted import Trusted
-from reweigh.methods.parts.views import StrongView
 from reweigh.methods.setup import Setup
 
 
-class FixMatchCMWNet(LabeledOnly):
+class FixMatchCMWNet(FixMatch):
     """FixMatch whose threshold is replaced by a learned weight. Paper: Sec. 7.2.
 
         mean of L(f(x), y) over labeled + factor * mean of V(L_u, N_u) L_u over all,    L_u = L(f(strong u), arg max p)
@@ -54,9 +51,7 @@ class FixMatchCMWNet(LabeledOnly):
         labeled_batch: Annotated[int, Ge(1)] = 64,
         average: Annotated[float, Ge(0), Lt(1)] = 0.999,
     ):
-        super().__init__(setup, labeled_batch=labeled_batch, average=average)
-        self._strong = StrongView(setup, "fixmatch+cmw-net", magnitude)
-        self._factor = factor
+        super().__init__(setup, factor=factor, magnitude=magnitude, labeled_batch=labeled_batch, average=average)
         self._reweighter = setup.reweighter(
             setup.model,
             setup.optimizer,
@@ -94,24 +89,3 @@ class FixMatchCMWNet(LabeledOnly):
 
     def weighting(self) -> nn.Module | None:
         return self._reweighter.weight_net
-
-
-def weighted_guesses(
-    loss: Loss, labeled: Batch, views: Tensor, pseudo: Tensor, factor: float = 1.0, scale: Tensor | float = 1.0
-) -> Objective:
-    """Each unlabeled sample's weight times the loss of its strong view; no weight touches the labeled batch.
-
-    Args:
-        views: shape (n, ...), strong views of the unlabeled samples.
-        pseudo: shape (n,), their pseudo-labels, held constant.
-        factor: factor of the unlabeled term.
-        scale: shape (n,), the sample weights that the user gives them.
-    """
-
-    def objective(forward: Forward) -> Terms:
-        known, logits = together(forward, labeled, views)
-        losses = loss(logits, pseudo)
-        supervised = labeled.weighted(loss(known, labeled.labels)).mean()
-        return Terms(factor * scale * losses, losses, supervised, len(losses), logits)
-
-    return objective

@@ -1,12 +1,14 @@
 """Early-learning regularization: what the model believed early keeps it from memorizing wrong labels later."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 import torch
 from annotated_types import Ge, Lt
 from torch import Tensor
 
 from reweigh.core.batch import Batch
+from reweigh.core.objective import Objective, instead
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
 
@@ -21,6 +23,10 @@ class ELR(ERM):
     The target t_i is held constant. This applies from the first epoch on, with or without a warm-up. Targets take N x
     num_classes numbers of memory. Without the mixup and the second network of the paper's ELR+.
 
+    With learned weights on top (``elr+cmw-net``), the weight of a sample says how far its label is learned, and what is
+    left regularizes: v_i L_i + (1 - v_i) strength log(1 - <p_i, t_i>). The target is then that before the step, and
+    weights are shares, so ``normalize`` is "mean".
+
     Liu, Niles-Weed, Razavian, Fernandez-Granda: Early-Learning Regularization Prevents Memorization of Noisy Labels.
 
     Args:
@@ -28,6 +34,7 @@ class ELR(ERM):
         momentum: momentum of the running average of predictions. Paper: beta, 0.7 for CIFAR-10 and 0.9 for CIFAR-100.
     """
 
+    fixed: ClassVar[Mapping[str, Any]] = {"normalize": "mean"}
     state = ("_targets",)
 
     def __init__(
@@ -48,16 +55,26 @@ class ELR(ERM):
         self.losses = losses.detach()
         return batch.weighted(losses + self.regularization(logits, targets)).mean()
 
+    def objective(self, batch: Batch) -> Objective:
+        """The label as far as it is trusted, the regularization as far as it is not."""
+        targets = self._targets[batch.index]
+        return instead(
+            self._setup.loss,
+            lambda logits: self.regularization(logits, targets),
+            batch.inputs,
+            batch.labels,
+            batch.scale,
+        )
+
+    def follow(self, batch: Batch, outputs: Any) -> None:
+        self.update(batch.index, outputs.detach())
+
     def update(self, index: Tensor, logits: Tensor) -> Tensor:
         """The targets of some samples, updated by the latest predictions; shape (n, num_classes)."""
         probabilities = bounded(logits)
         latest = (probabilities / probabilities.sum(1, keepdim=True)).to(self._targets)
         self._targets[index] = self._momentum * self._targets[index] + (1 - self._momentum) * latest
         return self._targets[index].to(logits)
-
-    def targets(self, index: Tensor) -> Tensor:
-        """The targets of some samples, shape (n, num_classes)."""
-        return self._targets[index]
 
     def regularization(self, logits: Tensor, targets: Tensor) -> Tensor:
         """What is added to the loss of each sample, shape (n,)."""
