@@ -57,7 +57,6 @@ def main() -> int:
     chosen, others = own.parse_known_args()
     sys.argv = [sys.argv[0], *others]
     given = arguments(__doc__ or "", BIASES, METHODS)
-    name = f"{chosen.dataset}-partial"
     marks = ("-quick" if chosen.quick else "") + ("-falling" if chosen.falling else "")
     changes = [f"data.name={chosen.dataset}", *(QUICK if chosen.quick else []), *(FALLING if chosen.falling else [])]
     rows = run(
