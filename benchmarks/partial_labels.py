@@ -59,9 +59,8 @@ def main() -> int:
     given = arguments(__doc__ or "", BIASES, METHODS)
     marks = ("-quick" if chosen.quick else "") + ("-falling" if chosen.falling else "")
     changes = [f"data.name={chosen.dataset}", *(QUICK if chosen.quick else []), *(FALLING if chosen.falling else [])]
-    rows = run(
-        "fashion-mnist-partial", given, given.out or Path("runs", f"{name}-benchmark{marks}"), lambda bias: changes
-    )
+    out = given.out or Path("runs", f"{chosen.dataset}-partial-benchmark{marks}")
+    rows = run("fashion-mnist-partial", given, out, lambda bias: changes)
     print(table(rows))
     missed = check_paper(rows, chosen.dataset) + check_bars(rows, BARS)
     return 1 if missed or any(row.last is None for row in rows) else 0
