@@ -11,7 +11,7 @@ from reweigh.methods import METHODS, find, options_of_method
 from reweigh.methods.candidates.proden import PRODEN
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.erm import ERM
-from reweigh.methods.on_top import OnTop, on_top_of
+from reweigh.methods.on_top import OnTop, on_top_of, weighable
 
 PAIRS = [name for name in METHODS if isinstance(METHODS[name], type) and issubclass(METHODS[name], OnTop)]
 
@@ -82,7 +82,19 @@ def test_any_method_that_only_brings_a_loss_can_be_combined(tiny):
     assert find("focal+cmw-net") is find("focal+cmw-net")
 
 
-@pytest.mark.parametrize("name", ["elr+cmw", "gce+cmw-network", "dividemix+cmw-net", "erm+cmw-net", "cmw-net+cmw-net"])
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "erm" and weighable(METHODS[name])])
+def test_every_method_that_is_weighable_is_combined(tiny, name):
+    problem = tiny(f"{name}+cmw-net", every=1)
+    for epoch in range(2):
+        problem.epoch(epoch, warm_up=epoch == 0)
+    weights = problem.method.sample_weights()
+    assert bool(((weights > 0) & (weights < 1)).all())
+
+
+REFUSED = ["dividemix", "erm", "cmw-net", "plc", "mentornet", "labeled-only", "ldam-drw"]
+
+
+@pytest.mark.parametrize("name", ["elr+cmw", "gce+cmw-network", *(f"{name}+cmw-net" for name in REFUSED)])
 def test_other_pairs_are_refused(name):
     with pytest.raises(RecipeError, match=f"no method named '{re.escape(name)}'"):
         find(name)

@@ -37,7 +37,7 @@ from reweigh.methods.noisy.self_adaptive import SelfAdaptive
 from reweigh.methods.noisy.self_paced import SelfPaced
 from reweigh.methods.noisy.selfie import Selfie
 from reweigh.methods.noisy.ssr import SSR
-from reweigh.methods.on_top import on_top_of
+from reweigh.methods.on_top import on_top_of, weighable
 from reweigh.methods.options import keyword_only, options_of_method
 from reweigh.methods.own_loss import LogitAdjustment, training_with
 from reweigh.methods.setup import Setup
@@ -103,7 +103,7 @@ METHODS: dict[str, type[Method]] = {
 
 
 def find(name: str) -> type[Method]:
-    """A method of ``METHODS``, or CMW-Net on top of one that only brings another loss, such as "gce+cmw-net".
+    """A method of ``METHODS``, or CMW-Net on top of one that is ``weighable``, such as "gce+cmw-net".
 
     Raises:
         RecipeError: no method has that name.
@@ -111,12 +111,13 @@ def find(name: str) -> type[Method]:
     base = name.removesuffix("+cmw-net")
     beneath = METHODS.get(base)
     if name not in METHODS and base != name and beneath is not None:
-        if issubclass(beneath, ERM) and beneath.own_loss is not None and beneath._loss is ERM._loss:
+        if issubclass(beneath, ERM) and beneath is not ERM and weighable(beneath):
             return on_top_of(beneath)
+        others = [each for each, method in METHODS.items() if method is not ERM and weighable(method)]
         pairs = [each for each in METHODS if each.endswith("+cmw-net")]
         raise RecipeError(
-            f"no method named {name!r}: {base!r} does more than give each sample a loss; there are {', '.join(pairs)}, "
-            "and OTHER+cmw-net for every method that only brings another loss, such as focal or gce"
+            f"no method named {name!r}: {base!r} does more than give the label of each sample a loss; there are "
+            f"{', '.join(dict.fromkeys([*pairs, *(f'{each}+cmw-net' for each in others)]))}"
         )
     return lookup(METHODS, name, "method")
 

@@ -48,6 +48,7 @@ class ERM(Stateful, Method):
         """What a step minimizes, a scalar; overridden by methods whose loss depends on more than the batch."""
         terms = self.objective(batch)(self._model)
         self.losses = terms.losses.detach()
+        self.follow(batch, terms.outputs)
         return terms.coefficients.mean() + terms.rest
 
     def objective(self, batch: Batch) -> Objective:
@@ -55,7 +56,7 @@ class ERM(Stateful, Method):
         return reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)
 
     def follow(self, batch: Batch, outputs: Any) -> None:
-        """Take note of a step with weights on top, by what the model returned in it."""
+        """Take note of what the model returned in a step, with weights on top or without."""
 
     @property
     def weighs(self) -> bool:

@@ -8,6 +8,7 @@ from annotated_types import Ge
 from torch import Tensor
 
 from reweigh.core.batch import Batch
+from reweigh.core.method import Method
 from reweigh.core.objective import MetaObjective, Objective
 from reweigh.core.step import Step
 from reweigh.errors import RecipeError
@@ -49,7 +50,7 @@ class OnTop(CMWNet):
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         self._beneath.start_epoch(epoch, warm_up)
-        super().start_epoch(epoch, warm_up or not self._beneath.weighs)
+        self._start(warm_up or not self._beneath.weighs)
 
     def _objective(self, batch: Batch) -> Objective:
         return self._beneath.objective(batch)
@@ -69,14 +70,24 @@ class OnTop(CMWNet):
         self._beneath.load_state_dict(state)
 
 
+def weighable(method: type[Method]) -> bool:
+    """Whether the ``objective`` of a method says what is weighed.
+
+    The method minimizes it, or has one for this alone. One that replaces labels does not count: trusted samples would
+    be chosen by the loss of another label than they are trusted with.
+    """
+    if not issubclass(method, ERM) or method.step is not ERM.step or method.pseudo_labels is not ERM.pseudo_labels:
+        return False
+    return method._loss is ERM._loss or method.objective is not ERM.objective
+
+
 @cache
 def on_top_of(method: type[ERM]) -> type[CMWNet]:
-    """CMW-Net on top of a method whose ``objective`` says what is weighed.
+    """CMW-Net on top of a method that is ``weighable``.
 
     The pair has the options of the method, those of ``cmw-net``, and those of ``Reweighter``.
     """
-    says = method._loss is ERM._loss or method.objective is not ERM.objective
-    assert says, f"{method.__name__} does more in a step than its objective says"
+    assert weighable(method), f"{method.__name__} does more in a step than its objective says"
     first = (inspect.getdoc(method) or "").partition("\n")[0]
     merged = {**inspect.signature(method).parameters, **inspect.signature(OnTop).parameters}
     merged.pop("options")

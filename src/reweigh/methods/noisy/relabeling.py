@@ -1,11 +1,12 @@
 """Training on labels that are replaced along the way where the predictions of recent epochs contradict them."""
 
 from dataclasses import replace
+from typing import Any
 
 from torch import Tensor
 
 from reweigh.core.batch import Batch
-from reweigh.core.objective import Forward, Objective, Terms
+from reweigh.core.objective import Objective
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.guesses import warn_of_vanished
 from reweigh.methods.parts.recent import RecentPredictions
@@ -45,14 +46,10 @@ class Relabeling(ERM):
         raise NotImplementedError
 
     def objective(self, batch: Batch) -> Objective:
-        inner = super().objective(replace(batch, labels=self.labels[batch.index].to(batch.inputs.device)))
+        return super().objective(replace(batch, labels=self.labels[batch.index].to(batch.inputs.device)))
 
-        def noted(forward: Forward) -> Terms:
-            terms = inner(forward)
-            self._recent.note(batch.index, terms.outputs.detach().softmax(1))
-            return terms
-
-        return noted
+    def follow(self, batch: Batch, outputs: Any) -> None:
+        self._recent.note(batch.index, outputs.detach().softmax(1))
 
     def pseudo_labels(self) -> Tensor | None:
         return self.labels
