@@ -1,6 +1,6 @@
 """Several processes beside one: how far apart their results are, what they send, how fast they are, how they fail.
 
-python benchmarks/processes.py exact    # every method, and every engine, look-ahead, normalizer and scope; 2 and 3
+python benchmarks/processes.py exact [N [METHOD ...]]    # methods, engines, look-aheads, normalizers, scopes; N = 2, 3
 python benchmarks/processes.py bytes    # sent in a step, relative to plain DistributedDataParallel
 python benchmarks/processes.py speed    # of two processes, one thread each, relative to one
 python benchmarks/processes.py kills    # 30 random kills of a process, resumed each time
@@ -39,12 +39,12 @@ from reweigh.training import processes  # noqa: E402
 BATCH, STEPS, ROUNDS = 128, 10, 5
 
 
-def exact() -> None:
+def exact(numbers: tuple[str, ...] = ("2", "3"), chosen: tuple[str, ...] = ()) -> None:
     """The largest difference from one process, float64; ``difference`` is itself only exact to about 1e-8."""
     options = itertools.product(ENGINES, ("virtual", "real"), NORMALIZERS, ("all", "last-layer"))
     keys = ("engine", "lookahead", "normalize", "scope")
     grid = [":".join(["cmw-net", *(f"{k}={v}" for k, v in zip(keys, some, strict=True))]) for some in options]
-    for number, names in itertools.product(("2", "3"), ([], grid)):
+    for number, names in itertools.product(numbers, (list(chosen),) if chosen else ([], grid)):
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, str(TESTS / "training.py"), folder, number, *names]
             outcome = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -209,6 +209,7 @@ def torchrun_kills(number: int = 30, seed: int = 1) -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    verbs = {"exact": exact, "bytes": lambda: several(sent, 2), "speed": speed, "kills": kills}
+    verbs = {"bytes": lambda: several(sent, 2), "speed": speed, "kills": kills}
+    verbs["exact"] = lambda: exact(*([tuple(sys.argv[2:3]), tuple(sys.argv[3:])] if sys.argv[2:] else []))
     verbs["torchrun"] = lambda: torchrun_kills(*map(int, sys.argv[2:]))
     verbs[sys.argv[1]]()
