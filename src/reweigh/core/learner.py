@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils._pytree import tree_map_only
 
+from reweigh.core import descent
 from reweigh.core.fully_sharded import gather_again, gradients, is_fully_sharded
 from reweigh.core.jvp import Engine
 from reweigh.core.norm import norm
@@ -171,9 +172,9 @@ class MetaLearner:
         there = Rerun(self._plain, Randomness.drawn(self._device), compiled)
         meta_loss, slopes = self._meta_gradient(meta, there, {**own, **ahead.params()} if not real else own)
         direction, factor = ahead.pull_back(slopes)
-        gradient = self.engine(coefficients, params, direction) * factor
+        change = descent.steady(self.engine)(coefficients, params, direction) * factor
         self._tricks.forget()
-        outer = self.weigher.learn(weights, gradient.to(weights.dtype), self.reduce)
+        outer = self.weigher.learn(weights, change.to(weights.dtype), self.reduce)
 
         step = Step(loss.detach(), raw.detach(), losses, meta_loss, detached(here.outputs))
         if not trains:
@@ -223,7 +224,7 @@ class MetaLearner:
         if self._sharded:
             grads = gradients(loss, self._scope)
         else:
-            grads = torch.autograd.grad(loss, list(leaves.values()), retain_graph=True, allow_unused=True)
+            grads = descent.gradient(loss, list(leaves.values()), retain_graph=True, allow_unused=True)
         found = {name: dense(grad) for name, grad in zip(leaves, grads, strict=True) if grad is not None}
         if not self._sharded:
             self.reduce(list(found.values()))
@@ -231,12 +232,11 @@ class MetaLearner:
 
     def _backward(self, loss: Tensor) -> Params:
         """The same gradient where the optimizer looks for it; a wrapped model averages it by itself."""
-        self.optimizer.zero_grad()
-        loss.backward()
+        descent.backward(loss, self.optimizer)
         return {name: param.grad for name, param in self._scope.items() if param.grad is not None}
 
     def _descend(self) -> None:
-        self.optimizer.step()
+        descent.step(self.optimizer)
         torch.clear_autocast_cache()  # it would hand the parameters of before the step to the forwards after it
 
     def _meta_gradient(self, meta: MetaObjective, there: Rerun, at: Params) -> tuple[Tensor, Params]:
@@ -249,7 +249,7 @@ class MetaLearner:
             if self._sharded:
                 found = zip(leaves.values(), gradients(loss, self._scope), strict=True)
                 return loss.detach(), [torch.zeros_like(leaf) if grad is None else grad for leaf, grad in found]
-            grads = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
+            grads = descent.gradient(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
             return loss.detach(), grads
 
         with torch.enable_grad():
