@@ -15,6 +15,7 @@ from torch.amp.grad_scaler import GradScaler
 from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError
 from reweigh.files.seals import checksum
+from reweigh.names import plural
 from reweigh.training import checkpoint, processes, randomness
 from reweigh.training.judge import Judge
 from reweigh.training.recall import Recall
@@ -169,8 +170,8 @@ class Keeper:
                 "resume with the recipe that it was begun with"
             ) from error
         processes.first(lambda: run.write_metrics(place.history))
-        steps = f" and {place.step} steps of the next" if place.step else ""
-        log.info("%s: %d epochs%s were done before", run.path, place.epoch, steps)
+        steps = f" and {plural(place.step, 'step')} of the next" if place.step else ""
+        log.info("%s: %s%s were done before", run.path, plural(place.epoch, "epoch"), steps)
         return place
 
 
