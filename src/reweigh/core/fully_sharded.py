@@ -86,12 +86,14 @@ def gradients(loss: Tensor, params: Params) -> list[Tensor | None]:
     return found
 
 
-def sharded_engine(name: str) -> str:
-    """The engine of a fully sharded model: the one that needs nothing but forwards.
+def engine_for(model: nn.Module, name: str) -> str:
+    """The engine that a model can use: if it is fully sharded, the one that needs nothing but forwards.
 
     Raises:
         RecipeError: another one is wanted.
     """
+    if not is_fully_sharded(model):
+        return name
     if name not in ("auto", "difference"):
         raise RecipeError(
             f"engine = {name!r}: forward mode and double backward do not pass through fully_shard; use 'difference'"

@@ -7,7 +7,7 @@ from annotated_types import Ge, Gt
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.core.fully_sharded import is_fully_sharded, sharded_engine
+from reweigh.core.fully_sharded import engine_for
 from reweigh.core.jvp import engine as engine_named
 from reweigh.core.learner import MetaLearner, Order
 from reweigh.core.normalize import NORMALIZERS, Normalize
@@ -63,8 +63,7 @@ class Reweighter(Recording):
         meta_weight_decay: weight decay of the weight net; the paper's 1e-4 pulls all weights to one half in the end.
         meta_amsgrad: Adam with AMSGrad, as the released code for long tails.
         weighting: a function learned elsewhere (``load_weighting``), used as it is; no trusted data are needed then.
-        reduce: averages tensors over processes, in place; by default those of a model under
-            ``DistributedDataParallel`` or ``fully_shard``.
+        reduce: averages tensors over processes, in place; by default those of a wrapped model.
     """
 
     def __init__(
@@ -127,13 +126,11 @@ class Reweighter(Recording):
         if self._group is not None:
             start_alike(self.weight_net, self._group)
             reduce = reduce or averaging(self._group)
-        if is_fully_sharded(model):
-            engine = sharded_engine(engine)
         self._learner = MetaLearner(
             model,
             optimizer,
             self.weights,
-            engine_named(engine, self._in_any_process if reduce else bool),
+            engine_named(engine_for(model, engine), self._in_any_process if reduce else bool),
             lookahead=lookahead,
             plain_step=lookahead_step == "gradient",
             scope=scope,
