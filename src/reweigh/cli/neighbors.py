@@ -42,7 +42,7 @@ def neighbors_of(dataset: "Dataset") -> list[str]:
         known = Front(network).through(dataset, observer=observer)
     finally:
         observer.stop()
-    found = neighborhood(known.inputs[:])  # pyright: ignore[reportArgumentType] (features are a tensor)
+    found = neighborhood(known.inputs)
     if found is None:
         raise DataError(f"--neighbors: {plural(len(known), 'sample')} are too few or too many to compare all pairs")
     names = names_of(known)

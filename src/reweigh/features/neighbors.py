@@ -8,6 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from reweigh.data import Inputs
+
 log = logging.getLogger(__name__)
 FEWEST = 50  # samples; among fewer, neighbors mean nothing
 MOST = 100_000  # beyond, all pairs take too long
@@ -32,7 +34,7 @@ class Neighborhood(NamedTuple):
     outlier: Tensor
 
 
-def neighborhood(rows: Tensor) -> Neighborhood | None:
+def neighborhood(rows: Inputs) -> Neighborhood | None:
     """Near-duplicates and outliers among samples, by the angle between their features.
 
     A sample and its nearest one are near-duplicates if they are half as far apart as each is from its next ten
@@ -50,6 +52,8 @@ def neighborhood(rows: Tensor) -> Neighborhood | None:
         if len(rows) > MOST:
             log.info("near-duplicates and outliers are not looked for among more than %s samples", f"{MOST:,}")
         return None
+    if not isinstance(rows, Tensor):
+        rows = rows[torch.arange(len(rows))]
     low, high = NEIGHBORS
     k = min(max(low, min(ceil(ISLAND * len(rows)), high)), len(rows) - 1)
     distance, index = nearest(rows, 1 + AROUND)
