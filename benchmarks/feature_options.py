@@ -2,8 +2,8 @@
 
 CIFAR-10 images with 40 % of their labels drawn anew, EfficientNet-Lite0 and everything else default: frozen; with
 ``features.views=2``, which trains on photos and their mirror images; and with ``features.unfreeze=last-block``,
-fine-tuned afterward. Prints accuracy on clean test images, average precision of the ranking of wrong labels, which fine-tuning
-leaves as it is, and processor seconds, without any cache. ``--data`` holds cifar-10-batches-bin.
+fine-tuned afterward. Prints accuracy on clean test images, average precision of the ranking of wrong labels, which
+fine-tuning leaves as it is, and processor seconds, without any cache. ``--data`` holds cifar-10-batches-bin.
 """
 
 import argparse

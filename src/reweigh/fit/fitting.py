@@ -198,7 +198,7 @@ def trained_by(
     weighting = None if net is None or families is None else Weighting(net.cpu(), families)
     samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
     if front is not None:
-        samples = beside_neighbors(samples, train_set.inputs)
+        samples = beside_neighbors(samples, train_set.inputs, front)
     counted = train_set.with_labels(torch.where(samples.given >= 0, samples.given, samples.suggested))
     tested = None if test_set is None else look(test_set)
     return Fit(

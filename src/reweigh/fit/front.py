@@ -19,7 +19,7 @@ from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError, ModelError, RecipeError
 from reweigh.features.extract import extract
 from reweigh.features.foreign import own_network
-from reweigh.features.neighbors import neighborhood
+from reweigh.features.neighbors import PHOTOS, TEXT, neighborhood
 from reweigh.features.network import Network
 from reweigh.features.stored_rows import StoredRows, joined
 from reweigh.features.text_columns import encoded, filled, scale_of
@@ -119,9 +119,12 @@ class Front:
     ) -> tuple[Tensor | StoredRows, dict[int, str]]:
         """The features of all samples, and why some cannot be read; each process computes its share."""
 
+        view = network.view if isinstance(network, Network) else 0
+        what = "samples to features" + (f", view {view + 1} of {self.views}" if view else "")
+
         def count(done: int, total: int) -> None:
             if observer is not None:
-                observer.count("samples to features", done, total)
+                observer.count(what, done, total)
 
         def share(index: Tensor) -> tuple[Tensor | StoredRows, dict[int, str]]:
             inputs = dataset.inputs if len(index) == len(dataset) else Rows(dataset.inputs, index)
@@ -201,17 +204,17 @@ def kept(samples: int, unreadable: dict[int, str]) -> Tensor:
     return fine.nonzero().flatten()
 
 
-def beside_neighbors(samples: Samples, features: Inputs) -> Samples:
+def beside_neighbors(samples: Samples, features: Inputs, front: Front) -> Samples:
     """What is known of the samples, with what their nearest neighbors say."""
-    found = neighborhood(features)
+    found = neighborhood(features, TEXT if isinstance(front.network, TextNetwork) else PHOTOS)
     if found is None:
         return samples
     other, given = found.near_duplicate_of, samples.given
     differ = (other >= 0) & (given >= 0) & (given[other] >= 0) & (given != given[other])
     copies, alone = int((other >= 0).sum()), int(found.outlier.sum())
     logger.info(
-        "neighbors: %d samples have a near-duplicate, %d of them with another label; %d are outliers",
-        copies,
+        "neighbors: %s a near-duplicate, %d of them with another label; outliers: %d",
+        plural(copies, "sample has", "samples have"),
         int(differ.sum()),
         alone,
     )
