@@ -73,7 +73,7 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/installed-test: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "installing into $(VENV), once; this may take some minutes"
-	@$(INSTALL) '.[test,docs,text]' accelerate skorch
+	@$(INSTALL) '.[test,docs,text,wordllama]' accelerate skorch
 	@touch $(VENV)/installed $@
 
 $(VENV)/installed-docs: pyproject.toml constraints.txt | $(BIN)/python
