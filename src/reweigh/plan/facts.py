@@ -9,6 +9,8 @@ from reweigh.data import Dataset
 from reweigh.data.dataset import Rows
 from reweigh.data.sparse import SparseRows
 
+MEASURED = 200  # samples whose length is measured, at most
+
 
 class Facts(NamedTuple):
     """What the rules look at.
@@ -23,6 +25,7 @@ class Facts(NamedTuple):
         candidates: Whether samples have sets of candidate labels.
         sparse: Whether they are stored without their zeros.
         text: Whether most of their features are words; taken for granted if they are sparse.
+        length: Mean squared length of a sample, as a model gets it, if most of its features are words.
     """
 
     samples: int
@@ -34,6 +37,7 @@ class Facts(NamedTuple):
     pixels: bool = False
     sparse: bool = False
     text: bool = False
+    length: float = 0.0
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Facts":
@@ -46,8 +50,14 @@ class Facts(NamedTuple):
         several, encoding = dataset.candidates is not None, dataset.reading.encoding
         sparse = isinstance(source, SparseRows)
         text = sparse or (encoding is not None and 2 * encoding.words > prod(dataset.shape))
-        return cls(len(dataset), dataset.shape, sizes, images, photos, several, pixels, sparse, text)
+        length = 0.0
+        if text and len(dataset):
+            some = torch.arange(len(dataset))[:: -(-len(dataset) // MEASURED)]
+            length = float(dataset.batch(some).inputs.square().sum(1).mean())
+        return cls(len(dataset), dataset.shape, sizes, images, photos, several, pixels, sparse, text, length)
 
     def as_features(self, width: int) -> "Facts":
         """The facts of the same samples behind a frozen network."""
-        return self._replace(shape=(width,), images=False, photos=False, pixels=False, sparse=False, text=False)
+        return self._replace(
+            shape=(width,), images=False, photos=False, pixels=False, sparse=False, text=False, length=0.0
+        )
