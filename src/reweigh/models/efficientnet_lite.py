@@ -92,7 +92,8 @@ def imagenet() -> EfficientNetLite0:
         ModelError: the package is not installed, or its file is not the one that is known here.
     """
     (content,) = pinned("efficientnet-lite0", PACKAGE, FILES, "pretrained")
-    state = torch.load(BytesIO(content), map_location="cpu", weights_only=True)
+    file = BytesIO(content)
+    state = torch.load(file, map_location="cpu", weights_only=True)
     model = EfficientNetLite0(CLASSES)
     model.load_state_dict(dict(zip(model.state_dict(), state.values(), strict=True)))  # same layers in the same order
     return model.eval()
