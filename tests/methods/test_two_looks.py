@@ -121,6 +121,21 @@ def test_labels_that_are_hardly_wrong_are_learned_as_they_are(rate, monkeypatch)
     assert begun == [rate == 0]
 
 
+@pytest.mark.parametrize("rare", [True, False])
+def test_if_classes_are_rare_the_lesser_estimate_counts(rare, monkeypatch):
+    inputs, labels = points(1200)
+    kept = torch.cat([(labels == c).nonzero().flatten()[: (200, 200, 200, 40 if rare else 190)[c]] for c in range(4)])
+    asked, count = [], two_looks.count_wrong
+
+    def counted(*arguments):
+        asked.append(arguments[-1])
+        return count(*arguments)
+
+    monkeypatch.setattr(two_looks, "count_wrong", counted)
+    learned("two-looks", symmetric(labels)[kept], inputs=inputs[kept])
+    assert set(asked) == {rare}
+
+
 def test_labels_that_a_person_has_corrected_are_no_longer_counted():
     inputs, true = points(spread=4.0)
     given = symmetric(true)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from reweigh.core.batch import Batch
 from reweigh.core.judgment import Finding, Judgment
 from reweigh.core.method import Method
-from reweigh.families import Families
+from reweigh.families import Families, sizes_differ
 from reweigh.methods.parts.finding import Count, count_wrong, in_line_with, sentence
 from reweigh.methods.parts.first_look import FirstLook
 from reweigh.methods.parts.folds import held_out_in_turn
@@ -228,7 +228,7 @@ class TwoLooks(Method):
         self._count = self._counted(self._stock, found.unseen, found.known, latest, weak=alone)
 
     def _counted(self, stock: Stock, unseen: Tensor, known: Tensor, latest: Tensor, weak: bool) -> Count:
-        uncorrected = self._labels.uncorrected
+        uncorrected, weak = self._labels.uncorrected, weak or sizes_differ(self._setup.train_set.class_sizes)
         return count_wrong(stock, uncorrected, unseen, known, latest, weak).after(uncorrected, self._given)
 
     def sample_weights(self) -> Tensor:

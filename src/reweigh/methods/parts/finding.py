@@ -52,8 +52,8 @@ def count_wrong(stock: Stock, given: Tensor, unseen: Tensor, known: Tensor, late
     (``latest``), take errors of a network for wrong labels. Predictions that were made with the label (``stock``) miss
     what was learned by heart: OWN times what they find. The least of the three is likely too many. The surest
     predictions alone (``anchored_joint``) find too few if samples that are hard for a network are also hard for those
-    who label; that they find more is chance. The estimate is the mean of the two; of a weak network, whose errors are
-    many, the lesser. The limits are the extremes of all these and of the mean doubt.
+    who label; that they find more is chance. The estimate is the mean of the two; of a weak network, or where classes
+    are rare, so that its errors are many, the lesser. The limits are the extremes of all these and of the mean doubt.
 
     Args:
         stock: from predictions that have seen the labels.
@@ -61,7 +61,7 @@ def count_wrong(stock: Stock, given: Tensor, unseen: Tensor, known: Tensor, late
         unseen: shape (N, C), predictions without the label; known for some samples.
         known: indices of these samples.
         latest: shape (N, C), logits of the last network.
-        weak: whether the network was still learning when others begin to memorize.
+        weak: whether the network was still learning when others begin to memorize, or classes are rare.
     """
     without = take_stock(unseen, given, known)
     predicted = F.one_hot(latest.argmax(1), given.shape[1])
