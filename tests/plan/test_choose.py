@@ -1,5 +1,6 @@
 """Choices by the size of the data are sensible everywhere."""
 
+from dataclasses import replace
 from math import ceil
 
 import pytest
@@ -80,6 +81,16 @@ def test_a_linear_model_of_words_descends_as_far_as_its_rows_are_long():
     some = [sum(value**2 for value in scaled[row]) for row in range(0, 900, 5)]
     assert Facts.of(dataset).length == pytest.approx(sum(some) / len(some))
     assert Facts.of(dataset).as_features(4).length == 0
+
+
+def test_the_length_of_rows_counts_if_it_comes_from_words():
+    texts = ["a long word", "another long one", "and some more", "many words"]
+    frame = DataFrame({"text": texts, "number": ["a", "b", "c", "d"]})
+    encoding = fit_encoding(frame, kinds={"text": "text", "number": "category"})
+    light = [replace(column, scale=1.0) if hasattr(column, "scale") else column for column in encoding.columns]
+    for found, length in ((encoding, 257), (replace(encoding, columns=tuple(light)), 0)):
+        table = Dataset(found.apply(frame), torch.tensor([0, 1, 0, 1]), ("a", "b"), reading=Reading(encoding=found))
+        assert Facts.of(table).length == pytest.approx(length, rel=0.01)
 
 
 def test_text_gets_a_linear_model():

@@ -10,6 +10,7 @@ from reweigh.data.dataset import Rows
 from reweigh.data.sparse import SparseRows
 
 MEASURED = 200  # samples whose length is measured, at most
+OTHERS = 0.1  # of the length, what does not come from words
 
 
 class Facts(NamedTuple):
@@ -25,7 +26,7 @@ class Facts(NamedTuple):
         candidates: Whether samples have sets of candidate labels.
         sparse: Whether they are stored without their zeros.
         text: Whether most of their features are words; taken for granted if they are sparse.
-        length: Mean squared length of a sample, as a model gets it, if most of its features are words.
+        length: Mean squared length of a sample, as a model gets it, if words make up nearly all of it; otherwise 0.
     """
 
     samples: int
@@ -54,6 +55,8 @@ class Facts(NamedTuple):
         if text and len(dataset):
             some = torch.arange(len(dataset))[:: -(-len(dataset) // MEASURED)]
             length = float(dataset.batch(some).inputs.square().sum(1).mean())
+            others = 0 if encoding is None else prod(dataset.shape) - encoding.words  # each of length 1, or less
+            length = length if others <= OTHERS * length else 0.0
         return cls(len(dataset), dataset.shape, sizes, images, photos, several, pixels, sparse, text, length)
 
     def as_features(self, width: int) -> "Facts":
