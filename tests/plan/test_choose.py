@@ -1,6 +1,5 @@
 """Choices by the size of the data are sensible everywhere."""
 
-from dataclasses import replace
 from math import ceil
 
 import pytest
@@ -10,7 +9,7 @@ from scipy.sparse import csr_matrix
 
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
-from reweigh.data.sparse import SparseRows, scale_like
+from reweigh.data.sparse import SparseRows
 from reweigh.data.tables.encoding import fit_encoding
 from reweigh.plan.check import examine
 from reweigh.plan.choose import (
@@ -60,37 +59,6 @@ def test_a_model_for_each_shape():
     widths = [default_model(facts((30,), samples))[1]["hidden"][0] for samples in (20, 5000, 100_000)]
     assert widths == sorted(widths)
     assert default_model(facts((200_000,), 100_000))[1]["hidden"][0] * 200_000 <= 4_000_000
-
-
-def test_a_linear_model_of_words_descends_as_far_as_its_rows_are_long():
-    words = facts((5000,), 1000, text=True, length=250.0)
-    for given, name, lr in (
-        ({}, "sgd", 0.004),
-        ({"optimizer": {"lr": 0.1}}, "sgd", 0.1),
-        ({"optimizer": {"name": "adamw"}}, "adamw", None),
-        ({"model": {"hidden": [8]}}, "adamw", 1e-3),
-        ({"model": {"name": "cnn"}}, "adamw", 1e-3),
-        ({"model": {"logits": "cosine"}}, "sgd", 0.004),
-    ):
-        found = chosen(words, given)["optimizer"]
-        assert (found["name"], found.get("lr"), found["schedule"]) == (name, lr, {"name": "cosine"})
-    assert chosen(facts((5000,), 1000), {})["optimizer"]["name"] == "adamw"
-    matrix = csr_matrix(3 * torch.rand(900, 7, generator=torch.Generator().manual_seed(0)).numpy())
-    dataset = Dataset(SparseRows(matrix), torch.arange(900) % 2, ("a", "b"), normalize=scale_like(matrix))
-    scaled = matrix.toarray() / matrix.toarray().max(0)
-    some = [sum(value**2 for value in scaled[row]) for row in range(0, 900, 5)]
-    assert Facts.of(dataset).length == pytest.approx(sum(some) / len(some))
-    assert Facts.of(dataset).as_features(4).length == 0
-
-
-def test_the_length_of_rows_counts_if_it_comes_from_words():
-    texts = ["a long word", "another long one", "and some more", "many words"]
-    frame = DataFrame({"text": texts, "number": ["a", "b", "c", "d"]})
-    encoding = fit_encoding(frame, kinds={"text": "text", "number": "category"})
-    light = [replace(column, scale=1.0) if hasattr(column, "scale") else column for column in encoding.columns]
-    for found, length in ((encoding, 257), (replace(encoding, columns=tuple(light)), 0)):
-        table = Dataset(found.apply(frame), torch.tensor([0, 1, 0, 1]), ("a", "b"), reading=Reading(encoding=found))
-        assert Facts.of(table).length == pytest.approx(length, rel=0.01)
 
 
 def test_text_gets_a_linear_model():

@@ -67,8 +67,6 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
     if trusted:
         given["meta_set"] = {"name": "clean", "path": "X_trusted"}
     networks = [name for name in ("model", "features") if not isinstance(params[name], str | Mapping | None)]
-    if "model" in networks:
-        facts = facts._replace(text=False)  # what is chosen for a linear model of words is not for others
     if "model" in networks and params["features"] == "auto":  # it is made for the samples themselves
         given["features"] = {"name": "none"}
     if hint := better(facts, given):

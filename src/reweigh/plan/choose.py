@@ -80,7 +80,6 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     batch_size = _whole(train.get("batch_size")) or default_batch_size(facts.samples)
     epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size, LOOKS if two_looks else 1.0)
     model, options = default_model(facts)
-    linear = options.get("hidden") == [] and _section(given, "model").keys().isdisjoint(("name", "hidden"))
     small = "on the features" if width else f"for images{better(facts, given)}" if model == "cnn" else "for tables"
     return [
         *found,
@@ -101,7 +100,7 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
             f"{epochs * ceil(facts.samples / batch_size):,} steps"
             + (" at most" if two_looks else ", plain ones in the first tenth of the epochs"),
         ),
-        optimizer(given, steep=facts.length if linear else 0.0),
+        optimizer(given),
         *([] if two_looks else judge(facts)),
         *([] if two_looks else scoring(facts)),
         *([] if "model" in given else threads(facts, model, options)),
@@ -109,22 +108,12 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     ]
 
 
-def optimizer(given: Mapping[str, Any], steep: float = 0.0) -> Choice:
-    """AdamW, and SGD for a linear model of words, unless the user takes another one with its own learning rate.
-
-    AdamW moves the weight of a word that occurs once as far as that of a frequent one, and so memorizes labels. SGD
-    moves it as far as its gradient says; the learning rate is half of what is safe without momentum.
-
-    Args:
-        steep: Mean squared length of a sample, for a linear model of words; 0 for other models.
-    """
-    name, lr, why = "adamw", LR, "usual for small networks"
-    if steep > 0:
-        name, lr, why = "sgd", float(f"{1 / steep:.2g}"), "rare words do not count more than their gradients say"
+def optimizer(given: Mapping[str, Any]) -> Choice:
+    """AdamW, unless the user takes another one, which then brings its own learning rate."""
     schedule = {"optimizer.schedule.name": "cosine"}
-    if _section(given, "optimizer").get("name", name) != name:
+    if _section(given, "optimizer").get("name", "adamw") != "adamw":
         return Choice(schedule, "usual for small networks")
-    return Choice({"optimizer.name": name, "optimizer.lr": lr, **schedule}, why)
+    return Choice({"optimizer.name": "adamw", "optimizer.lr": LR, **schedule}, "usual for small networks")
 
 
 def features(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:

@@ -9,9 +9,6 @@ from reweigh.data import Dataset
 from reweigh.data.dataset import Rows
 from reweigh.data.sparse import SparseRows
 
-MEASURED = 200  # samples whose length is measured, at most
-OTHERS = 0.1  # of the length, what does not come from words
-
 
 class Facts(NamedTuple):
     """What the rules look at.
@@ -26,7 +23,6 @@ class Facts(NamedTuple):
         candidates: Whether samples have sets of candidate labels.
         sparse: Whether they are stored without their zeros.
         text: Whether most of their features are words; taken for granted if they are sparse.
-        length: Mean squared length of a sample, as a model gets it, if words make up nearly all of it; otherwise 0.
     """
 
     samples: int
@@ -38,7 +34,6 @@ class Facts(NamedTuple):
     pixels: bool = False
     sparse: bool = False
     text: bool = False
-    length: float = 0.0
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Facts":
@@ -51,16 +46,8 @@ class Facts(NamedTuple):
         several, encoding = dataset.candidates is not None, dataset.reading.encoding
         sparse = isinstance(source, SparseRows)
         text = sparse or (encoding is not None and 2 * encoding.words > prod(dataset.shape))
-        length = 0.0
-        if text and len(dataset):
-            some = torch.arange(len(dataset))[:: -(-len(dataset) // MEASURED)]
-            length = float(dataset.batch(some).inputs.square().sum(1).mean())
-            others = 0 if encoding is None else prod(dataset.shape) - encoding.words  # each of length 1, or less
-            length = length if others <= OTHERS * length else 0.0
-        return cls(len(dataset), dataset.shape, sizes, images, photos, several, pixels, sparse, text, length)
+        return cls(len(dataset), dataset.shape, sizes, images, photos, several, pixels, sparse, text)
 
     def as_features(self, width: int) -> "Facts":
         """The facts of the same samples behind a frozen network."""
-        return self._replace(
-            shape=(width,), images=False, photos=False, pixels=False, sparse=False, text=False, length=0.0
-        )
+        return self._replace(shape=(width,), images=False, photos=False, pixels=False, sparse=False, text=False)
