@@ -1,10 +1,10 @@
 """Several processes beside one: how far apart their results are, what they send, how fast they are, how they fail.
 
-python benchmarks/processes.py exact    # every method, and every engine, look-ahead, normalizer and scope; 2 and 3
+python benchmarks/processes.py exact [N [METHOD ...]]    # methods, engines, look-aheads, normalizers, scopes; N = 2, 3
 python benchmarks/processes.py bytes    # sent in a step, relative to plain DistributedDataParallel
 python benchmarks/processes.py speed    # of two processes, one thread each, relative to one
 python benchmarks/processes.py kills    # 30 random kills of a process, resumed each time
-python benchmarks/processes.py torchrun [N]    # N random kills (30) of torchrun or of a process that it started
+python benchmarks/processes.py torchrun [N [SEED]]    # N random kills (30) of torchrun or of a process of it
 """
 
 import itertools
@@ -39,12 +39,12 @@ from reweigh.training import processes  # noqa: E402
 BATCH, STEPS, ROUNDS = 128, 10, 5
 
 
-def exact() -> None:
+def exact(numbers: tuple[str, ...] = ("2", "3"), chosen: tuple[str, ...] = ()) -> None:
     """The largest difference from one process, float64; ``difference`` is itself only exact to about 1e-8."""
     options = itertools.product(ENGINES, ("virtual", "real"), NORMALIZERS, ("all", "last-layer"))
     keys = ("engine", "lookahead", "normalize", "scope")
     grid = [":".join(["cmw-net", *(f"{k}={v}" for k, v in zip(keys, some, strict=True))]) for some in options]
-    for number, names in itertools.product(("2", "3"), ([], grid)):
+    for number, names in itertools.product(numbers, (list(chosen),) if chosen else ([], grid)):
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, str(TESTS / "training.py"), folder, number, *names]
             outcome = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -90,14 +90,18 @@ def sent() -> None:
     cases += [("resnet32", "virtual", "last-layer"), ("resnet50", "virtual", "all")]
     for name, lookahead, scope in cases:
         reweighter, batch, plain = problem(name, lookahead, scope, 8 if name == "resnet50" else BATCH)
+        norms = [m for m in reweighter.model.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
+        # SyncBatchNorm sends a mean and a deviation per channel in the forward, and their gradients in the backward
+        synced = (plain + sum(4 * 4 * norm.num_features for norm in norms)) / plain
         ratios = []
         for _ in range(4):
             count = 0
             reweighter.step(*batch)
             ratios.append(count / plain)
         if processes.is_first():
-            numbers = f"learning step {ratios[2]:.3f}, other step {ratios[3]:.3f} times plain DDP"
-            print(f"{name}, {lookahead}, scope {scope}: {numbers}", flush=True)
+            for what, base in (("plain DDP", 1.0), ("DDP with SyncBatchNorm", synced)):
+                numbers = f"learning step {ratios[2] / base:.3f}, other step {ratios[3] / base:.4f} times {what}"
+                print(f"{name}, {lookahead}, scope {scope}: {numbers}", flush=True)
 
 
 def timed(file: Path, name: str) -> None:
@@ -158,11 +162,11 @@ def kills(number: int = 30) -> None:
     print(f"{lives} kills: the others ended within {max(ends):.1f} s; the end differs from one process by {far:.1e}")
 
 
-def torchrun_kills(number: int = 30) -> None:
+def torchrun_kills(number: int = 30, seed: int = 1) -> None:
     """Kill torchrun or one of its processes at random moments of ``reweigh train``, and resume each time."""
     from safetensors.torch import load_file
 
-    rng, ends, kinds = random.Random(1), [], []
+    rng, ends, kinds = random.Random(seed), [], []
     changes = ["demo", "train.epochs=40", "method.every=2", "train.checkpoint_steps=10"]
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "-m", "reweigh", "train"]
     with tempfile.TemporaryDirectory() as folder:
@@ -205,6 +209,7 @@ def torchrun_kills(number: int = 30) -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    verbs = {"exact": exact, "bytes": lambda: several(sent, 2), "speed": speed, "kills": kills}
+    verbs = {"bytes": lambda: several(sent, 2), "speed": speed, "kills": kills}
+    verbs["exact"] = lambda: exact(*([tuple(sys.argv[2:3]), tuple(sys.argv[3:])] if sys.argv[2:] else []))
     verbs["torchrun"] = lambda: torchrun_kills(*map(int, sys.argv[2:]))
     verbs[sys.argv[1]]()

@@ -3,11 +3,14 @@
 import itertools
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 from reweigh import Reweighter
@@ -15,7 +18,7 @@ from reweigh.core.jvp import ENGINES
 from reweigh.core.jvp.difference import difference
 from reweigh.core.normalize import NORMALIZERS
 from reweigh.core.objective import soft_labels
-from reweigh.errors import ModelError
+from reweigh.errors import ReweighError
 from reweigh.losses import LOSSES
 
 torch.set_num_threads(1)
@@ -31,6 +34,13 @@ CASES: dict[str, dict[str, Any]] = {
 CASES["free"] = {"weight_net": "free"}
 CASES["last layer"] = {"scope": "last-layer"}
 CASES["own labels"] = {"own_labels": True}
+SHARDED: dict[str, dict[str, Any]] = {
+    f"sharded, {name}": {**options, "engine": "difference"}
+    for name, options in CASES.items()
+    if options.get("engine", "difference") == "difference"
+}
+SHARDED["sharded, adam"] = {"engine": "difference", "adam": True}
+SAID = "the model is under replicate", "half precision", "only a part of the model", "use 'difference'"
 Outcome = dict[str, Tensor]
 
 
@@ -54,13 +64,24 @@ class OddSometimes(nn.Module):
         return Odd.apply(inputs) if len(inputs) == 5 else inputs.square()
 
 
-def train(parts: tuple[slice, slice], seed: int, parallel: bool, own_labels: bool = False, **options: Any) -> Outcome:
+def wrapped(network: nn.Module, how: str) -> nn.Module:
+    """The network in several processes; ``fully_shard`` gathers the parameters of the first layer apart."""
+    if how == "sharded":
+        mesh = init_device_mesh("cpu", (2,))
+        fully_shard(network[0], mesh=mesh)  # pyright: ignore[reportIndexIssue]
+        return fully_shard(network, mesh=mesh)
+    return DistributedDataParallel(network) if how == "parallel" else network
+
+
+def train(parts: tuple[slice, slice], seed: int, how: str, own_labels: bool = False, **options: Any) -> Outcome:
     """What some steps on a part of the data lead to: the model and the weights that it would give."""
     part, trusted = parts
     torch.manual_seed(0)
     network = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3))
-    model = DistributedDataParallel(network) if parallel else network
-    optimizer = torch.optim.SGD(model.parameters(), 0.5, momentum=0.9)
+    model = wrapped(network, how)
+    adam = options.pop("adam", False)
+    params = model.parameters()
+    optimizer = torch.optim.Adam(params, 0.1) if adam else torch.optim.SGD(params, 0.5, momentum=0.9)
     torch.manual_seed(seed)
     labels = LABELS[part] if own_labels else LABELS
     reweighter = Reweighter(model, optimizer, labels, every=2, meta_lr=0.05, families=2, **options)
@@ -71,7 +92,9 @@ def train(parts: tuple[slice, slice], seed: int, parallel: bool, own_labels: boo
         reweighter.step_on(soft, LABELS[part])
     reweighter.learn((INPUTS[part], LABELS[part]), (TRUSTED[trusted], TRUSTED_LABELS[trusted]))
     net = {f"weight net {name}": value for name, value in reweighter.weight_net.state_dict().items()}
-    return {**network.state_dict(), **net, "families": reweighter.families.of_class}
+    network.eval()(INPUTS)  # leaves its parameters gathered
+    found = {name: getattr(value, "full_tensor", lambda v=value: v)() for name, value in network.state_dict().items()}
+    return {**found, **net, "families": reweighter.families.of_class}
 
 
 def switched(parts: tuple[slice, slice]) -> Outcome:
@@ -88,22 +111,31 @@ def switched(parts: tuple[slice, slice]) -> Outcome:
 def refused() -> list[str]:
     """What is said about wrappers that cannot be used."""
     from torch.distributed._composable import replicate
-    from torch.distributed.fsdp import fully_shard
 
-    said = []
-    for wrap in (fully_shard, replicate):
-        network = nn.Sequential(nn.Linear(4, 3))
-        model = wrap(network) or network
+    def in_half(network: nn.Module) -> nn.Module:
+        return fully_shard(network, mesh=mesh, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16))
+
+    def in_part(network: nn.Module) -> nn.Module:
+        fully_shard(network[0], mesh=mesh)  # pyright: ignore[reportIndexIssue]
+        return network
+
+    mesh, said = init_device_mesh("cpu", (2,)), []
+    wraps: list[tuple[Callable[[nn.Module], nn.Module], str]] = [
+        (replicate, "auto"), (in_half, "auto"), (in_part, "auto"), (lambda net: wrapped(net, "sharded"), "forward"),
+    ]  # fmt: skip
+    for wrap, engine in wraps:
+        model = wrap(nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 3)))
         try:
-            Reweighter(model, torch.optim.SGD(model.parameters(), 0.5), LABELS)
-        except ModelError as error:
-            said.append(str(error).split(",")[0])
+            Reweighter(model, torch.optim.SGD(model.parameters(), 0.5), LABELS, engine=engine)
+        except ReweighError as error:
+            said.append(str(error))
     return said
 
 
 def work(rank: int, folder: Path) -> None:
     distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
-    found = {name: train(PARTS[rank], seed=rank, parallel=True, **options) for name, options in CASES.items()}
+    found = {name: train(PARTS[rank], seed=rank, how="parallel", **options) for name, options in CASES.items()}
+    found |= {name: train(PARTS[rank], seed=rank, how="sharded", **options) for name, options in SHARDED.items()}
     found["switched together"] = switched(PARTS[rank])
     found["refused"] = refused()
     torch.save(found, folder / f"{rank}.pt")
@@ -115,14 +147,15 @@ def test_two_processes_learn_what_one_would(tmp_path: Path) -> None:
     assert [process.wait(timeout=900) for process in processes] == [0, 0]
     first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in range(2))
     for found in (first, second):
-        assert found.pop("refused") == [f"the model is under {wrapper}" for wrapper in ("fully_shard", "replicate")]
+        said = found.pop("refused")
+        assert all(words in sentence for words, sentence in zip(SAID, said, strict=True)), said
         assert bool(found.pop("switched together")["difference"])
     torch.testing.assert_close(first, second, rtol=0, atol=0)
     torch.set_default_dtype(torch.float64)
     try:
-        for name, options in CASES.items():
-            alone = train(ALL, seed=0, parallel=False, **options)
-            precision = 1e-5 if "difference" in name else 1e-12
+        for name, options in {**CASES, **SHARDED}.items():
+            alone = train(ALL, seed=0, how="alone", **options)
+            precision = 1e-5 if "difference" in name or name in SHARDED else 1e-12
             torch.testing.assert_close(
                 first[name], alone, rtol=precision, atol=precision, msg=lambda words, name=name: f"{name}: {words}"
             )

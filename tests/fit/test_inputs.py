@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from reweigh.data import from_arrays, from_frame
+from reweigh.data.on_demand import OnDemand
 from reweigh.errors import DataError
 from reweigh.fit.inputs import InputForm
 
@@ -40,3 +41,11 @@ def test_bytes_and_the_same_numbers_as_floats_are_the_same_samples():
     for one, other in ((as_bytes, as_floats), (as_floats, as_bytes)):
         read = InputForm.of(one).dataset(other.inputs, one.class_names)
         torch.testing.assert_close(read.batch(index).inputs, one.batch(index).inputs)
+
+
+def test_images_read_on_demand_are_bytes_as_those_in_memory():
+    held = DATASETS[0]
+    on_demand = OnDemand(held.inputs.__getitem__, len(held), held.shape)
+    index = torch.arange(len(held))
+    read = InputForm.of(held).dataset(on_demand, held.class_names)
+    assert read.batch(index).inputs.equal(held.batch(index).inputs)

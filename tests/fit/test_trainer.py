@@ -266,6 +266,9 @@ def test_precision_memory_format_and_compilation(recipe, monkeypatch):
     assert torch.bfloat16 in kinds
     assert {param.dtype for param in half.parameters()} == {torch.float32}
     assert 0 < apart(half, usual) < 0.05
+    finer, kinds = trained(recipe, "train.precision=fp16")
+    assert torch.float16 in kinds
+    assert 0 < apart(finer, usual) < 0.05
     other, _ = trained(recipe, "model.channels_last=true")
     filters = next(param for param in other.parameters() if param.dim() == 4)
     assert filters.is_contiguous(memory_format=torch.channels_last)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from reweigh.core import descent
 from reweigh.core.batch import Batch
 from reweigh.errors import DataError, DivergedError, RecipeError
 from reweigh.training import SCHEDULES, Interrupted, Run, seed_all, train
@@ -435,6 +436,23 @@ def test_an_interrupted_run_ends_where_it_would_have(tiny, run):
     again, rest = tiny.begin(Run.open(run.path), ending(tiny, 3))
     assert weights(again) == weights(method)
     assert timeless(rest.history) == timeless(result.history)
+
+
+def test_the_scale_of_the_loss_in_fp16_is_resumed(tiny, run):
+    scales = []
+
+    class Overflowing(tiny.Tiny):
+        def step(self, batch):
+            scales.append(descent._scaler.get_scale())
+            descent.descend(next(self.model.parameters()).sum() * math.inf, self.optimizer)
+            if len(scales) == 3:
+                press()
+            return super().step(batch)
+
+    with pytest.raises(Interrupted):
+        tiny.begin(run, Overflowing, precision="fp16")
+    tiny.begin(Run.open(run.path), Overflowing, precision="fp16")
+    assert scales[:6] == [2.0**power for power in (16, 15, 14, 13, 12, 11)]
 
 
 def test_the_rate_is_what_the_optimizer_had(tiny):

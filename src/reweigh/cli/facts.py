@@ -85,6 +85,7 @@ def look_at_images(part: "Part", root: Path, given: Mapping[str, Any]) -> Look |
     from reweigh.data.readers.listed_images import headers
     from reweigh.data.readers.parquet_images import find_parquet_images, holds_images
     from reweigh.data.readers.shards import find_shards, is_shards
+    from reweigh.data.tables.frames import is_table
 
     path = Path(root, part.options.get("path") or "")
     if part.name != "files" or part.options["separator"]:
@@ -104,7 +105,7 @@ def look_at_images(part: "Part", root: Path, given: Mapping[str, Any]) -> Look |
         numbers, names = encode([by_list.labels[row] for row in rows], by_list.class_names, str(path))
         found = [image._replace(label=label) for image, label in zip(images, numbers.tolist(), strict=True)]
     else:
-        if not path.is_dir() or find_layout(path) or find_idx_pair(path, "train"):
+        if not path.is_dir() or is_table(path) or find_layout(path) or find_idx_pair(path, "train"):
             return None
         if not any(entry.is_dir() for entry in path.iterdir()):
             return None  # nothing known is in it; reading reports that

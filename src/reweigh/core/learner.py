@@ -1,6 +1,7 @@
 """One training step in which the weights of the samples are learned as well."""
 
 import warnings
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, Literal, get_args
 
@@ -9,6 +10,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils._pytree import tree_map_only
 
+from reweigh.core import descent
+from reweigh.core.fully_sharded import gather_again, gradients, is_fully_sharded
 from reweigh.core.jvp import Engine
 from reweigh.core.norm import norm
 from reweigh.core.normalize import Normalizer, mean
@@ -66,6 +69,7 @@ class MetaLearner:
         self.reduce = reduce
         self.steps = 0
         self._plain = unwrapped(model)
+        self._sharded = is_fully_sharded(model)
         self._wanted, self._plain_step = scope, plain_step
         self._move(scoped(self._plain, optimizer, scope))
         self._device = next(iter(self._scope.values())).device
@@ -138,15 +142,16 @@ class MetaLearner:
         params = {name: state[name] for name in self._scope}
 
         # One forward of the batch serves the look-ahead and the training step, except that a compiled or wrapped model
-        # gives up its graph after one backward.
-        plain = self._plain is self.model and not compiled
-        terms = self._tricks.first(objective, plain, state if real else None)(self.model) if trains else None
+        # gives up its graph after one backward, and a fully sharded one when it is computed at other parameters.
+        plain = self._plain is self.model and not compiled and not self._sharded
+        first = trains and (real or not self._sharded)
+        terms = self._tricks.first(objective, plain, state if real else None)(self.model) if first else None
         if terms is not None and (plain or real):
             here, leaves = terms, self._scope
         else:
             leaves = {name: param.requires_grad_() for name, param in params.items()}
             with torch.enable_grad():
-                here = again(self._tricks.first(objective, True), {**state, **leaves})
+                here = again(self._tricks.first(objective, not self._sharded), {**state, **leaves})
 
         def coefficients(at: Params) -> Tensor:
             if at is params and (plain or not real):  # known; what a compiled model computes differs in the last digits
@@ -167,14 +172,17 @@ class MetaLearner:
         there = Rerun(self._plain, Randomness.drawn(self._device), compiled)
         meta_loss, slopes = self._meta_gradient(meta, there, {**own, **ahead.params()} if not real else own)
         direction, factor = ahead.pull_back(slopes)
-        gradient = self.engine(coefficients, params, direction) * factor
+        change = descent.steady(self.engine)(coefficients, params, direction) * factor
         self._tricks.forget()
-        outer = self.weigher.learn(weights, gradient.to(weights.dtype), self.reduce)
+        outer = self.weigher.learn(weights, change.to(weights.dtype), self.reduce)
 
         step = Step(loss.detach(), raw.detach(), losses, meta_loss, detached(here.outputs))
-        if terms is None:
+        if not trains:
             return step._replace(gradient_norms=(norm(list(grads.values())), outer))
         if not real:
+            if terms is None:
+                randomness.restore()
+                terms = objective(self.model)
             step = self._train(terms, self.weigher(terms.losses.detach(), family))
         self._warn_of_collapse(step.weights)
         inner = norm([dense(p.grad) for p in self._scope.values() if p.grad is not None])
@@ -213,19 +221,22 @@ class MetaLearner:
 
     def _gradient(self, loss: Tensor, leaves: Params) -> Params:
         """The gradient of the objective; a parameter that it does not touch is left out."""
-        grads = torch.autograd.grad(loss, list(leaves.values()), retain_graph=True, allow_unused=True)
+        if self._sharded:
+            grads = gradients(loss, self._scope)
+        else:
+            grads = descent.gradient(loss, list(leaves.values()), retain_graph=True, allow_unused=True)
         found = {name: dense(grad) for name, grad in zip(leaves, grads, strict=True) if grad is not None}
-        self.reduce(list(found.values()))
+        if not self._sharded:
+            self.reduce(list(found.values()))
         return found
 
     def _backward(self, loss: Tensor) -> Params:
         """The same gradient where the optimizer looks for it; a wrapped model averages it by itself."""
-        self.optimizer.zero_grad()
-        loss.backward()
+        descent.backward(loss, self.optimizer)
         return {name: param.grad for name, param in self._scope.items() if param.grad is not None}
 
     def _descend(self) -> None:
-        self.optimizer.step()
+        descent.step(self.optimizer)
         torch.clear_autocast_cache()  # it would hand the parameters of before the step to the forwards after it
 
     def _meta_gradient(self, meta: MetaObjective, there: Rerun, at: Params) -> tuple[Tensor, Params]:
@@ -233,19 +244,25 @@ class MetaLearner:
         state = {name: param.detach() for name, param in at.items()}
         leaves = {name: state[name].requires_grad_() for name in self._scope}
 
-        def differentiated(forward: Forward) -> tuple[Tensor, tuple[Tensor, ...]]:
+        def differentiated(forward: Forward) -> tuple[Tensor, Sequence[Tensor]]:
             loss = self._tricks.elsewhere(meta)(forward)
-            grads = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
+            if self._sharded:
+                found = zip(leaves.values(), gradients(loss, self._scope), strict=True)
+                return loss.detach(), [torch.zeros_like(leaf) if grad is None else grad for leaf, grad in found]
+            grads = descent.gradient(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
             return loss.detach(), grads
 
         with torch.enable_grad():
             loss, grads = there(differentiated, state)
         grads = [dense(grad) for grad in grads]
-        self.reduce(grads)
+        if not self._sharded:
+            self.reduce(grads)
         return loss, dict(zip(leaves, grads, strict=True))
 
     def _follow(self) -> None:
         """The user may have frozen parameters since, or given the optimizer more of them."""
+        if self._sharded:
+            gather_again(self._plain)
         now = scoped(self._plain, self.optimizer, self._wanted)
         if now.keys() != self._scope.keys():
             self._move(now)
@@ -256,7 +273,8 @@ class MetaLearner:
         if self._wanted != "all":
             ask_apart(self._plain, scope)
         self._update = Update(self.optimizer, scope, self._plain_step)
-        self._tricks = Tricks(self._plain, scope if self._wanted != "all" and self._plain is self.model else None)
+        known = self._wanted != "all" and self._plain is self.model and not self._sharded
+        self._tricks = Tricks(self._plain, scope if known else None)
 
     def _warn_of_collapse(self, weights: Tensor) -> None:
         average = float(weights.mean())

@@ -10,4 +10,5 @@ def norm(tensors: list[Tensor]) -> Tensor:
     """The Euclidean norm of all entries of tensors on one device, scalar; torch's own first sorts them by device."""
     if not tensors:
         return torch.zeros(())
-    return torch.linalg.vector_norm(torch.stack(torch._foreach_norm(tensors)))
+    found = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(tensors)))
+    return found.full_tensor() if hasattr(found, "full_tensor") else found  # of tensors in pieces: over all of these

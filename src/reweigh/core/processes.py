@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from reweigh.core.fully_sharded import is_fully_sharded, sharding_group
 from reweigh.errors import LostProcessError, ModelError
 
 Reduce = Callable[[list[Tensor]], None]
@@ -39,8 +40,8 @@ class Averaged(torch.autograd.Function):
         return grad, None
 
 
-def parallel_in(model: nn.Module) -> DistributedDataParallel | None:
-    """The wrapper that trains a model in several processes; None if it has none.
+def group_of(model: nn.Module) -> distributed.ProcessGroup | None:
+    """The processes that train a model together; None if it is not wrapped for several.
 
     Raises:
         ModelError: it is one under which the model cannot be computed at other parameters.
@@ -49,15 +50,16 @@ def parallel_in(model: nn.Module) -> DistributedDataParallel | None:
     if kind := next(filter(None, map(_refused, inner.modules())), None):
         raise ModelError(
             f"the model is under {kind}, which keeps its parameters to itself: they cannot be moved to look one step "
-            "ahead. Use torch.nn.parallel.DistributedDataParallel"
+            "ahead. Use torch.nn.parallel.DistributedDataParallel, or torch.distributed.fsdp.fully_shard"
         )
-    return inner if isinstance(inner, DistributedDataParallel) else None
+    if is_fully_sharded(inner):
+        return sharding_group(inner)
+    return inner.process_group if isinstance(inner, DistributedDataParallel) else None
 
 
 def _refused(module: nn.Module) -> str | None:
     """The wrapper of a module that cannot be used, by its name; no model has one unless torch has loaded it."""
-    kinds = {"FSDPModule": "fully_shard", "FullyShardedDataParallel": "FullyShardedDataParallel"}
-    found = next((kinds[kind.__name__] for kind in type(module).__mro__ if kind.__name__ in kinds), None)
+    found = next((kind.__name__ for kind in type(module).__mro__ if kind.__name__ == "FullyShardedDataParallel"), None)
     contract = sys.modules.get("torch.distributed._composable.contract")
     if found is None and contract is not None and "replicate" in (contract._get_registry(module) or ()):
         return "replicate"

@@ -1,13 +1,14 @@
 """Run a model again as it was, at other parameters, and leave no trace in it."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from reweigh.core.fully_sharded import is_fully_sharded, overwritten
 from reweigh.core.objective import Forward
 
 T = TypeVar("T")
@@ -98,6 +99,7 @@ class Rerun:
     def __init__(self, model: nn.Module, randomness: Randomness, compiled: bool = False):
         self._model = model
         self._compiled = compiled
+        self._sharded = is_fully_sharded(model)
         self._buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
         self._randomness = randomness
 
@@ -109,7 +111,11 @@ class Rerun:
         """
         state = {**params, **{name: buffer.clone() for name, buffer in self._buffers.items()}}
         as_written = torch.compiler.set_stance("force_eager") if self._compiled else nullcontext()
-        with self._randomness.replayed(), as_written, _at(self._model, state):
+        with self._randomness.replayed(), as_written, ExitStack() as stack:
+            if self._sharded:
+                stack.enter_context(overwritten(self._model, params))
+                state = {name: state[name] for name in self._buffers}
+            stack.enter_context(_at(self._model, state))
             return function(self._model)
 
 

@@ -8,7 +8,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -127,7 +127,7 @@ def check_table(path: Path) -> None:
         check_parquet(path)
     elif path.suffix == ".xlsx":
         check_workbook(path)
-    elif path.suffix == ".feather":
+    elif path.suffix in (".feather", ".arrow"):
         check_feather(path)
     else:
         check_lines(path)
@@ -184,7 +184,7 @@ def check_parquet(path: Path) -> None:
 
 
 def check_feather(path: Path) -> None:
-    """Refuse a Feather file that would grow out of all proportion, or whose buffers contradict each other.
+    """Refuse a Feather or Arrow file that would grow out of all proportion, or whose buffers contradict each other.
 
     pyarrow trusts the buffers. What is not such a file passes.
     """
@@ -194,15 +194,19 @@ def check_feather(path: Path) -> None:
         expanded = 0
         try:
             with memory_map(str(path)) as file:
-                reader = ipc.open_file(file)
-                for number in range(reader.num_record_batches):
-                    batch = reader.get_batch(number)
+                batches = _of_feather(ipc.open_file(file)) if path.suffix == ".feather" else ipc.open_stream(file)
+                for batch in batches:
                     expanded += batch.nbytes
                     check_expanded(path, expanded)
                     if wrong := _contradiction(batch):
                         raise DataError(f"{path}: cannot be read as a table ({wrong}); write it anew")
         except (ArrowException, OSError):
             return
+
+
+def _of_feather(file: Any) -> Iterator[Any]:
+    for number in range(file.num_record_batches):
+        yield file.get_batch(number)
 
 
 def _contradiction(batch: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
+from reweigh.core.descent import descend
 from reweigh.core.method import Method
 from reweigh.core.objective import MetaObjective, Objective, reweighted
 from reweigh.methods.parts.stateful import Stateful
@@ -38,10 +39,8 @@ class ERM(Stateful, Method):
         self._model.train()
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
-        self._optimizer.zero_grad()
         loss = self._loss(batch)
-        loss.backward()
-        self._optimizer.step()
+        descend(loss, self._optimizer)
         return {"loss": loss.detach()}
 
     def _loss(self, batch: Batch) -> Tensor:

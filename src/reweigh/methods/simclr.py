@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from reweigh.core.batch import Batch
+from reweigh.core.descent import descend
 from reweigh.core.shards import split
 from reweigh.errors import DataError, ModelError
 from reweigh.methods.erm import ERM
@@ -73,11 +74,7 @@ class SimCLR(ERM):
         loss = contrast + probe  # they share no parameter
         optimizers = (self._setup.optimizer, self._head_optimizer)
         self._head_optimizer.param_groups[0]["lr"] = self._setup.optimizer.param_groups[0]["lr"]  # what is scheduled
-        for optimizer in optimizers:
-            optimizer.zero_grad()
-        loss.backward()
-        for optimizer in optimizers:
-            optimizer.step()
+        descend(loss, *optimizers)
         return {"loss": loss.detach(), "contrast": contrast.detach()}
 
     def _forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:

@@ -14,7 +14,7 @@ import torch
 from reweigh.data import Dataset
 from reweigh.data.readers.image_files import image_errors, open_image
 from reweigh.data.readers.image_paths import split_folder
-from reweigh.data.tables.frames import SUFFIXES, read_frame
+from reweigh.data.tables.frames import is_table, read_frame
 from reweigh.errors import DataError
 from reweigh.fit.source import data_root
 from reweigh.plan.plan import Part
@@ -52,9 +52,9 @@ class Looks:
         """The samples of a section [data]; a table that is gone leaves the features."""
         source = Path(data_root(data.added["root"]), str(data.options.get("path", "")))
         label = data.options.get("label")
-        if dataset.reading.encoding is not None and source.name.endswith(SUFFIXES):
+        if dataset.reading.encoding is not None and is_table(source):
             try:
-                return cls(dataset, read_frame(source), label)
+                return cls(dataset, read_frame(source, split="train"), label)
             except DataError:
                 return cls(dataset)
         return cls(dataset, folder=split_folder(source, "train") if source.is_dir() else None)

@@ -7,11 +7,12 @@ from annotated_types import Ge, Gt
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from reweigh.core.fully_sharded import engine_for
 from reweigh.core.jvp import engine as engine_named
 from reweigh.core.learner import MetaLearner, Order
 from reweigh.core.normalize import NORMALIZERS, Normalize
 from reweigh.core.objective import Loss, MetaObjective, Objective, mean_loss, reweighted
-from reweigh.core.processes import Reduce, all_counts, alone, averaging, parallel_in, start_alike
+from reweigh.core.processes import Reduce, all_counts, alone, averaging, group_of, start_alike
 from reweigh.core.step import Step
 from reweigh.core.update import refuse_closures
 from reweigh.errors import DataError, RecipeError
@@ -37,7 +38,7 @@ class Reweighter(Recording):
             compiled or wrapped.
         optimizer: trains ``model``. The look-ahead follows its rule (SGD, Adam, AdamW; else a plain gradient step).
         labels: shape (N,), all given labels of the training set, as a tensor, array or list: the families come from the
-            sizes of the classes. With a ``DistributedDataParallel`` model, each process may pass those of its own part.
+            sizes of the classes. With a model in several processes, each may pass those of its own part.
         num_classes: number of classes, if some have no sample; by default the largest label plus one.
         loss: (what the model returns, labels) -> loss of each sample, shape (n,); or a loss of torch, such as
             ``nn.CrossEntropyLoss(label_smoothing=0.1)``, which is used unreduced; or a name in ``LOSSES``.
@@ -62,7 +63,7 @@ class Reweighter(Recording):
         meta_weight_decay: weight decay of the weight net; the paper's 1e-4 pulls all weights to one half in the end.
         meta_amsgrad: Adam with AMSGrad, as the released code for long tails.
         weighting: a function learned elsewhere (``load_weighting``), used as it is; no trusted data are needed then.
-        reduce: averages tensors over processes, in place; by default those of a ``DistributedDataParallel`` model.
+        reduce: averages tensors over processes, in place; by default those of a wrapped model.
     """
 
     def __init__(
@@ -100,8 +101,7 @@ class Reweighter(Recording):
         self.model, self.loss = model, loss
         self._loss = SampleLoss(loss)
         self._device = next(model.parameters(), torch.empty(0)).device
-        parallel = parallel_in(model)
-        self._group = parallel.process_group if parallel else None
+        self._group = group_of(model)
         self._given, sizes = self._counted(labels, num_classes or 0)
         self._num_classes = len(sizes)
         self._curve = Curves(
@@ -130,7 +130,7 @@ class Reweighter(Recording):
             model,
             optimizer,
             self.weights,
-            engine_named(engine, self._in_any_process if reduce else bool),
+            engine_named(engine_for(model, engine), self._in_any_process if reduce else bool),
             lookahead=lookahead,
             plain_step=lookahead_step == "gradient",
             scope=scope,

@@ -10,7 +10,9 @@ from typing import Annotated, Literal
 import torch
 from annotated_types import Ge
 from torch import Generator, Tensor, nn
+from torch.amp.grad_scaler import GradScaler
 
+from reweigh.core import descent
 from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError, RecipeError
 from reweigh.training import processes, randomness
@@ -24,6 +26,7 @@ from reweigh.training.run import Run
 from reweigh.training.schedules import Schedule
 from reweigh.training.state import Keeper, Place, check_finite
 
+HALF = {"bf16": torch.bfloat16, "fp16": torch.float16}
 CHECKED = 20  # steps after which the loss is read: to read it is to wait for the device
 
 Evaluate = Callable[[nn.Module], Mapping[str, float]]
@@ -49,7 +52,7 @@ def train(
     batch_size: Annotated[int, Ge(1)] = 64,
     seed: Annotated[int, Ge(0)] = 0,
     checkpoint_steps: Annotated[int, Ge(1)] | None = None,
-    precision: Literal["float32", "bf16"] = "float32",
+    precision: Literal["float32", "bf16", "fp16"] = "float32",
 ) -> Result:
     """Train a method for some epochs, or until it says that it is finished.
 
@@ -71,7 +74,8 @@ def train(
         seed: of the order of samples, and of the generator if none is given.
         checkpoint_steps: steps between checkpoints, in addition to the one after every epoch.
         precision: "bf16" computes the forwards of training steps in half precision where that is safe (autocast);
-            parameters, losses and evaluations stay as they are.
+            parameters, losses and evaluations stay as they are. "fp16", for GPUs without bf16, also scales the loss,
+            and leaves out steps whose gradients overflow.
 
     Raises:
         RecipeError: an option is too small.
@@ -87,9 +91,10 @@ def train(
     generator = generator or randomness.seeded(seed)
     samples = len(train_set)
     bounds = batch_bounds(samples, batch_size)
-    steps, half = len(bounds), precision == "bf16"
+    steps, half, kind = len(bounds), HALF.get(precision), torch.device(device).type
+    scaler = GradScaler(kind) if half is torch.float16 else None
     settings = {"samples": samples, "batch_size": batch_size, "seed": seed}
-    keeper = Keeper(run, method, generator, settings, recall, judge)
+    keeper = Keeper(run, method, generator, settings, recall, judge, scaler)
     place = keeper.load()
     observer.start(epochs, steps, place.epoch * steps + place.step)
     with _ending(place, run, observer, epochs, steps, schedule), listen() as stop:
@@ -101,7 +106,7 @@ def train(
                 method.start_epoch(place.epoch, place.epoch < warmup_epochs)
             indices = [order[first:end] for first, end in bounds[place.step :]]
             for batch in train_set.batches(indices, augment, generator, device):
-                with torch.autocast(torch.device(device).type, torch.bfloat16) if half else nullcontext():
+                with torch.autocast(kind, half) if half else nullcontext(), descent.scaled(scaler):
                     numbers = method.step(batch)
                 if judge is not None:
                     judge.step(method.model)

@@ -10,10 +10,12 @@ from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
+from torch.amp.grad_scaler import GradScaler
 
 from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError
 from reweigh.files.seals import checksum
+from reweigh.names import plural
 from reweigh.training import checkpoint, processes, randomness
 from reweigh.training.judge import Judge
 from reweigh.training.recall import Recall
@@ -86,12 +88,14 @@ class Keeper:
         settings: dict[str, Any],
         recall: Recall | None = None,
         judge: Judge | None = None,
+        scaler: GradScaler | None = None,
     ) -> None:
         self.run = run
         self.method = method
         self.generator = generator
         self.recall = recall
         self.judge = judge
+        self.scaler = scaler
         self.settings = settings
         if run is not None:
             self.settings = {**settings, "recipe": processes.first(lambda: checksum(run.recipe.read_bytes()))}
@@ -111,6 +115,7 @@ class Keeper:
             "method": self.method.state_dict(),
             "recall": self.recall.state_dict() if self.recall else None,
             "judge": self.judge.state_dict() if self.judge else None,
+            "scaler": self.scaler.state_dict() if self.scaler else None,
             "random": {"global": randomness.snapshot(), "own": self.generator.get_state()},
         }
         processes.first(lambda: checkpoint.save(run.checkpoint, state, keep=run.previous))
@@ -155,6 +160,8 @@ class Keeper:
                 self.recall.load_state_dict(state["recall"])
             if self.judge:
                 self.judge.load_state_dict(state["judge"])
+            if self.scaler:
+                self.scaler.load_state_dict(state["scaler"])
             self.generator.set_state(state["random"]["own"])
             randomness.restore(state["random"]["global"])
         except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
@@ -163,8 +170,8 @@ class Keeper:
                 "resume with the recipe that it was begun with"
             ) from error
         processes.first(lambda: run.write_metrics(place.history))
-        steps = f" and {place.step} steps of the next" if place.step else ""
-        log.info("%s: %d epochs%s were done before", run.path, place.epoch, steps)
+        steps = f" and {plural(place.step, 'step')} of the next" if place.step else ""
+        log.info("%s: %s%s were done before", run.path, plural(place.epoch, "epoch"), steps)
         return place
 
 

@@ -44,11 +44,13 @@ class Batchwise(TorchFunctionMode):
         mean = inputs.mean(others)
         spread_out = (inputs - _column(mean, inputs)).square().sum(others)
         # each process sends the mean of its rows and their squared distance from it; the differences of means follow
-        (all_means,) = spread(rows(torch.stack([mean, spread_out])[None], len(self._sizes)))
-        counts = all_means.new_tensor([size * per_row for size in self._sizes])[:, None]
+        stats = rows(torch.stack([mean, spread_out])[None], len(self._sizes))
+        counts = stats.new_tensor([size * per_row for size in self._sizes])[:, None]
         count = counts.sum()
-        mean = (counts * all_means[:, 0]).sum(0) / count
-        squares = all_means[:, 1].sum(0) + (counts * (all_means[:, 0] - mean).square()).sum(0)
+        mean = (counts * stats[:, 0]).sum(0) / count
+        squares = stats[:, 1].sum(0) + (counts * (stats[:, 0] - mean).square()).sum(0)
+        # here and not before: so the gradients of two numbers per channel are sent, not those of every process
+        mean, squares = spread(mean, squares)
         variance = squares / count
         with torch.no_grad():
             for running, now in ((running_mean, mean), (running_var, squares / (count - 1).clamp_min(1))):

@@ -8,10 +8,9 @@ from reweigh.data.dataset import Dataset
 from reweigh.data.labels.label_file import label_values, override
 from reweigh.data.labels.spellings import joined, warn_of_spellings
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
+from reweigh.data.parts import SPLIT_FOLDERS, archives_at
 from reweigh.data.readers import cifar, idx, image_folder, image_list, npz, parquet_images, shards, table
 from reweigh.data.readers.image_files import Resize
-from reweigh.data.readers.image_paths import SPLIT_FOLDERS
-from reweigh.data.readers.packed import archives_at
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
 from reweigh.data.scratch import DEFAULT_DISK_GB
 from reweigh.data.tables.decide import Kind

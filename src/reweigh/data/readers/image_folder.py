@@ -12,9 +12,10 @@ from reweigh.data.checks import check, check_samples, listed, plural, raise_all
 from reweigh.data.dataset import Dataset, Reading, is_image
 from reweigh.data.normalize import standardize_like
 from reweigh.data.on_demand import some_of
+from reweigh.data.parts import sub_folders
 from reweigh.data.readers.found_images import Image, Skipped, find_images, read_pixels, shown, warn_of_skipped
 from reweigh.data.readers.image_files import check_pillow, header, suffixes
-from reweigh.data.readers.image_paths import class_folders, has_test_folder, split_folder, sub_folders
+from reweigh.data.readers.image_paths import class_folders, has_test_folder, split_folder
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader, describe
 from reweigh.errors import DataError
 

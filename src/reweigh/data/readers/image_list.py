@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from reweigh.data.dataset import Dataset
+from reweigh.data.parts import sub_folders
 from reweigh.data.readers.image_files import check_pillow, suffixes
-from reweigh.data.readers.image_paths import sub_folders
 from reweigh.data.readers.listed_images import ImageList, read_listed
 from reweigh.data.readers.reader import Reader, Request
 from reweigh.data.readers.table import gaps_as_none, label_column

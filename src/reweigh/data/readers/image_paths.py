@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reweigh.data.checks import listed
+from reweigh.data.parts import SPLIT_FOLDERS, sub_folders
 from reweigh.errors import DataError
-
-SPLIT_FOLDERS = {"train": ("train", "training"), "test": ("test", "val", "valid", "validation")}
 
 
 def class_folders(root: Path, class_names: Sequence[str] | None) -> tuple[str, ...]:
@@ -19,11 +18,6 @@ def class_folders(root: Path, class_names: Sequence[str] | None) -> tuple[str, .
         what = f"no sub-folder {listed(map(repr, absent))}" if absent else "no sub-folders"
         raise DataError(f"{root}: {what}; put the images of each class in a sub-folder named after it")
     return names
-
-
-def sub_folders(root: Path) -> list[str]:
-    """The names of the sub-folders, sorted; hidden ones are ignored."""
-    return sorted(entry.name for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))
 
 
 def split_folder(folder: Path, split: str) -> Path:

@@ -1,6 +1,5 @@
-"""Parquet files with a column of images, as the Hugging Face Hub stores them."""
+"""Parquet and Arrow files with a column of images, as the Hugging Face Hub and its package ``datasets`` store them."""
 
-import json
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -10,20 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from reweigh.data.dataset import Dataset
+from reweigh.data.parts import archives_at, of_split, parts_of
 from reweigh.data.readers.image_files import check_pillow
 from reweigh.data.readers.listed_images import ImageList, no_labels, read_listed, read_to_predict
-from reweigh.data.readers.packed import Packed, archives_at, mapped, of_split, parts_of
+from reweigh.data.readers.packed import Packed, mapped
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.readers.table import gaps_as_none
 from reweigh.data.readers.torch_dataset import LABEL_COLUMNS
+from reweigh.data.tables.arrow import SUFFIXES, class_names, row_batches, schema_of
 from reweigh.data.tables.frames import data_errors
 from reweigh.errors import DataError, StorageError
 from reweigh.files.limits import check_expanded, check_file
 from reweigh.files.row_cache import cache_root, megabytes
 from reweigh.files.whole import writing
 
-SUFFIX = ".parquet"
-ABOUT = "Parquet files with a column of images"
+ABOUT = "Parquet or Arrow files with a column of images"
 AT_ONCE = 256  # rows that are read together
 
 
@@ -40,13 +40,13 @@ def read_parquet_images(path: Path, request: Request) -> Dataset:
 
 def find_parquet_images(path: Path, split: str = "train", label: str | None = None) -> ImageList:
     """The images of all files with their labels: the column ``label``, or one with a usual name."""
-    files = of_split(path, SUFFIX, split)
+    files = of_split(path, SUFFIXES, split)
     columns = _schema(files[0]).names
     column = next((name for name in ([label] if label else LABEL_COLUMNS) if name in columns), None)
     if column is None:
         raise no_labels(path, [name for name in columns if name != _image_column(files[0])])
     images, labels = _unpacked(tuple(files), column, tuple(file.stat().st_mtime_ns for file in files))
-    classes = _class_names(files[0], column)
+    classes = class_names(_schema(files[0])).get(column)
     if classes is not None:
         numbers = dict(enumerate(classes))  # the Hub has -1 for no label
         labels = [numbers.get(label) for label in labels]
@@ -85,11 +85,10 @@ def _unpacked(files: tuple[Path, ...], label: str | None, changed: tuple[int, ..
 
 def _rows(file: Path, label: str | None) -> Iterator[tuple[str | None, bytes, Any]]:
     """The name, the bytes and the label of each image."""
-    import pyarrow.parquet as pq
-
     column = _image_column(file)
-    with data_errors(file), pq.ParquetFile(file) as opened:
-        for batch in opened.iter_batches(AT_ONCE, columns=[column, *([label] if label else [])]):
+    assert column is not None
+    with data_errors(file):
+        for batch in row_batches(file, [column, *([label] if label else [])], AT_ONCE):
             labels = batch.column(label).to_pylist() if label else [None] * len(batch)
             if several := next((each for each in labels if isinstance(each, list | dict)), None):
                 raise DataError(f"{file}: column {label!r} holds several labels per image, such as {several}; keep one")
@@ -100,11 +99,9 @@ def _rows(file: Path, label: str | None) -> Iterator[tuple[str | None, bytes, An
 
 
 def _schema(file: Path) -> Any:
-    import pyarrow.parquet as pq
-
     check_file(file)
     with data_errors(file):
-        return pq.read_schema(file)
+        return schema_of(file)
 
 
 def _image_column(file: Path) -> str | None:
@@ -119,19 +116,9 @@ def _image_column(file: Path) -> str | None:
     return None
 
 
-def _class_names(file: Path, label: str) -> tuple[str, ...] | None:
-    """The class names that the Hub stores beside the table."""
-    stored = (_schema(file).metadata or {}).get(b"huggingface", b"{}")
-    try:
-        names = json.loads(stored)["info"]["features"][label]["names"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    return tuple(map(str, names)) if isinstance(names, list) else None
-
-
 def holds_images(path: Path) -> bool:
-    """Whether there are Parquet files with a column of images at a path; their first schema is read."""
-    files = archives_at(path, SUFFIX)
+    """Whether there are such files with a column of images at a path; their first schema is read."""
+    files = archives_at(path, SUFFIXES)
     try:
         return bool(files) and find_spec("pyarrow") is not None and _image_column(files[0]) is not None
     except DataError:  # a table that cannot be read, which its reader reports
@@ -139,7 +126,7 @@ def holds_images(path: Path) -> bool:
 
 
 def _to_predict(path: Path, form: Form) -> Unlabeled:
-    files = archives_at(path, SUFFIX)
+    files = archives_at(path, SUFFIXES)
     images, _ = _unpacked(tuple(files), None, tuple(file.stat().st_mtime_ns for file in files))
     return read_to_predict(ImageList(path, tuple(image.name for image in images), images, []), form, path)
 
@@ -148,6 +135,6 @@ READER = Reader(
     about=ABOUT,
     recognizes=holds_images,
     read=read_parquet_images,
-    has_test=lambda path: "test" in parts_of(archives_at(path, SUFFIX)),
+    has_test=lambda path: "test" in parts_of(archives_at(path, SUFFIXES)),
     unlabeled=UnlabeledReader(ABOUT, holds_images, _to_predict),
 )

@@ -11,11 +11,12 @@ from reweigh.data.checks import check, check_samples, listed, plural
 from reweigh.data.dataset import Dataset, Reading
 from reweigh.data.labels.class_numbers import encode
 from reweigh.data.labels.targets import check_target
+from reweigh.data.parts import parts_of
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.tables.cells import LABEL_GAPS
 from reweigh.data.tables.decide import Kind
 from reweigh.data.tables.encoding import WORDS, Encoding, TextAs, fit_encoding
-from reweigh.data.tables.frames import is_table, read_frame
+from reweigh.data.tables.frames import is_table, read_frame, tables_at
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
@@ -29,7 +30,7 @@ USUAL_LABELS = ("label", "labels", "target", "class", "y")
 def read_table(path: Path, request: Request) -> Dataset:
     """A dataset from the files of a table; see ``from_frame``."""
     return from_frame(
-        read_frame(path, request.sep, request.charset),
+        read_frame(path, request.sep, request.charset, request.split),
         label=request.label,
         true_label=request.true_label,
         labels=request.labels,
@@ -169,11 +170,12 @@ def _has_labels(path: Path, label: str | None) -> bool:
     return label is not None or any(name in read_frame(path).columns for name in USUAL_LABELS)
 
 
-ABOUT = "a table (.csv, .tsv, .xlsx, .json, .parquet)"
+ABOUT = "a table (.csv, .tsv, .xlsx, .json, .parquet, .arrow)"
 READER = Reader(
     about=ABOUT,
     recognizes=is_table,
     read=read_table,
     has_labels=_has_labels,
+    has_test=lambda path: path.is_dir() and "test" in parts_of(tables_at(path)),
     unlabeled=UnlabeledReader(ABOUT, is_table, read_inputs),
 )

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reweigh.data.checks import listed
+from reweigh.data.parts import archives_at, of_split
+from reweigh.data.tables import arrow
 from reweigh.data.tables.dialect import dialect_of
 from reweigh.errors import DataError
 from reweigh.files.limits import COMPRESSED, check_expanded, check_table, opened
@@ -26,20 +28,32 @@ LINES = (".jsonl", ".ndjson")
 SUFFIXES = (
     *(ending + packed for ending in (*TEXT, *LINES, ".json") for packed in ("", *COMPRESSED)),
     ".parquet",
+    ".arrow",
     ".feather",
     ".xlsx",
 )
-NEEDS = {".parquet": ("pyarrow", "parquet"), ".feather": ("pyarrow", "parquet"), ".xlsx": ("openpyxl", "excel")}
+NEEDS = {
+    ".parquet": ("pyarrow", "parquet"),
+    ".arrow": ("pyarrow", "parquet"),
+    ".feather": ("pyarrow", "parquet"),
+    ".xlsx": ("openpyxl", "excel"),
+}
 
 
 def is_table(path: Path) -> bool:
-    """Whether a path names a table, or several by a pattern such as ``parts/*.csv``."""
+    """Whether a path names a table, several by a pattern such as ``parts/*.csv``, or a folder of Parquet or Arrow."""
     files = tables_at(path)
     return bool(files) and all(file.is_file() and file.name.endswith(SUFFIXES) for file in files)
 
 
-def tables_at(path: Path) -> list[Path]:
-    """The file at a path, or the files that match it as a pattern, in the order of their names."""
+def tables_at(path: Path, split: str | None = None) -> list[Path]:
+    """The file at a path, or the files that match it as a pattern, in the order of their names.
+
+    Args:
+        split: "train" or "test", of a folder that has both; by default the rows of both.
+    """
+    if path.is_dir():
+        return of_split(path, arrow.SUFFIXES, split) if split else archives_at(path, arrow.SUFFIXES)
     if path.exists() or not glob.has_magic(str(path)):
         return [path]
     return [Path(found) for found in sorted(glob.glob(str(path)))]
@@ -50,23 +64,27 @@ def is_text(path: Path) -> bool:
     return path.name.removesuffix(path.suffix if path.suffix in COMPRESSED else "").endswith(TEXT)
 
 
-def read_frame(path: str | Path, sep: str | None = None, encoding: str | None = None) -> "pd.DataFrame":
+def read_frame(
+    path: str | Path, sep: str | None = None, encoding: str | None = None, split: str | None = None
+) -> "pd.DataFrame":
     """The table of a file, or of several files with the same columns.
 
     Args:
-        path: One file, or a pattern that matches several.
+        path: One file, a pattern that matches several, or a folder of Parquet or Arrow files.
         sep: The separator of text files; found from the file by default.
         encoding: The encoding of text files; found by default.
+        split: See ``tables_at``.
 
     Raises:
         DataError: the file does not exist, is empty or not a table, or needs a package that is not installed.
     """
     import pandas as pd
 
-    files = tables_at(Path(path))
+    files = tables_at(Path(path), split)
     if not files:
         raise DataError(f"{path}: no file matches this pattern")
-    frames = [_read_one(file, sep, encoding) for file in files]
+    named = files[0].suffix == ".arrow" or Path(path).is_dir()  # from Hugging Face, where labels are numbers
+    frames = [_read_one(file, sep, encoding, named) for file in files]
     first = list(frames[0].columns)
     for file, frame in zip(files, frames, strict=True):
         if differing := sorted({*first} ^ {*frame.columns}):
@@ -76,12 +94,14 @@ def read_frame(path: str | Path, sep: str | None = None, encoding: str | None = 
     return frames[0] if len(frames) == 1 else pd.concat([frame.loc[:, first] for frame in frames], ignore_index=True)
 
 
-def _read_one(path: Path, sep: str | None, encoding: str | None) -> "pd.DataFrame":
+def _read_one(path: Path, sep: str | None, encoding: str | None, named: bool) -> "pd.DataFrame":
     with data_errors(path):
         if not path.stat().st_size:
             raise DataError(f"{path}: the file is empty; a table needs a header and rows")
         check_table(path)
         frame = _read_text(path, sep, encoding) if is_text(path) else _reader(path)(path)
+        if named and path.suffix in arrow.SUFFIXES:
+            frame = arrow.with_names(frame, path)
     if not len(frame.columns):
         raise DataError(f"{path}: a table without columns")
     stray = [str(name) for name in frame.columns if not str(name).strip() or str(name).startswith("Unnamed:")]
@@ -150,6 +170,8 @@ def _reader(path: Path) -> "Callable[[Path], pd.DataFrame]":
         return partial(_read_json, lines=True)
     if plain.endswith(".json"):
         return _read_json
+    if path.suffix == ".arrow":
+        return arrow.read_arrow
     return {".parquet": pd.read_parquet, ".feather": pd.read_feather, ".xlsx": _read_excel}[path.suffix]
 
 

@@ -16,8 +16,8 @@ class PRODEN(ERM):
 
     L_ij is the loss of sample i with label j, and p what the model predicted when the sample was last in a batch. The
     weights start uniform, and stay so during the warm-up; in the limit they are one-hot, and the loss is that of the
-    likeliest candidate, the smallest. They take N x num_classes numbers of memory. With one candidate per sample this
-    is plain training.
+    likeliest candidate, the smallest. They take one number per candidate of memory. With one candidate per sample
+    this is plain training.
 
     Lv, Xu, Feng, Niu, Geng, Sugiyama: Progressive Identification of True Labels for Partial-Label Learning.
     """
@@ -28,9 +28,11 @@ class PRODEN(ERM):
     def __init__(self, setup: Setup):
         super().__init__(setup)
         self._warm_up = False
-        self._belief = torch.full(
-            (len(setup.train_set), setup.train_set.num_classes), float("nan"), device=setup.device
-        )
+        given = setup.train_set.candidates
+        counts = torch.ones(len(setup.train_set), dtype=torch.int64) if given is None else given.sum(1)
+        self._starts = (counts.cumsum(0) - counts).to(setup.device)
+        # of the candidates of all samples, one after the other; the last number is of none
+        self._belief = torch.full((int(counts.sum()) + 1,), float("nan"), device=setup.device)
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
@@ -39,10 +41,11 @@ class PRODEN(ERM):
     def _loss(self, batch: Batch) -> Tensor:
         logits = self._model(batch.inputs)
         candidates = as_rows(batch.labels, logits)  # uniform over them
-        index = batch.index
-        before = self._belief[index].to(logits)
+        mask = candidates > 0
+        kept = torch.where(mask, self._starts[batch.index][:, None] + mask.cumsum(1) - 1, len(self._belief) - 1)
+        before = torch.where(mask, self._belief[kept].to(logits), 0.0)
         target = candidates if self._warm_up else torch.where(before.isnan(), candidates, before)
-        self._belief[index] = belief(logits.detach(), candidates > 0).to(self._belief)
+        self._belief[kept] = belief(logits.detach(), mask).to(self._belief)
         return batch.weighted(self._setup.loss(logits, target)).mean()
 
 

@@ -8,6 +8,7 @@ from annotated_types import Ge, Lt
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
+from reweigh.core.descent import descend
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.guesses import Guesses
 from reweigh.methods.parts.labeled_batches import LabeledBatches
@@ -65,14 +66,11 @@ class LabeledOnly(ERM):
 
     def _descend(self, labeled: Batch, batch: Batch) -> Mapping[str, float | Tensor]:
         """One step of the optimizer."""
-        optimizer = self._setup.optimizer
-        optimizer.zero_grad()
         if self._warm_up:
             loss, numbers = self._loss(labeled), {}
         else:
             loss, numbers = self._objective(labeled, batch)
-        loss.backward()
-        optimizer.step()
+        descend(loss, self._setup.optimizer)
         return {"loss": loss.detach(), **numbers}
 
     def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:

@@ -7,6 +7,7 @@ from annotated_types import Ge, Lt
 from torch import Tensor
 
 from reweigh.core.batch import Batch
+from reweigh.core.descent import descend
 from reweigh.errors import RecipeError
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.peer import Peer
@@ -69,9 +70,7 @@ class CoTeaching(ERM):
             (self._setup.optimizer, loss),
             (self._peer.optimizer, batch.weighted(theirs)[for_them].mean()),
         ):
-            optimizer.zero_grad()
-            objective.backward()
-            optimizer.step()
+            descend(objective, optimizer)
         weights = torch.zeros_like(self._weights[batch.index]).scatter(0, for_us, 1.0)
         self._weights[batch.index] = weights
         return {"loss": loss.detach(), "weight": weights.mean()}

@@ -3,6 +3,7 @@
 from torch import Tensor
 
 from reweigh.core.batch import Batch
+from reweigh.core.descent import descend
 from reweigh.methods.noisy.two_networks import TwoNetworks
 from reweigh.methods.setup import Setup
 
@@ -38,9 +39,7 @@ class Decoupling(TwoNetworks):
         for logits, optimizer in ((own, self._setup.optimizer), (theirs, self._peer.optimizer)):
             losses = batch.weighted(self._setup.loss(logits, batch.labels)) * differ
             loss = losses.sum() / differ.sum().clamp_min(1)
-            optimizer.zero_grad()
-            loss.backward()
             if any_differs:
-                optimizer.step()
+                descend(loss, optimizer)
             total = total + loss.detach() / 2
         return {"loss": total, "weight": differ.float().mean()}

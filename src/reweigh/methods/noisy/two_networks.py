@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
+from reweigh.core.descent import descend
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.peer import Peer
 from reweigh.methods.setup import Setup
@@ -42,9 +43,7 @@ class TwoNetworks(ERM):
         pairs = ((self._model, self._optimizer), (self._peer.model, self._peer.optimizer))
         for number, (model, optimizer) in enumerate(pairs):
             loss = self._loss_of(number, model, batch)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+            descend(loss, optimizer)
             self._after_step(number, model)
             losses.append(loss.detach())
         return {"loss": sum(losses) / 2}

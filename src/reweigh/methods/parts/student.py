@@ -6,6 +6,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from reweigh.core.descent import descend
 from reweigh.methods.parts.stateful import Stateful
 from reweigh.pseudo_labels import AveragedModel
 
@@ -39,9 +40,7 @@ class Student(Stateful):
             share: share of an epoch that the step is.
         """
         self.slow_down(progress)
-        self.optimizer.zero_grad()
-        loss.backward()
-        self.optimizer.step()
+        descend(loss, self.optimizer)
         self.follow(share)
 
     def slow_down(self, progress: float) -> None:
