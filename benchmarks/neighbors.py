@@ -18,12 +18,13 @@ import torch
 from cleanlab import Datalab
 from numpy.typing import NDArray
 from PIL import Image
+from torch import Tensor
 
 from cells import cifar
 from reweigh.data.readers.idx import find_idx_pair, read_idx
 from reweigh.features import build
 from reweigh.features.extract import extract
-from reweigh.features.neighbors import neighborhood
+from reweigh.features.neighbors import PHOTOS, Rule, neighborhood
 
 IMAGES, PLANTED = 5_000, 100
 SHIFTS = ((0, 1), (1, 0), (1, 1))
@@ -57,6 +58,38 @@ def scores(found: set, wanted: set) -> str:
     return f"precision {right / max(1, len(found)):.2f}  recall {right / len(wanted):.2f}  ({len(found)} found)"
 
 
+def compare(features: Tensor, pairs: set, outliers: set[int], given: NDArray, rule: Rule = PHOTOS) -> None:
+    """Print precision and recall of both.
+
+    Args:
+        pairs: Each planted copy with its original.
+        outliers: What is foreign.
+        given: Labels, which Datalab asks for.
+        rule: What counts as near-duplicate and outlier here.
+    """
+    ours = neighborhood(features, rule)
+    assert ours is not None
+    close = {
+        frozenset((place, int(other)))
+        for place, other in enumerate(ours.near_duplicate_of)
+        if other >= 0 and place not in outliers
+    }
+    print("near-duplicates  reweigh ", scores(close, pairs), flush=True)
+    print("outliers         reweigh ", scores({*ours.outlier.nonzero().flatten().tolist()}, outliers), flush=True)
+    lab = Datalab({"label": given}, label_name="label", verbosity=0)
+    lab.find_issues(features=features.numpy(), issue_types={"near_duplicate": {}, "outlier": {}})
+    near = lab.get_issues("near_duplicate")
+    theirs = {
+        frozenset((place, int(other)))
+        for place, others in enumerate(near["near_duplicate_sets"])
+        for other in others
+        if near["is_near_duplicate_issue"].iloc[place] and place not in outliers
+    }
+    print("near-duplicates  Datalab ", scores(theirs, pairs))
+    alone = np.flatnonzero(lab.get_issues("outlier")["is_outlier_issue"])
+    print("outliers         Datalab ", scores({*alone.tolist()}, outliers), flush=True)
+
+
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -71,32 +104,10 @@ def main() -> int:
     network = build("efficientnet-lite0", images.shape[1:])
     assert network is not None
     features = extract(torch.from_numpy(images), network).rows
+    assert isinstance(features, Tensor)
     pairs = {frozenset((IMAGES + number, int(place))) for number, place in enumerate(originals)}
-    outliers = {*range(IMAGES + PLANTED, len(images))}
-
-    ours = neighborhood(features)
-    assert ours is not None
-    close = {
-        frozenset((place, int(other)))
-        for place, other in enumerate(ours.near_duplicate_of)
-        if other >= 0 and place not in outliers
-    }
-    print("near-duplicates  reweigh ", scores(close, pairs), flush=True)
-    print("outliers         reweigh ", scores({*ours.outlier.nonzero().flatten().tolist()}, outliers), flush=True)
-
     given = np.concatenate([labels, labels[originals], np.arange(PLANTED) % 10])
-    lab = Datalab({"label": given}, label_name="label", verbosity=0)
-    lab.find_issues(features=features.numpy(), issue_types={"near_duplicate": {}, "outlier": {}})
-    near = lab.get_issues("near_duplicate")
-    theirs = {
-        frozenset((place, int(other)))
-        for place, others in enumerate(near["near_duplicate_sets"])
-        for other in others
-        if near["is_near_duplicate_issue"].iloc[place] and place not in outliers
-    }
-    print("near-duplicates  Datalab ", scores(theirs, pairs))
-    alone = np.flatnonzero(lab.get_issues("outlier")["is_outlier_issue"])
-    print("outliers         Datalab ", scores({*alone.tolist()}, outliers))
+    compare(features, pairs, {*range(IMAGES + PLANTED, len(images))}, given)
     return 0
 
 

@@ -12,6 +12,8 @@ from reweigh import RobustClassifier
 from reweigh.cli.export import Format, export
 from reweigh.cli.predict import predict
 from reweigh.cli.train import train
+from reweigh.data.sparse import SparseRows
+from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import ModelError, RecipeError
 from reweigh.features.text_network import Tokens
 from reweigh.fit.run_folder import load_model
@@ -68,11 +70,57 @@ def test_predict_is_the_same_way_by_hand(run, tmp_path):
         assert found[row] == pytest.approx(float(expected), abs=1e-4)
 
 
-def test_export_says_what_is_left_to_the_caller(run, tmp_path, capsys):
+def logits_of(file, rows):
+    """What a file computes, by onnx's own evaluator, and its metadata."""
+    onnx = pytest.importorskip("onnx")
+    from onnx.reference import ReferenceEvaluator
+
+    model = onnx.load(file)
+    (logits,) = ReferenceEvaluator(model).run(None, {"inputs": rows})
+    return logits
+
+
+def test_export_says_what_is_left_to_the_caller_and_is_right_then(run, tmp_path, capsys):
     export(run, Format.onnx, out=tmp_path / "run.onnx", trust_code=True)
     said = capsys.readouterr().out
+    assert "Encoding.from_json" in said
     assert "the network for text is not inside" in said
     assert "2 of the other columns first, then 16 for each of 'title', 'body' by hf:" in said
+    some = frame().iloc[:10]
+    trained = load_model(run, trust_code=True)
+    rows = [trained.inputs.encoding.apply(some).rest]
+    for number, name in enumerate(("title", "body")):
+        start = 2 + 16 * number
+        mean = torch.tensor(trained.inputs.mean[start : start + 16])
+        with torch.no_grad():
+            parts = [trained.front.network.module([text])[0] if text else mean for text in some[name]]
+        rows.append(torch.stack(parts))
+    logits = logits_of(tmp_path / "run.onnx", torch.cat(rows, 1).numpy())
+    some.drop(columns="label").to_csv(tmp_path / "new.csv", index=False)
+    predict(run, tmp_path / "new.csv", out=tmp_path / "out.csv", trust_code=True)
+    found = [float(row["probability"]) for row in csv.DictReader((tmp_path / "out.csv").read_text().splitlines())]
+    assert torch.from_numpy(logits).softmax(1).amax(1).tolist() == pytest.approx(found, abs=1e-4)
+
+
+def test_words_and_vectors_after_export_and_in_a_moved_run(tmp_path, monkeypatch):
+    pytest.importorskip("wordllama")
+    frame().to_csv(tmp_path / "reviews.csv", index=False)
+    changes = ["features=wordllama", "train.epochs=2"]
+    train(data=str(tmp_path / "reviews.csv"), overrides=changes, out=tmp_path / "first")
+    export(tmp_path / "first", Format.onnx, out=tmp_path / "run.onnx")
+    run = (tmp_path / "first").rename(tmp_path / "moved")
+    (tmp_path / "reviews.csv").unlink()
+    some = frame().drop(columns="label").iloc[:10]
+    some.to_csv(tmp_path / "new.csv", index=False)
+    monkeypatch.chdir(run)
+    predict(run, tmp_path / "new.csv", out=tmp_path / "out.csv")
+    found = [float(row["probability"]) for row in csv.DictReader((tmp_path / "out.csv").read_text().splitlines())]
+    onnx = pytest.importorskip("onnx")
+    about = {each.key: each.value for each in onnx.load(tmp_path / "run.onnx").metadata_props}
+    rows = Encoding.from_json(about["encoding"]).apply(some)
+    dense = rows.matrix.toarray() if isinstance(rows, SparseRows) else rows.numpy()
+    logits = logits_of(tmp_path / "run.onnx", dense.astype(np.float32))
+    assert torch.from_numpy(logits).softmax(1).amax(1).tolist() == pytest.approx(found, abs=1e-4)
 
 
 def test_what_needs_trust_and_what_cannot_be(run, tiny_bert, tmp_path):

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from reweigh.features import neighbors
-from reweigh.features.neighbors import nearest, neighborhood, whitened
+from reweigh.features.neighbors import PHOTOS, TEXT, nearest, neighborhood, whitened
 
 
 def test_nearest_against_a_loop(monkeypatch):
@@ -42,24 +42,25 @@ def planted():
     return torch.cat([rows, copies, rows[10:12], foreign])
 
 
-def test_near_duplicates_and_outliers():
-    found = neighborhood(planted())
+@pytest.mark.parametrize(("rule", "most"), [(PHOTOS, 0.05), (TEXT, 0.1)])
+def test_near_duplicates_and_outliers(rule, most):
+    found = neighborhood(planted(), rule)
     pairs = {(place, int(other)) for place, other in enumerate(found.near_duplicate_of[:305]) if other >= 0}
     wanted = {(0, 300), (1, 301), (2, 302), (10, 303), (11, 304)}
     assert pairs == wanted | {(b, a) for a, b in wanted}
     assert found.outlier[305:].all()
-    assert found.outlier[:305].sum() <= 0.05 * 305
+    assert found.outlier[:305].sum() <= most * 305
 
 
 def test_a_group_of_foreign_samples_does_not_vouch_for_itself(monkeypatch):
     monkeypatch.setattr(neighbors, "NEIGHBORS", (3, 3))
-    assert not neighborhood(planted())[1][305:].any()  # what a small k would say
+    assert not neighborhood(planted(), PHOTOS)[1][305:].any()  # what a small k would say
 
 
 def test_identical_rows_are_near_duplicates_of_each_other():
     rows = torch.cat([torch.ones(60, 4), torch.randn(60, 4, generator=torch.Generator().manual_seed(0))])
-    assert (neighborhood(rows).near_duplicate_of[:60] >= 0).all()
+    assert (neighborhood(rows, TEXT).near_duplicate_of[:60] >= 0).all()
 
 
 def test_too_few_samples():
-    assert neighborhood(torch.randn(10, 4)) is None
+    assert neighborhood(torch.randn(10, 4), PHOTOS) is None

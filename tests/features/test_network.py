@@ -5,7 +5,7 @@ from PIL import Image
 from torch import nn
 
 from reweigh.errors import DataError, ModelError
-from reweigh.features.network import Mirrored, Network, probed, resized
+from reweigh.features.network import Network, probed, resized
 
 
 def test_crop_keeps_the_middle_and_pad_everything():
@@ -43,14 +43,6 @@ def test_prepare_scales_bytes_repeats_gray_and_normalizes():
     assert torch.equal(network.prepare(torch.ones(1, 1, 2, 2)), network.prepare(gray))
     with pytest.raises(DataError, match=r"floats from 0 to 255.*pass bytes"):
         network.prepare(torch.tensor([0.0, 255.0]).view(1, 1, 1, 2))
-
-
-def test_two_views_are_averaged():
-    module = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten())
-    image = torch.rand(3, 1, 4, 5)
-    torch.testing.assert_close(Mirrored(module)(image), (module(image) + module(image.flip(-1))) / 2)
-    symmetric = torch.cat([image, image.flip(-1)], dim=3)
-    torch.testing.assert_close(Mirrored(module)(symmetric), module(symmetric))
 
 
 def test_the_key_changes_with_everything_that_counts():

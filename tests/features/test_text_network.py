@@ -123,5 +123,5 @@ def test_samples_of_another_kind(tiny_bert):
         build("hf:tiny", (5,), trust_code=True)
     with pytest.raises(DataError, match="rows of a table with text"):
         build("efficientnet-lite0", ())
-    with pytest.raises(ModelError, match=r"features\.flip"):
-        build(f"hf:{tiny_bert}", (), trust_code=True, flip=True)
+    with pytest.raises(ModelError, match=r"features\.resize"):
+        build(f"hf:{tiny_bert}", (), trust_code=True, resize="pad")

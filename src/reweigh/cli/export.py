@@ -48,11 +48,14 @@ def export(
         scale = "bytes divided by 255" if trained.inputs.bytes else "raw numbers"
         scale = "features as encoded from the table" if trained.inputs.encoding else scale
         echo(f"  inputs: float32 (n, {shape}), {scale}; normalization is inside")
+        if trained.inputs.encoding is not None:
+            echo("  words and categories become numbers before, by the encoding in the metadata:")
+            echo("  reweigh.data.tables.encoding.Encoding.from_json(metadata['encoding']).apply(table)")
         network = None if trained.front is None else trained.front.network
         if isinstance(network, TextNetwork):
             assert trained.inputs.encoding is not None
             others, texts = trained.inputs.shape[0], listed(map(repr, trained.inputs.encoding.texts))
-            echo("  the network for text is not inside; compute its features before:")
+            echo("  the network for text is not inside either; compute its features before:")
             echo(f"  {others} of the other columns first, then {network.width} for each of {texts} by {network.name};")
             echo('  for a missing text take the mean, which the metadata have ("mean")')
         elif network is not None and network.size is not None:

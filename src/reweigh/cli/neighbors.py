@@ -30,7 +30,7 @@ def neighbors_of(dataset: "Dataset") -> list[str]:
         ModelError: The weights of the network are not available.
     """
     from reweigh.features import build
-    from reweigh.features.neighbors import neighborhood
+    from reweigh.features.neighbors import PHOTOS, neighborhood
     from reweigh.fit.front import Front
     from reweigh.plan.choose import PRETRAINED
     from reweigh.training import progress
@@ -42,7 +42,7 @@ def neighbors_of(dataset: "Dataset") -> list[str]:
         known = Front(network).through(dataset, observer=observer)
     finally:
         observer.stop()
-    found = neighborhood(known.inputs[:])  # pyright: ignore[reportArgumentType] (features are a tensor)
+    found = neighborhood(known.inputs, PHOTOS)
     if found is None:
         raise DataError(f"--neighbors: {plural(len(known), 'sample')} are too few or too many to compare all pairs")
     names = names_of(known)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.data.normalize import as_float, unchanged
+from reweigh.data.views import drawn
 
 SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together, at most
 VALUES_AT_ONCE = 5_000_000  # values of their inputs; 33 color images of 224 x 224 pixels
@@ -92,6 +93,11 @@ class Rows(Fetched):
             self.inputs.keep(part, parts)
 
 
+def rows_of(inputs: Inputs, index: Tensor) -> Inputs:
+    """The inputs at ``index``; what is not in memory stays where it is."""
+    return inputs[index] if isinstance(inputs, Tensor) else Rows(inputs, index)
+
+
 @dataclass(frozen=True)
 class Reading:
     """What a reader found out about the source, apart from the samples.
@@ -128,6 +134,8 @@ class Dataset:
         uncorrected: the labels before a person corrected some, shape (N,); None if nobody did.
         origin: index of each sample in what was read, shape (N,); a subset keeps it. None means 0, 1, ..., N - 1.
         reading: what the reader left out or filled in.
+        mirrored: the same samples mirrored, if they are features of images; an augmented batch has either, drawn.
+        distorted: likewise, strongly distorted; for methods that compare such views with the samples.
     """
 
     inputs: Inputs
@@ -142,6 +150,8 @@ class Dataset:
     uncorrected: Tensor | None = None
     origin: Tensor | None = None
     reading: Reading = Reading()
+    mirrored: Inputs | None = None
+    distorted: tuple[Inputs, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("labels", "true_labels"):
@@ -207,13 +217,17 @@ class Dataset:
 
         Args:
             index: indices into this dataset, shape (n,).
-            augment: float batch and generator -> float batch.
+            augment: float batch and generator -> float batch; before it, samples that have mirror images are mirrored
+                half of the time.
             generator: random generator for ``augment``; torch's global one by default.
             raw: their raw inputs, if they were read ahead.
         """
         inputs = as_float(self.inputs[index] if raw is None else raw)
         if augment is not None:
-            inputs = augment(inputs, torch.default_generator if generator is None else generator)
+            source = torch.default_generator if generator is None else generator
+            if self.mirrored is not None:
+                inputs = drawn([inputs, self.mirrored[index]], source)
+            inputs = augment(inputs, source)
         weights = None if self.sample_weight is None else to_device(self.sample_weight[index], device)
         labels = to_device(self._labels_at(index), device)
         return Batch(to_device(self.normalize(inputs), device), labels, index, weights)
@@ -242,7 +256,9 @@ class Dataset:
             index = index.nonzero().squeeze(1)
         return replace(
             self,
-            inputs=self.inputs[index] if isinstance(self.inputs, Tensor) else Rows(self.inputs, index),
+            inputs=rows_of(self.inputs, index),
+            mirrored=None if self.mirrored is None else rows_of(self.mirrored, index),
+            distorted=tuple(rows_of(view, index) for view in self.distorted),
             labels=self.labels[index],
             origin=index if self.origin is None else self.origin[index],
             **{name: values[index] for name in PER_SAMPLE if (values := getattr(self, name)) is not None},

@@ -1,11 +1,15 @@
 """Raw batches to floats of mean 0 and standard deviation 1, per channel or feature."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from reweigh.core.sparse import SparseBatch
+
+if TYPE_CHECKING:
+    from reweigh.data.dataset import Inputs
 
 TINY = torch.finfo(torch.float32).tiny
 HUGE = 1e37  # near the end of float32, where sums are no longer finite
@@ -41,14 +45,14 @@ class Standardize:
         return f"Standardize(mean={self.mean.tolist()}, std={self.std.tolist()})"
 
 
-def standardize_like(inputs: Tensor) -> Standardize:
+def standardize_like(inputs: "Inputs") -> Standardize:
     """The normalization that gives ``inputs`` mean 0 and standard deviation 1; a constant channel keeps its scale.
 
     Args:
-        inputs: shape (N, C, ...), bytes or floats.
+        inputs: shape (N, C, ...), bytes or floats; floats may be fetched from elsewhere.
     """
-    others = [dim for dim in range(inputs.ndim) if dim != 1]
-    if inputs.dtype == torch.uint8:  # counting the 256 values needs no float copy of the images
+    # counting the 256 values of bytes needs no float copy of the images
+    if isinstance(inputs, Tensor) and inputs.dtype == torch.uint8:
         counts = torch.stack(
             [torch.bincount(channel.flatten(), minlength=256) for channel in inputs.unbind(1)]
         ).double()
@@ -56,17 +60,20 @@ def standardize_like(inputs: Tensor) -> Standardize:
         mean = (counts @ values) / counts.sum(1)
         std = ((counts @ values.square()) / counts.sum(1) - mean.square()).clamp_min(0).sqrt()
     else:
-        mean = _mean(inputs, others)
-        std = _mean(inputs, others, mean).sqrt()
+        mean = _mean(inputs)
+        std = _mean(inputs, mean).sqrt()
     return Standardize(mean, torch.where(std > torch.clamp_min(1e-12 * mean.abs(), TINY), std, 1.0))
 
 
-def _mean(inputs: Tensor, dims: list[int], center: Tensor | None = None) -> Tensor:
+def _mean(inputs: "Inputs", center: Tensor | None = None) -> Tensor:
     """Mean of the values, or of their squared distances from ``center``, in double precision and in chunks."""
-    total = torch.zeros(inputs.shape[1], dtype=torch.float64)
-    for part in inputs.split(max(1, AT_ONCE // max(1, inputs[0].numel()))):
+    shape = inputs[torch.empty(0, dtype=torch.int64)].shape[1:]
+    chunk = max(1, AT_ONCE // max(1, shape.numel()))
+    indices = torch.arange(len(inputs)).split(chunk)
+    total = torch.zeros(shape[0], dtype=torch.float64)
+    for part in inputs.split(chunk) if isinstance(inputs, Tensor) else (inputs[index] for index in indices):
         values = part.double()
         if center is not None:
-            values = (values - center.view(-1, *(1,) * (inputs.ndim - 2))).square_()
-        total += values.sum(dims)
-    return total / (inputs.numel() // inputs.shape[1])
+            values = (values - center.view(-1, *(1,) * (values.ndim - 2))).square_()
+        total += values.sum([dim for dim in range(values.ndim) if dim != 1])
+    return total / (len(inputs) * shape[1:].numel())

@@ -7,7 +7,7 @@ import torch
 from annotated_types import Ge
 from torch import nn
 
-from reweigh.features.network import Mirrored, Network, Resize, check_images
+from reweigh.features.network import Network, Resize, check_images
 from reweigh.models.efficientnet_lite import MEAN, SIZE, STD, WIDTH, fused, imagenet
 
 SMALLEST = 96  # pixels
@@ -20,14 +20,12 @@ def efficientnet_lite0(
     *,
     size: Annotated[int, Ge(32)] | None = None,
     resize: Resize = "crop",
-    flip: bool = False,
 ) -> Network:
     """EfficientNet-Lite0 trained on ImageNet, 1,280 features; works offline, needs the extra ``pretrained``.
 
     Args:
         size: Side in pixels that images are resized to; by default 224, and for small images three times their side.
         resize: Whether to crop what is not square, or to pad it.
-        flip: Whether to average over two views, the image and its mirror image; takes twice as long.
 
     Raises:
         DataError: The samples are not images.
@@ -39,9 +37,7 @@ def efficientnet_lite0(
     network.classifier = nn.Identity()
     module = fused(network)
     module.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (torch does not declare it)
-    return Network(
-        "efficientnet-lite0", Mirrored(module) if flip else module, WIDTH, side, (MEAN,) * 3, (STD,) * 3, resize
-    )
+    return Network("efficientnet-lite0", module, WIDTH, side, (MEAN,) * 3, (STD,) * 3, resize)
 
 
 def side_for(side: int) -> int:

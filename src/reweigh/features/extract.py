@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from math import inf
 from typing import Any, NamedTuple
 
 import torch
@@ -13,8 +14,10 @@ from torch import Tensor
 from reweigh.data import Inputs
 from reweigh.data.checks import at_rows, plural
 from reweigh.data.dataset import Fetched
+from reweigh.data.on_demand import fits
 from reweigh.errors import DataError
 from reweigh.features.network import Network
+from reweigh.features.stored_rows import StoredRows, find
 from reweigh.features.text_network import TextNetwork, Texts
 from reweigh.files.row_cache import RowCache, digest
 from reweigh.threads import threads
@@ -37,7 +40,7 @@ class Extracted(NamedTuple):
         unreadable: Why samples cannot be read, by index.
     """
 
-    rows: Tensor
+    rows: Tensor | StoredRows
     unreadable: dict[int, str]
 
 
@@ -47,6 +50,7 @@ def extract(
     device: torch.device | str = "cpu",
     cache: bool = True,
     count: Count | None = None,
+    memory_gb: float = inf,
 ) -> Extracted:
     """The features of every sample.
 
@@ -54,47 +58,60 @@ def extract(
         inputs: Raw images, in memory or read on demand, or strings.
         cache: Whether to read and store features on disk, by content and network.
         count: Called after each batch that is computed.
+        memory_gb: Gigabytes that the features may take in memory; more stay in the cache, if there is one, and are
+            read from there.
 
     Raises:
         DataError: The network gives NaN or infinity; says for which samples.
         StorageError: The cache does not fit on the disk; said before anything is computed.
     """
-    rows = torch.full((len(inputs), network.width), torch.nan)
     store = RowCache(network.key(), network.width) if cache else None
     digests = list(digests_of(inputs)) if store else []
-    missing = store.fill(digests, rows) if store else torch.ones(len(inputs), dtype=torch.bool)
-    todo = missing.nonzero().flatten()
+    rows = find(store, digests) if store else torch.full((len(inputs), network.width), torch.nan)
+    todo = torch.arange(len(inputs)) if isinstance(rows, Tensor) else rows.missing.nonzero().flatten()
     if store and len(todo):
         store.reserve(len(todo))
     unreadable: dict[int, str] = {}
-    wait: list[int] = []
+    wrong: list[int] = []
+    wait: list[tuple[Tensor, Tensor]] = []
     batches = todo.split(BATCH) if len(todo) else ()
     with evaluating(network, device):
         for done, (index, some, broken) in enumerate(computed(inputs, network, batches, device), start=1):
             unreadable |= broken
-            rows[index] = some
-            wait += index.tolist()
-            if store and (len(wait) >= STORED or done * BATCH >= len(todo)):
-                keep(store, digests, rows, wait)
-                wait = []
+            finite = some.isfinite().all(1)
+            wrong += index[~finite].tolist()
+            if isinstance(rows, Tensor):
+                rows[index] = some
+            else:
+                wait.append((index[finite], some[finite]))
+                if done == len(batches) or sum(len(index) for index, _ in wait) >= STORED:
+                    assert store is not None
+                    keep(store, digests, rows, wait)
+                    wait = []
             if count:
                 count(min(done * BATCH, len(todo)), len(todo))
-    good = torch.ones(len(inputs), dtype=torch.bool)
-    good[list(unreadable)] = False
-    wrong = (good & ~rows.isfinite().all(1)).nonzero().flatten().tolist()
     if wrong:
         raise DataError(
             f"features {network.name!r}: NaN or infinity for {plural(len(wrong), 'sample')}, {which(inputs, wrong)}; "
             "check the weights of the network, and these samples"
         )
+    if isinstance(rows, StoredRows) and fits(len(rows), (rows.width,), torch.float32, memory_gb):
+        rows = rows.in_memory()
     return Extracted(rows, unreadable)
 
 
-def stored(inputs: Inputs, network: Network) -> Tensor:
-    """The features that an earlier call stored on disk, shape (N, width); NaN for a sample without any."""
-    rows = torch.full((len(inputs), network.width), torch.nan)
-    RowCache(network.key(), network.width).fill(list(digests_of(inputs)), rows)
-    return rows
+def stored(inputs: Inputs, network: Network) -> StoredRows:
+    """The features that an earlier call stored on disk; NaN for a sample without any."""
+    return find(RowCache(network.key(), network.width), list(digests_of(inputs)))
+
+
+def keep(
+    store: RowCache, digests: Sequence[bytes], rows: StoredRows, computed: Sequence[tuple[Tensor, Tensor]]
+) -> None:
+    """Store what was computed for the samples at some indices."""
+    index, some = (torch.cat(parts) for parts in zip(*computed, strict=True))
+    if len(index):
+        rows.add(index, store.add([digests[place] for place in index.tolist()], some))
 
 
 def which(inputs: Inputs | Texts, index: list[int]) -> str:
@@ -102,13 +119,6 @@ def which(inputs: Inputs | Texts, index: list[int]) -> str:
     if isinstance(inputs, Texts):
         return f"such as {inputs.texts[index[0]][:SHOWN]!r}"
     return at_rows(index)
-
-
-def keep(store: RowCache, digests: Sequence[bytes], rows: Tensor, index: list[int]) -> None:
-    """Store rows that are finite."""
-    fine = [place for place in index if bool(rows[place].isfinite().all())]
-    if fine:
-        store.add([digests[place] for place in fine], rows[fine])
 
 
 def computed(

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from reweigh.core.scope import last_layer
 from reweigh.errors import DataError, ModelError
-from reweigh.features.network import Mirrored, Network, Resize, check_images, probed
+from reweigh.features.network import Network, Resize, check_images, probed
 from reweigh.features.text_network import TEXT_SOURCES, TextNetwork, text_network
 from reweigh.models.foreign import imported, own, untrusted
 
@@ -43,14 +43,12 @@ def _opened(
     /,
     *,
     resize: Resize = "crop",
-    flip: bool = False,
 ) -> Network | TextNetwork:
     """A network from outside the package, with its own input size and normalization.
 
     Args:
         input_shape: Shape of one sample; () for text.
         resize: Whether to crop what is not square, or to pad it.
-        flip: Whether to average over two views, the image and its mirror image.
     """
     if not trust_code:
         raise untrusted(name, "features")
@@ -60,8 +58,8 @@ def _opened(
         if source not in SOURCES and source in TEXT_SOURCES:
             raise DataError(f"features {name!r}: for text, but the samples are images; leave features out")
         check_images(name, input_shape)
-    elif flip or resize != "crop":
-        raise ModelError("features.flip and features.resize: for images, but the samples are text; remove them")
+    elif resize != "crop":
+        raise ModelError("features.resize: for images, but the samples are text; remove it")
     try:
         if not input_shape:
             return text_network(name, source, member)
@@ -82,7 +80,7 @@ def _opened(
         ) from error
     if not isinstance(module, nn.Module):
         raise ModelError(f"features {name!r}: got an object of type {type(module).__name__}, not a torch.nn.Module")
-    return own_network(name, Mirrored(module) if flip else module, input_shape, size, mean, std, resize)
+    return own_network(name, module, input_shape, size, mean, std, resize)
 
 
 def own_network(

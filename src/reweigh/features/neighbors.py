@@ -1,6 +1,7 @@
 """What nearest neighbors say of samples: near-duplicates, and outliers that belong to no class."""
 
 import logging
+from collections.abc import Callable
 from math import ceil
 from typing import NamedTuple
 
@@ -8,15 +9,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from reweigh.data import Inputs
+
 log = logging.getLogger(__name__)
 FEWEST = 50  # samples; among fewer, neighbors mean nothing
 MOST = 100_000  # beyond, all pairs take too long
 AROUND = 10  # neighbors, besides the nearest, that say how far apart samples usually are here
-CLOSE = 0.5  # times that distance: what near-duplicates are apart, at most
 IDENTICAL = 1e-6
-ISLAND = 0.02  # share of the samples: so many foreign ones may be alike and are still outliers
 NEIGHBORS = (20, 200)  # at least, at most
-FAR = 2.5  # standard deviations, estimated robustly
 AT_ONCE = 20_000_000  # distances
 
 
@@ -32,16 +32,33 @@ class Neighborhood(NamedTuple):
     outlier: Tensor
 
 
-def neighborhood(rows: Tensor) -> Neighborhood | None:
+class Rule(NamedTuple):
+    """What counts as near-duplicate and as outlier.
+
+    Attributes:
+        close: What near-duplicates are apart at most, in mean distances of their next ten neighbors.
+        island: Share of the samples: so many foreign ones may be alike and are still outliers.
+        far: Distance of outliers from their neighbors, in standard deviations above the median, estimated robustly.
+        seen: How features are changed before outliers are looked for.
+    """
+
+    close: float
+    island: float
+    far: float
+    seen: Callable[[Tensor], Tensor]
+
+
+def neighborhood(rows: Inputs, rule: Rule) -> Neighborhood | None:
     """Near-duplicates and outliers among samples, by the angle between their features.
 
-    A sample and its nearest one are near-duplicates if they are half as far apart as each is from its next ten
+    A sample and its nearest one are near-duplicates if they are, say, half as far apart as each is from its next ten
     neighbors: a fixed distance would find too many where samples are dense. An outlier is far from its k-th neighbor,
-    where k is a fiftieth of the samples: foreign images come in groups that are alike, and with a small k they would
-    vouch for each other. Its features are whitened before, so that directions count in which samples seldom differ.
+    where k is, say, a fiftieth of the samples: foreign images come in groups that are alike, and with a small k they
+    would vouch for each other.
 
     Args:
         rows: Features, shape (N, width).
+        rule: ``PHOTOS`` or ``TEXT``.
 
     Returns:
         None if there are too few samples, or too many.
@@ -50,16 +67,18 @@ def neighborhood(rows: Tensor) -> Neighborhood | None:
         if len(rows) > MOST:
             log.info("near-duplicates and outliers are not looked for among more than %s samples", f"{MOST:,}")
         return None
+    if not isinstance(rows, Tensor):
+        rows = rows[torch.arange(len(rows))]
     low, high = NEIGHBORS
-    k = min(max(low, min(ceil(ISLAND * len(rows)), high)), len(rows) - 1)
+    k = min(max(low, min(ceil(rule.island * len(rows)), high)), len(rows) - 1)
     distance, index = nearest(rows, 1 + AROUND)
     around = distance[:, 1 : 1 + AROUND].mean(1)
     first, other = distance[:, 0], index[:, 0]
-    close = (first < CLOSE * torch.minimum(around, around[other])) | (first <= IDENTICAL)
-    last = nearest(whitened(rows), k)[0][:, -1]
+    close = (first < rule.close * torch.minimum(around, around[other])) | (first <= IDENTICAL)
+    last = nearest(rule.seen(rows), k)[0][:, -1]
     middle = last.median()
     spread = 1.4826 * (last - middle).abs().median()  # the standard deviation, if most are normally distributed
-    return Neighborhood(torch.where(close, other, -1), last > middle + FAR * spread)
+    return Neighborhood(torch.where(close, other, -1), last > middle + rule.far * spread)
 
 
 def whitened(rows: Tensor) -> Tensor:
@@ -92,3 +111,12 @@ def nearest(rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
         distances.append(found.values.clamp_min(0))
         indices.append(found.indices)
     return torch.cat(distances), torch.cat(indices)
+
+
+def unchanged(rows: Tensor) -> Tensor:
+    """Features as they are: in a language that a network knows little of, whitening hides what differs."""
+    return rows
+
+
+PHOTOS = Rule(close=0.5, island=0.02, far=2.5, seen=whitened)
+TEXT = Rule(close=0.3, island=0.06, far=2.0, seen=unchanged)  # sentences of a kind are alike, and foreign ones spread

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from reweigh.data.dataset import is_image
 from reweigh.data.normalize import as_float
 from reweigh.errors import DataError, ModelError
+from reweigh.features.views import seen
 from reweigh.files.row_cache import digest
 
 Resize = Literal["crop", "pad"]
@@ -36,6 +37,7 @@ class Network:
         std: What the rest is divided by.
         resize: "crop" resizes the short side and crops the middle, as such networks are trained; "pad" resizes the long
             side and adds gray.
+        view: Which view of an image ``rows`` are of; see ``views.seen``.
     """
 
     name: str
@@ -45,14 +47,15 @@ class Network:
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
     resize: Resize = "crop"
+    view: int = 0
 
     def rows(self, images: Tensor, device: torch.device | str) -> Tensor:
-        """The features of raw images, on a CPU a few at a time; the module is on the device."""
+        """The features of a view of raw images, on a CPU a few at a time; the module is on the device."""
         together = len(images)
         if torch.device(device).type == "cpu":
             pixels = torch.Size(images.shape[2:]).numel() if self.size is None else self.size**2
             together = max(1, PIXELS // max(1, pixels))
-        return torch.cat([self(part.to(device)) for part in images.split(together)])
+        return torch.cat([self(seen(part, self.view).to(device)) for part in images.split(together)])
 
     def __call__(self, images: Tensor) -> Tensor:
         """The features, shape (n, width), of raw images (n, 1 or 3, height, width): bytes, or floats in [0, 1]."""
@@ -86,7 +89,8 @@ class Network:
     def key(self) -> str:
         """A name that changes with anything that the features depend on: architecture, weights, size, normalization."""
         about = repr((PREPARED, self.size, self.mean, self.std, self.resize))
-        return key_of(self.name if self.size is None else f"{self.name}-{self.size}", self.module, about)
+        name = self.name if self.size is None else f"{self.name}-{self.size}"
+        return key_of(name, self.module, about) + (f"-view{self.view}" if self.view else "")
 
 
 def key_of(name: str, module: nn.Module, about: str) -> str:
@@ -99,17 +103,6 @@ def key_of(name: str, module: nn.Module, about: str) -> str:
             found.update(part.encode())
             found.update(digest(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data))
     return f"{name.replace(':', '-').replace('/', '-')}-{found.hexdigest()}"
-
-
-class Mirrored(nn.Module):
-    """The mean of the features of an image and of its mirror image, by the same network."""
-
-    def __init__(self, module: nn.Module) -> None:
-        super().__init__()
-        self.module = module
-
-    def forward(self, images: Tensor) -> Tensor:
-        return (self.module(images) + self.module(images.flip(3))) / 2
 
 
 def resized(images: Tensor, size: int, how: Resize) -> Tensor:

@@ -39,6 +39,7 @@ def encoded(
     texts = sorted(set().union(*used), key=lambda text: (len(text), text))
     row = {text: place for place, text in enumerate(texts)}
     rows = extract(Texts(texts), network, device, cache, count).rows
+    assert isinstance(rows, Tensor)
     rows = torch.cat([rows, torch.full((1, network.width), torch.nan)])  # the last one is for what is missing
     parts = [table.rest[index]]
     for cells, codes in zip(table.texts, chosen, strict=True):

@@ -135,7 +135,10 @@ def text_network(name: str, source: str, member: str) -> TextNetwork:
         forms = " or ".join(f"{each}:NAME" for each in TEXT_SOURCES)
         raise ModelError(f"features {name!r}: for images, but the samples have text; give {forms}, or leave it out")
     if member[0] in "./~" and not Path(member).is_dir():
-        raise ModelError(f"features {name!r}: there is no folder {member}; give one that save_pretrained wrote")
+        raise ModelError(
+            f"features {name!r}: there is no folder {member} in {Path.cwd()}; give one that save_pretrained wrote, and "
+            "use a trained run where its encoder can be found by that name"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about weights of heads that are not used
         module, reads = TEXT_SOURCES[source](member)

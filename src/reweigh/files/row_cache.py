@@ -63,29 +63,36 @@ class RowCache:
         self.folder = cache_root() / name
         self.width = width
 
-    def fill(self, digests: Sequence[bytes], rows: Tensor) -> Tensor:
-        """Copy the rows that are known into ``rows``, shape (N, width); returns which were not, shape (N,) bool.
+    def find(self, digests: Sequence[bytes]) -> tuple[Tensor, list[Path]]:
+        """Where rows are: the number of a part and a place in it, shape (N, 2), -1 if unknown; and the parts.
+
+        The checksum of each part is compared; what is damaged is deleted.
 
         Args:
             digests: N digests; the same one may occur several times.
         """
-        missing = torch.ones(len(digests), dtype=torch.bool)
-        places: dict[bytes, list[int]] = {}
-        for place, found in enumerate(digests):
-            places.setdefault(found, []).append(place)
-        for path in parts(self.folder):
-            if not bool(missing.any()):
-                break
-            names, known = self._read(path)
-            pairs = [(place, row) for row, name in enumerate(names) for place in places.get(name, ())]
+        firsts: dict[bytes, int] = {}
+        first = torch.tensor([firsts.setdefault(name, index) for index, name in enumerate(digests)], dtype=torch.int64)
+        places = torch.full((len(digests), 2), -1)
+        found: list[Path] = []
+        for path in parts(self.folder) if digests else ():
+            pairs = [(firsts[name], place) for place, name in enumerate(self._names(path)) if name in firsts]
             if pairs:
-                wanted, there = torch.tensor(pairs).T
-                rows[wanted] = known[there]
-                missing[wanted] = False
-        return missing
+                index, place = torch.tensor(pairs).T
+                places[index] = torch.stack([torch.full_like(place, len(found)), place], dim=1)
+                found.append(path)
+        return places[first], found
 
-    def add(self, digests: Sequence[bytes], rows: Tensor) -> None:
-        """Store rows.
+    def fill(self, digests: Sequence[bytes], rows: Tensor) -> Tensor:
+        """Copy the rows that are known into ``rows``, shape (N, width); returns which were not, shape (N,) bool."""
+        places, found = self.find(digests)
+        for number, path in enumerate(found):
+            index = (places[:, 0] == number).nonzero().flatten()
+            rows[index] = mapped(path)[places[index, 1]]
+        return places[:, 0] < 0
+
+    def add(self, digests: Sequence[bytes], rows: Tensor) -> Path:
+        """Store rows in a new part, and return it.
 
         Raises:
             StorageError: They cannot be written.
@@ -94,7 +101,9 @@ class RowCache:
             self.folder.mkdir(parents=True, exist_ok=True)
         names = torch.frombuffer(bytearray(b"".join(digests)), dtype=torch.uint8).view(-1, DIGEST)
         content = pack({"digests": names, "rows": rows.float().contiguous()}, {"kind": KIND, "version": VERSION})
-        write_whole(self.folder / f"{digest(*digests).hex()}{SUFFIX}", content)
+        path = self.folder / f"{digest(*digests).hex()}{SUFFIX}"
+        write_whole(path, content)
+        return path
 
     def reserve(self, rows: int) -> None:
         """Check that this many more rows fit on the disk.
@@ -113,8 +122,8 @@ class RowCache:
                 "store them (features.cache=false)"
             )
 
-    def _read(self, path: Path) -> tuple[list[bytes], Tensor]:
-        """The digests and rows of a part; none if it is damaged."""
+    def _names(self, path: Path) -> list[bytes]:
+        """The digests in a part; none if it is damaged."""
         try:
             tensors, about = read(path)
             names, rows = tensors["digests"], tensors["rows"]
@@ -124,9 +133,23 @@ class RowCache:
             log.warning("%s; its rows are computed again", error)
             with suppress(OSError):
                 path.unlink()
-            return [], torch.empty(0, self.width)
+            return []
         content = names.numpy().tobytes()
-        return [content[start : start + DIGEST] for start in range(0, len(content), DIGEST)], rows
+        return [content[start : start + DIGEST] for start in range(0, len(content), DIGEST)]
+
+
+def mapped(part: Path) -> Tensor:
+    """The rows of a part, shape (n, width), memory-mapped: they are read from disk when they are used."""
+    from safetensors import safe_open
+
+    try:
+        with safe_open(part, "pt") as file:
+            return file.get_tensor("rows")
+    except OSError as error:
+        raise StorageError(
+            f"{part}: a part of the cached features cannot be read ({error}); start again. Several processes need a "
+            "cache folder (REWEIGH_CACHE) that they share"
+        ) from error
 
 
 def parts(folder: Path) -> list[Path]:

@@ -107,7 +107,7 @@ def fit(
     raw = train_set
     front = front or open_front(plan.features, raw.shape, raw.reading.encoding, trust_code)
     if front is not None:
-        train_set = front.through(raw, None, device, observer)
+        train_set = front.with_views(front.through(raw, None, device, observer), raw, device, observer)
         behind = partial(front.through, normalize=train_set.normalize, device=device, observer=observer)
         test_set = test_set and behind(test_set)
         trusted = trusted and behind(trusted)
@@ -197,8 +197,8 @@ def trained_by(
     net, families = trained.method.weighting(), trained.method.families()
     weighting = None if net is None or families is None else Weighting(net.cpu(), families)
     samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
-    if front is not None and isinstance(train_set.inputs, Tensor):
-        samples = beside_neighbors(samples, train_set.inputs)
+    if front is not None:
+        samples = beside_neighbors(samples, train_set.inputs, front)
     counted = train_set.with_labels(torch.where(samples.given >= 0, samples.given, samples.suggested))
     tested = None if test_set is None else look(test_set)
     return Fit(

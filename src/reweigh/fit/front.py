@@ -9,18 +9,22 @@ import torch
 from torch import Tensor, nn
 
 from reweigh import features
-from reweigh.data import Dataset
+from reweigh.data import Dataset, Inputs
 from reweigh.data.checks import listed, plural
-from reweigh.data.dataset import Rows
+from reweigh.data.dataset import Rows, rows_of
 from reweigh.data.normalize import Standardize, standardize_like
+from reweigh.data.on_demand import DEFAULT_MEMORY_GB
+from reweigh.data.subsets import at_origin
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError, ModelError, RecipeError
 from reweigh.features.extract import extract
 from reweigh.features.foreign import own_network
-from reweigh.features.neighbors import neighborhood
+from reweigh.features.neighbors import PHOTOS, TEXT, neighborhood
 from reweigh.features.network import Network
+from reweigh.features.stored_rows import StoredRows, joined
 from reweigh.features.text_columns import encoded, filled, scale_of
 from reweigh.features.text_network import TextNetwork
+from reweigh.features.views import DISTORTED, seen
 from reweigh.issues import Samples
 from reweigh.plan import Part
 from reweigh.training import Observer, processes
@@ -30,10 +34,20 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Front:
-    """A frozen network, whether its features are stored on disk, and whether its weights were fine-tuned."""
+    """A frozen network in front of a model.
+
+    Attributes:
+        network: The network.
+        cache: Whether its features are stored on disk.
+        memory_gb: Gigabytes that features of images may take in memory; more stay on disk, if they are stored there.
+        views: Views of each image to train on.
+        tuned: Whether the weights of the network were fine-tuned.
+    """
 
     network: Network | TextNetwork
     cache: bool = True
+    memory_gb: float = DEFAULT_MEMORY_GB
+    views: int = 1
     tuned: bool = False
 
     def with_weights(self, state: Mapping[str, Tensor], file: Any) -> "Front":
@@ -65,27 +79,63 @@ class Front:
         Raises:
             DataError: No sample can be read, or features are not finite.
         """
-
-        def count(done: int, total: int) -> None:
-            if observer is not None:
-                observer.count("samples to features", done, total)
-
-        def share(index: Tensor) -> tuple[Tensor, dict[int, str]]:
-            inputs = dataset.inputs if len(index) == len(dataset) else Rows(dataset.inputs, index)
-            if isinstance(self.network, TextNetwork):
-                return encoded(inputs, self.network, device, self.cache, count), {}
-            found = extract(inputs, self.network, device, self.cache, count)
-            return found.rows, {int(index[place]): why for place, why in found.unreadable.items()}
-
-        parts = processes.shared(len(dataset), share)
-        rows = torch.cat([rows for rows, _ in parts]) if len(parts) > 1 else parts[0][0]
-        if unreadable := {place: why for _, broken in parts for place, why in broken.items()}:
-            dataset, rows = left_out(dataset, unreadable), readable(rows, unreadable)
+        rows, unreadable = self._features(dataset, self.network, device, observer)
+        if unreadable:
+            dataset, rows = left_out(dataset, unreadable), rows_of(rows, kept(len(rows), unreadable))
         if isinstance(self.network, TextNetwork):
+            assert isinstance(rows, Tensor)
             normalize = normalize or scale_of(rows, dataset.shape[0])
             assert isinstance(normalize, Standardize)
             rows = filled(rows, normalize.mean)
         return replace(dataset, inputs=rows, normalize=normalize or standardize_like(rows))
+
+    def with_views(
+        self,
+        train_set: Dataset,
+        raw: Dataset,
+        device: torch.device | str = "cpu",
+        observer: Observer | None = None,
+    ) -> Dataset:
+        """Features of images with those of their further views.
+
+        Args:
+            train_set: What ``through`` made.
+            raw: What it was made of.
+        """
+        if self.views == 1:
+            return train_set
+        assert isinstance(self.network, Network)
+        raw = at_origin(raw, train_set.source_rows)
+        networks = [replace(self.network, view=view) for view in range(1, self.views)]
+        mirrored, *distorted = (self._features(raw, network, device, observer)[0] for network in networks)
+        return replace(train_set, mirrored=mirrored, distorted=tuple(distorted))
+
+    def _features(
+        self,
+        dataset: Dataset,
+        network: Network | TextNetwork,
+        device: torch.device | str,
+        observer: Observer | None,
+    ) -> tuple[Tensor | StoredRows, dict[int, str]]:
+        """The features of all samples, and why some cannot be read; each process computes its share."""
+
+        view = network.view if isinstance(network, Network) else 0
+        what = "samples to features" + (f", view {view + 1} of {self.views}" if view else "")
+
+        def count(done: int, total: int) -> None:
+            if observer is not None:
+                observer.count(what, done, total)
+
+        def share(index: Tensor) -> tuple[Tensor | StoredRows, dict[int, str]]:
+            inputs = dataset.inputs if len(index) == len(dataset) else Rows(dataset.inputs, index)
+            if isinstance(network, TextNetwork):
+                return encoded(inputs, network, device, self.cache, count), {}
+            memory_gb = self.memory_gb / self.views * len(index) / max(1, len(dataset))
+            found = extract(inputs, network, device, self.cache, count, memory_gb)
+            return found.rows, {int(index[place]): why for place, why in found.unreadable.items()}
+
+        parts = processes.shared(len(dataset), share)
+        return joined([rows for rows, _ in parts]), {place: why for _, broken in parts for place, why in broken.items()}
 
 
 def open_front(
@@ -101,7 +151,7 @@ def open_front(
     Raises:
         ModelError: The network or its weights are not available, or it does not accept such samples.
         DataError: The samples are neither images nor rows with text.
-        RecipeError: A network for text is to be fine-tuned.
+        RecipeError: A network for text is to be fine-tuned, or to see several views; or distortions need a package.
     """
     if part is None:
         return None
@@ -110,7 +160,14 @@ def open_front(
             raise RecipeError("features.unfreeze: a network for text stays as it is; remove the key")
         shape = ()
     network = features.build(part.name, shape, trust_code=trust_code, **part.options)
-    return None if network is None else Front(network, part.added["cache"])
+    if network is None:
+        return None
+    views = part.added["views"]
+    if views > 1 and isinstance(network, TextNetwork):
+        raise RecipeError("features.views: for images, but the samples are text; remove the key")
+    if views > DISTORTED:
+        seen(torch.zeros(1, *shape), DISTORTED)  # what distorts images may be missing
+    return Front(network, part.added["cache"], part.added["memory_gb"], views)
 
 
 def own_front(module: Any, shape: tuple[int, ...]) -> Front:
@@ -137,31 +194,27 @@ def left_out(dataset: Dataset, unreadable: dict[int, str]) -> Dataset:
     if len(unreadable) == len(dataset):
         raise DataError(f"features: none of {plural(len(dataset), 'sample')} can be read: {reasons}")
     logger.warning("features: %d of %d samples left out: %s", len(unreadable), len(dataset), reasons)
-    return dataset.subset(_kept(len(dataset), unreadable))
+    return dataset.subset(kept(len(dataset), unreadable))
 
 
-def readable(rows: Tensor, unreadable: dict[int, str]) -> Tensor:
-    """The rows of the samples that can be read."""
-    return rows[_kept(len(rows), unreadable)]
+def kept(samples: int, unreadable: dict[int, str]) -> Tensor:
+    """The indices of the samples that can be read."""
+    fine = torch.ones(samples, dtype=torch.bool)
+    fine[list(unreadable)] = False
+    return fine.nonzero().flatten()
 
 
-def _kept(samples: int, unreadable: dict[int, str]) -> Tensor:
-    kept = torch.ones(samples, dtype=torch.bool)
-    kept[list(unreadable)] = False
-    return kept
-
-
-def beside_neighbors(samples: Samples, features: Tensor) -> Samples:
+def beside_neighbors(samples: Samples, features: Inputs, front: Front) -> Samples:
     """What is known of the samples, with what their nearest neighbors say."""
-    found = neighborhood(features)
+    found = neighborhood(features, TEXT if isinstance(front.network, TextNetwork) else PHOTOS)
     if found is None:
         return samples
     other, given = found.near_duplicate_of, samples.given
     differ = (other >= 0) & (given >= 0) & (given[other] >= 0) & (given != given[other])
     copies, alone = int((other >= 0).sum()), int(found.outlier.sum())
     logger.info(
-        "neighbors: %d samples have a near-duplicate, %d of them with another label; %d are outliers",
-        copies,
+        "neighbors: %s a near-duplicate, %d of them with another label; outliers: %d",
+        plural(copies, "sample has", "samples have"),
         int(differ.sum()),
         alone,
     )

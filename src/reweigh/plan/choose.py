@@ -141,7 +141,8 @@ def wants_features(facts: Facts, given: Mapping[str, Any]) -> bool:
     if min(facts.shape[1:]) < (TINY if facts.photos else TINY_GRAY):
         return False
     name = str(_section(given, "method").get("name"))
-    return name not in FROM_PIXELS and not (name in METHODS and METHODS[name].unlabeled)
+    from_pixels = name in FROM_PIXELS or (name in METHODS and METHODS[name].unlabeled)
+    return not from_pixels or "views" in asked
 
 
 def feature_width(found: list[Choice], given: Mapping[str, Any]) -> int | None:

@@ -27,7 +27,9 @@ def put(values: dict[str, Any], path: list[str], value: Any) -> list[Mistake]:
             if not last:
                 here.setdefault(step, {})
         else:
-            return [Mistake(where, f"{'.'.join(path[:depth])} is {shown(here)}, not a table")]
+            owner = ".".join(path[:depth])
+            named = f"; write {owner}.name={here}" if isinstance(here, str) else ""
+            return [Mistake(where, f"{owner} is {shown(here)}, not a table{named}")]
         if not last:
             here = here[key]
         elif step == "name" and isinstance(here, dict):

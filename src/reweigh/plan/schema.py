@@ -60,12 +60,18 @@ class FeatureOptions(Options):
 
     Attributes:
         cache: whether features are stored on disk, so that another run on the same samples takes seconds.
+        memory_gb: gigabytes that features may take in memory; more are read from the cache as they are needed.
+        views: views of each photo that features are computed of: 1 the photo itself, 2 also its mirror image, of which
+            training draws one each time, more also random distortions, for methods that need such views. Takes so many
+            times as long; predictions are made from the photo itself.
         unfreeze: fine-tune the network after the model is trained: its "last-block", or "all" of it; None does not.
         lr: learning rate of fine-tuning, for network and model.
         epochs: epochs of fine-tuning; each takes about as long as the features did, with "all" three times as long.
     """
 
     cache: bool = True
+    memory_gb: Annotated[float, Ge(0)] = 2.0
+    views: Annotated[int, Ge(1)] = 1
     unfreeze: Literal["last-block", "all"] | None = None
     lr: Annotated[float, Gt(0)] = 1e-4
     epochs: Annotated[int, Ge(1)] = 3

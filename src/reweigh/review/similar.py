@@ -47,8 +47,9 @@ class Similar:
 
     def _features(self, dataset: Dataset) -> Tensor | None:
         if self._front is not None and self._front.cache and isinstance(self._front.network, Network):
-            features = stored(dataset.inputs, self._front.network)
-            return None if bool(features.isnan().all()) else features
+            rows = stored(dataset.inputs, self._front.network)
+            known = not bool(rows.missing.all()) and len(rows) * rows.width * 4 <= ROWS_IN_MEMORY
+            return rows.in_memory() if known else None
         inputs = dataset.inputs
         if not isinstance(inputs, Tensor) or (inputs.dim() != 2 and inputs.shape[1] != 1):
             return None  # (pixels of color photos say little about what they show)

@@ -1,5 +1,6 @@
 """RandAugment (Cubuk et al. 2020): a few random distortions of each image, with kornia."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import torch
@@ -7,7 +8,8 @@ from annotated_types import Gt, Lt
 from torch import Tensor
 
 from reweigh.errors import DataError, RecipeError
-from reweigh.transforms.compose import check_images
+from reweigh.transforms.compose import Compose, check_images
+from reweigh.transforms.cutout import Cutout
 
 SLACK = 1e-3  # for rounding
 
@@ -71,3 +73,11 @@ class RandAugment:
             images = (drawn == number).nonzero().squeeze(1).to(batch.device)
             result[images] = self._table[number](batch[images]).to(batch.dtype)
         return result
+
+
+def strong(shape: Sequence[int], magnitude: int) -> Compose:
+    """RandAugment, then Cutout of half the side, as in FixMatch and UDA, for images of this shape.
+
+    FixMatch draws the magnitude of each distortion; here it is fixed.
+    """
+    return Compose([RandAugment(magnitude=magnitude), Cutout(size=max(min(shape[1:]) // 2, 1))])

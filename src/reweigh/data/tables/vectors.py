@@ -1,10 +1,7 @@
 """A column of text as its words and as the mean of its token vectors, which the package wordllama holds."""
 
-import hashlib
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,16 +10,15 @@ from scipy.sparse import csr_array, hstack
 from reweigh.data.tables.cells import cells_of
 from reweigh.data.tables.text import TfIdf, fit_tf_idf
 from reweigh.errors import ModelError
+from reweigh.files.pinned import pinned
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PACKAGE = "wordllama"
 FILES = {
     "weights/l2_supercat_256.safetensors": "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
     "tokenizers/l2_supercat_tokenizer_config.json": "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
 }  # and their SHA-256
-INSTALL = "install it: pip install 'reweigh[wordllama]'"
 AT_ONCE = 1000  # texts
 
 
@@ -108,19 +104,8 @@ def loaded() -> tuple[Any, np.ndarray]:
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
-        raise ModelError(f"wordllama: cannot import 'tokenizers' ({error}); {INSTALL}") from error
-    spec = find_spec(PACKAGE)
-    if spec is None or spec.origin is None:
-        raise ModelError(f"wordllama: its vectors are in the package of that name, which is not installed; {INSTALL}")
-    contents = []
-    for name, known in FILES.items():
-        file = Path(spec.origin).parent / name
-        try:
-            content = file.read_bytes()
-        except OSError as error:
-            raise ModelError(f"wordllama: {file} cannot be read ({error.strerror}); {INSTALL}") from error
-        if hashlib.sha256(content).hexdigest() != known:
-            raise ModelError(f"wordllama: {file} is damaged or another version (its checksum is wrong); {INSTALL}")
-        contents.append(content)
-    (vectors,) = load(contents[0]).values()
-    return Tokenizer.from_buffer(contents[1]), vectors.astype(np.float32)
+        install = "install it: pip install 'reweigh[wordllama]'"
+        raise ModelError(f"wordllama: cannot import 'tokenizers' ({error}); {install}") from error
+    weights, tokens = pinned("wordllama", "wordllama", FILES, "wordllama")
+    (vectors,) = load(weights).values()
+    return Tokenizer.from_buffer(tokens), vectors.astype(np.float32)

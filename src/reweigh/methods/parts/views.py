@@ -4,9 +4,11 @@ from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.data import Inputs
+from reweigh.data.views import drawn
 from reweigh.errors import DataError
 from reweigh.methods.setup import Setup
-from reweigh.transforms import Compose, Cutout, RandAugment, Transform
+from reweigh.transforms import Compose, Transform
+from reweigh.transforms.rand_augment import strong
 
 
 def another_view(setup: Setup, batch: Batch) -> Tensor:
@@ -15,17 +17,15 @@ def another_view(setup: Setup, batch: Batch) -> Tensor:
 
 
 class StrongView:
-    """The transforms of the recipe, then RandAugment, then Cutout of half the side, as in FixMatch and UDA.
-
-    FixMatch draws the magnitude of each distortion; here it is fixed.
+    """The transforms of the recipe, then strong distortions; of features, those of a distorted view.
 
     Args:
         method: name of the method, for messages.
-        magnitude: strength of the distortions, between 0 and 30.
+        magnitude: strength of the distortions, between 0 and 30; distorted views of features have their own.
         instead: what to do with samples that are not images, for messages.
 
     Raises:
-        DataError: the samples are not images.
+        DataError: the samples are not images, and have no distorted views.
         RecipeError: kornia is not installed.
     """
 
@@ -36,16 +36,17 @@ class StrongView:
         magnitude: int,
         instead: str = "use method 'pseudo-label' or 'mean-teacher', which distort nothing",
     ):
+        self._setup, self._transform = setup, None
+        if setup.train_set.distorted:
+            return
         shape = setup.train_set.shape
         if not setup.train_set.is_images:
             raise DataError(
                 f"method {method!r} distorts images of shape (channels, height, width), but one sample has shape "
-                f"{shape}; {instead}"
+                f"{shape}; {instead}. For photos on pretrained features, features.views=4 computes distorted ones too"
             )
         own = [setup.augment] if setup.augment else []
-        distortions = Compose([RandAugment(magnitude=magnitude), Cutout(size=max(min(shape[1:]) // 2, 1))])
-        self._transform = Compose([*own, in_range(distortions, setup.train_set.inputs)])
-        self._setup = setup
+        self._transform = Compose([*own, in_range(strong(shape, magnitude), setup.train_set.inputs)])
 
     def __call__(self, index: Tensor) -> Tensor:
         """New views of some training samples, shape (n, ...), ready for the model.
@@ -53,8 +54,11 @@ class StrongView:
         Args:
             index: shape (n,), indices into the training set.
         """
-        setup = self._setup
-        return setup.train_set.batch(index.cpu(), self._transform, setup.generator, setup.device).inputs
+        setup, index = self._setup, index.cpu()
+        raw = None
+        if self._transform is None:
+            raw = drawn([view[index] for view in setup.train_set.distorted], setup.generator)
+        return setup.train_set.batch(index, self._transform, setup.generator, setup.device, raw).inputs
 
 
 def in_range(distortions: Transform, inputs: Inputs) -> Transform:

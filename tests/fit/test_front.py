@@ -1,0 +1,90 @@
+"""Raw samples through a frozen network, with their views, and more of them than memory may hold."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from reweigh import RobustClassifier
+from reweigh.data import Dataset
+from reweigh.data.on_demand import OnDemand
+from reweigh.errors import DataError, RecipeError
+from reweigh.features.network import Network
+from reweigh.features.stored_rows import StoredRows
+from reweigh.fit import front as module
+from reweigh.fit.front import Front, open_front
+from reweigh.plan import Part
+
+IMAGES = torch.randint(0, 256, (12, 3, 6, 6), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+LABELS = torch.arange(12) % 2
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("REWEIGH_CACHE", str(tmp_path))
+
+
+def network():
+    torch.manual_seed(0)
+    return Network("net", nn.Sequential(nn.Flatten(), nn.Linear(108, 4)), 4)
+
+
+def raw(broken=()):
+    def read_one(row):
+        if row in broken:
+            raise DataError(f"{row}.png: broken")
+        return IMAGES[row]
+
+    inputs = OnDemand(read_one, 12, (3, 6, 6), content=lambda row: [IMAGES[row].numpy().tobytes()])
+    return Dataset(inputs, LABELS, ("a", "b"))
+
+
+@pytest.mark.parametrize("memory_gb", [0.0, 2.0])
+@pytest.mark.parametrize("broken", [(), (0, 7)])
+def test_views_belong_to_the_samples_that_can_be_read(memory_gb, broken):
+    front, samples = Front(network(), memory_gb=memory_gb, views=2), raw(broken)
+    found = front.with_views(front.through(samples), samples)
+    assert isinstance(found.inputs, torch.Tensor) == bool(memory_gb)
+    fine = [place for place in range(12) if place not in broken]
+    assert found.source_rows.tolist() == fine
+    every = torch.arange(len(fine))
+    with torch.no_grad():
+        for row, place in enumerate(fine):
+            torch.testing.assert_close(found.inputs[every[[row]]][0], front.network(IMAGES[[place]])[0])
+            torch.testing.assert_close(found.mirrored[every[[row]]][0], front.network(IMAGES[[place]].flip(3))[0])
+    assert found.distorted == ()
+    plain = Front(network(), memory_gb=memory_gb)
+    assert plain.with_views(plain.through(samples), samples).mirrored is None
+
+
+def test_rows_on_disk_train_the_same_model(monkeypatch):
+    """Two looks, a test part and neighbors: every number as from memory."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 80)
+    images = rng.integers(0, 120, (80, 3, 16, 16), dtype=np.uint8)
+    images[:, 0] += (labels * 60).astype(np.uint8)[:, None, None]
+    kinds, through = [], Front.through
+
+    def spied(self, dataset, *arguments, **options):
+        found = through(self, dataset, *arguments, **options)
+        kinds.append(isinstance(found.inputs, StoredRows))
+        return found
+
+    monkeypatch.setattr(Front, "through", spied)
+    found = []
+    for memory_gb in (2.0, 0.0):
+        features = {"name": "efficientnet-lite0", "size": 32, "memory_gb": memory_gb, "views": 2}
+        model = RobustClassifier(features=features, epochs=4, random_state=0).fit(images, labels)
+        found.append((model.predict_proba(images[:20]), model.label_issues_))
+    assert kinds == [False, False, True, True]
+    assert np.array_equal(found[0][0], found[1][0])
+    assert "is_outlier" in found[0][1]
+    assert found[0][1].equals(found[1][1])
+
+
+def test_views_of_text_are_refused(monkeypatch):
+    text = module.TextNetwork("hf:x", nn.Identity(), 4)
+    monkeypatch.setattr(module.features, "build", lambda *arguments, **options: text)
+    added = {"cache": True, "memory_gb": 2.0, "views": 2, "unfreeze": None}
+    with pytest.raises(RecipeError, match=r"features\.views: for images, but the samples are text"):
+        open_front(Part("features", "hf:x", {}, added, {}), ())
