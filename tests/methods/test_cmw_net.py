@@ -86,7 +86,7 @@ def test_a_function_from_another_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("judge", ["model", "average"])
-@pytest.mark.parametrize(("name", "options"), [("cmw-net", {}), ("cmw-net-sl", {"onset": "at-once"})])
+@pytest.mark.parametrize(("name", "options"), [("cmw-net", {}), ("cmw-net-sl", {"settled": 0.0})])
 def test_with_a_function_from_another_run_nothing_is_judged(name, options, judge, tmp_path, monkeypatch) -> None:
     save_weighting(tmp_path / "w.safetensors", ClassAwareNet(3), Origin())
     passes: list[object] = []

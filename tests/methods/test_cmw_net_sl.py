@@ -12,8 +12,8 @@ from reweigh.errors import DataError
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS, build, options_of_method
 from reweigh.methods.cmw_net_sl import CMWNetSL
-from reweigh.methods.parts.onset import Onset
 from reweigh.methods.setup import Setup
+from reweigh.pseudo_labels.predictions import DensePredictions
 
 
 def loss(outputs: Tensor, labels: Tensor) -> Tensor:
@@ -36,7 +36,7 @@ def _setup() -> Setup:
 @pytest.mark.parametrize("mixup", [0.0, 1.0])
 def test_pseudo_labels_find_the_truth(mixup: float) -> None:
     setup = _setup()
-    method = build("cmw-net-sl", setup, mixup=mixup, average=0.9, ensembling=0.5, every=1, onset="at-once")
+    method = build("cmw-net-sl", setup, mixup=mixup, average=0.9, ensembling=0.5, every=1, settled=0.0)
     assert isinstance(method, CMWNetSL)
     assert torch.equal(method.pseudo_labels(), setup.train_set.labels)  # where they start
     for epoch in range(20):
@@ -52,7 +52,7 @@ def test_pseudo_labels_find_the_truth(mixup: float) -> None:
 
 def test_predictions_are_those_of_the_average_on_the_unmixed_view() -> None:
     setup = _setup()
-    method = build("cmw-net-sl", setup, ensembling=0.0, onset="at-once")
+    method = build("cmw-net-sl", setup, ensembling=0.0, settled=0.0)
     assert isinstance(method, CMWNetSL)
     method.start_epoch(0, warm_up=True)
     batch = setup.train_set.batch(torch.arange(40))
@@ -76,7 +76,7 @@ def test_the_average_is_what_is_evaluated_and_saved() -> None:
 
 def test_its_options_are_those_of_cmw_net_and_more() -> None:
     options, fewer = (set(options_of_method(METHODS[name])) for name in ("cmw-net-sl", "cmw-net"))
-    assert options == {"average", "ensembling", "mixup", "onset", "average_mode", *fewer} - {"convergence"}
+    assert options == {"average", "ensembling", "mixup", "settled", "average_mode", *fewer} - {"convergence"}
 
 
 def test_integers_cannot_be_mixed() -> None:
@@ -102,54 +102,67 @@ def test_by_default_the_average_is_over_an_epoch() -> None:
         assert method._average.decay == 1 - 32 / 240
 
 
-def test_soft_labels_begin_when_the_onset_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+def test_soft_labels_begin_when_the_average_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = _setup()
+    classes = torch.zeros(240, dtype=torch.int64)
+    monkeypatch.setattr(DensePredictions, "labels", lambda self: classes.clone())
 
-    def decides(self: Onset, model: nn.Module, warm_up: bool) -> bool:
-        asked.append((model is method.model, warm_up))
-        self.open = len(asked) < 3
-        return not self.open
+    def begun(settled: float, moves: list[int], warm_up: int = 0) -> list[bool]:
+        method = build("cmw-net-sl", setup, settled=settled)
+        assert isinstance(method, CMWNetSL)
+        found = []
+        for epoch, moved in enumerate(moves):
+            classes[:moved] += 1
+            method.start_epoch(epoch, warm_up=epoch < warm_up)
+            found.append(method._soft)
+        return found
 
-    monkeypatch.setattr(Onset, "decides", decides)
-    method = build("cmw-net-sl", _setup())
-    assert isinstance(method, CMWNetSL)
-    begun = []
-    for epoch in range(5):
-        method.start_epoch(epoch, warm_up=epoch < 2)
-        begun.append(method._soft)
-    assert begun == [False, False, False, True, True]
-    assert asked == [(True, True), (True, False), (True, False)]  # not before anything was trained, nor afterward
-
-
-def test_soft_labels_at_once_begin_after_the_warm_up() -> None:
-    method = build("cmw-net-sl", _setup(), onset="at-once")
-    assert isinstance(method, CMWNetSL)
-    for epoch, warm_up in enumerate((True, True, False)):
-        method.start_epoch(epoch, warm_up)
-        assert method._soft == (not warm_up)
+    assert begun(0.9, [0, 25, 25, 24, 200]) == [False, False, False, True, True]  # 24 of 240 is a tenth
+    assert begun(0.9, [0, 0, 24], warm_up=2) == [False, False, True]
+    assert begun(0.9, [0, 0, 25], warm_up=2) == [False, False, False]
+    assert begun(0.0, [0, 200], warm_up=1) == [False, True]
 
 
-def test_until_then_it_is_cmw_net_on_what_is_not_held_out() -> None:
-    models = []
-    for name in ("cmw-net-sl", "cmw-net"):
+def test_it_is_too_late_for_soft_labels_once_the_learning_rate_has_fallen() -> None:
+    for rates, begins in (([0.1, 0.05], True), ([0.1, 0.049], False), ([0.01, 0.1], True), ([0.1, 0.04, 0.04], False)):
         setup = _setup()
-        method = build(name, setup)
-        if isinstance(method, CMWNetSL):
-            assert method._onset is not None
-            held_out = method._onset._held_out
-            assert held_out.sum() == 24
-        method.start_epoch(0, warm_up=True)
+        method = build("cmw-net-sl", setup, settled=0.5)
+        assert isinstance(method, CMWNetSL)
+        for epoch, rate in enumerate(rates):
+            setup.optimizer.param_groups[0]["lr"] = rate
+            method.start_epoch(epoch, warm_up=False)  # without a step between, every prediction stays
+        assert method._soft == begins
+
+
+def test_until_then_it_is_cmw_net() -> None:
+    models = []
+    for name, options in (("cmw-net-sl", {"settled": 1.0}), ("cmw-net", {})):
+        setup = _setup()
+        method = build(name, setup, **options)
+        method.start_epoch(0, warm_up=False)
         for index in torch.arange(240).split(40):
-            batch = setup.train_set.batch(index)
-            method.step(batch if name == "cmw-net-sl" else batch.where(~held_out[index]))
+            method.step(setup.train_set.batch(index))
         models.append(setup.model)
     for ours, theirs in zip(models[0].parameters(), models[1].parameters(), strict=True):
         assert torch.equal(ours, theirs)
 
 
+def test_soft_labels_start_from_what_the_settled_average_predicts() -> None:
+    setup = _setup()
+    method = build("cmw-net-sl", setup, settled=0.01)
+    assert isinstance(method, CMWNetSL)
+    for epoch in range(2):
+        method.start_epoch(epoch, warm_up=False)
+        for index in torch.arange(240).split(40) if epoch == 0 else ():
+            method.step(setup.train_set.batch(index))
+    assert method._soft
+    expected = method.model.eval()(setup.train_set.batch(torch.arange(240)).inputs).softmax(1)
+    torch.testing.assert_close(method._predictions[torch.arange(240)], expected)
+
+
 def test_ensembling_starts_from_the_predictions_of_what_was_trained() -> None:
     setup = _setup()
-    method = build("cmw-net-sl", setup, onset="at-once", ensembling=0.9)
+    method = build("cmw-net-sl", setup, settled=0.0, ensembling=0.9)
     assert isinstance(method, CMWNetSL)
     method.start_epoch(0, warm_up=True)
     for index in torch.arange(240).split(40):

@@ -83,7 +83,7 @@ def _trained(name: str, **options: object) -> list[Tensor]:
 
 @pytest.mark.parametrize("mixup", [0.0, 1.0])
 def test_without_the_term_it_is_cmw_net_sl(mixup: float) -> None:
-    at_once = {"mixup": mixup, "onset": "at-once"}
+    at_once = {"mixup": mixup, "settled": 0.0}
     plain = _trained("cmw-net-sl", **at_once)
     for ours, theirs in zip(_trained("cmw-net-sl+", consistency=0.0, **at_once), plain, strict=True):
         assert torch.equal(ours, theirs)
@@ -92,8 +92,8 @@ def test_without_the_term_it_is_cmw_net_sl(mixup: float) -> None:
 
 def test_warm_up_is_plain_training() -> None:
     first, second = _setup(), _setup()
-    for name, setup, options in (("erm", first, {}), ("cmw-net-sl+", second, {"onset": "at-once"})):
-        method = build(name, setup, **options)
+    for name, setup in (("erm", first), ("cmw-net-sl+", second)):
+        method = build(name, setup)
         method.start_epoch(0, warm_up=True)
         method.step(setup.train_set.batch(torch.arange(20)))
     for ours, theirs in zip(first.model.parameters(), second.model.parameters(), strict=True):

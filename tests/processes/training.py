@@ -84,8 +84,8 @@ def trained(name: str, run: Callable[[], Run] | None = None, observer: Observer 
     changes = [f"train.epochs={EPOCHS}", "train.warmup_epochs=1", "train.batch_size=13", "meta_set.per_class=3"]
     (recipe,) = plan("demo", [*changes, "method.every=2", *OPTIONS.get(name, [])], [name], seeds=1).values()
     options: dict[str, Any] = dict(option.split("=") for option in given)
-    if "onset" in recipe.method.options:  # soft labels from the first epoch on
-        options["onset"] = "at-once"
+    if "settled" in recipe.method.options:  # soft labels from the first epoch on
+        options["settled"] = 0.0
     recipe = replace(recipe, method=replace(recipe.method, options={**recipe.method.options, **options}))
     samples, tested = data(name), images().subset(torch.arange(7))
     if name == "elr":  # as if read from files

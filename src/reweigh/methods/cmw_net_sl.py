@@ -12,7 +12,6 @@ from reweigh.core.objective import Objective, mixed_soft_labels, soft_labels
 from reweigh.core.step import Step
 from reweigh.errors import DataError
 from reweigh.methods.cmw_net import CMWNet
-from reweigh.methods.parts.onset import Onset
 from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel, draw, predicted_in_training, predictions
@@ -22,9 +21,8 @@ class CMWNetSL(CMWNet):
     """CMW-Net with soft labels. Paper: Sec. 3.6 and the supplement's Algorithm 1.
 
     The weight of a sample says how far its given label is trusted; the rest goes to a pseudo-label, which the EMA of
-    the model predicts on the unmixed view. Until held-out samples say that these are better than the given labels,
-    which may never happen, this is CMW-Net: pseudo-labels of a model that has learned little would only hold it back.
-    The EMA is what is saved.
+    the model predicts on the unmixed view. Until the EMA has settled, which in a short training may never happen, this
+    is CMW-Net: pseudo-labels of a model that has learned little would only hold it back. The EMA is what is saved.
 
     All options of ``cmw-net`` (``normalize`` applies to the first part: with soft labels a weight is a share), and:
 
@@ -35,15 +33,15 @@ class CMWNetSL(CMWNet):
             predictions of the EMA when soft labels begin, as in the released code; from the given labels, as in the
             paper, only if nothing was trained before.
         mixup: strength of mixing training samples in pairs; 0 mixes none. Paper: gamma.
-        onset: when soft labels begin, after the warm-up: "judged" by a tenth of each class, which is not trained on
-            until then, once the EMA is right more often than the given labels and no longer gets better (see
-            ``Onset``); or "at-once", as in the paper.
+        settled: share of the training samples for which the EMA must predict the same class as one epoch before; soft
+            labels begin with the first epoch after the warm-up for which it does. They no longer begin once the
+            learning rate has fallen below half: then nothing moves, settled or not. 0 begins at once, as in the paper.
         average_mode: how the EMA predicts pseudo-labels: in "eval" mode, or in "train" mode, with the BatchNorm
             statistics of the batch and dropout, as in the released code.
         weighting: file of a weighting function learned elsewhere, used as it is.
     """
 
-    state = ("_average", "_predictions", "_onset", "_soft")
+    state = ("_average", "_predictions", "_predicted_before", "_highest_lr", "_soft")
 
     def __init__(
         self,
@@ -52,7 +50,7 @@ class CMWNetSL(CMWNet):
         average: Annotated[float, Ge(0), Le(1)] | None = None,
         ensembling: Annotated[float, Ge(0), Le(1)] = 0.9,
         mixup: Annotated[float, Ge(0)] = 1.0,
-        onset: Literal["judged", "at-once"] = "judged",
+        settled: Annotated[float, Ge(0), Le(1)] = 0.95,
         average_mode: Literal["eval", "train"] = "eval",
         weighting: str | None = None,
     ):
@@ -62,8 +60,10 @@ class CMWNetSL(CMWNet):
         self._trusted = Trusted(setup, self._average)
         self._predictions = predictions(setup.train_set.labels, setup.train_set.num_classes, ensembling, setup.device)
         self._mixup = mixup
+        self._settled = settled
         self._average_mode = average_mode
-        self._onset = Onset(setup) if onset == "judged" else None
+        self._predicted_before: Tensor | None = None
+        self._highest_lr = 0.0
         self._soft = False
 
     @property
@@ -72,16 +72,22 @@ class CMWNetSL(CMWNet):
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
-        if not self._soft and self._begins(epoch, warm_up):
-            if epoch > 0:
+        lr = self._setup.optimizer.param_groups[0]["lr"]
+        self._highest_lr = max(lr, self._highest_lr)
+        early = self._settled == 0 or lr >= self._highest_lr / 2
+        if not self._soft and early and self._has_settled() and not warm_up:
+            if self._settled == 0 and epoch > 0:
                 self._restart_predictions()
             self._begin_soft_labels()
 
-    def _begins(self, epoch: int, warm_up: bool) -> bool:
-        """Whether soft labels begin with an epoch."""
-        if self._onset is None:
-            return not warm_up
-        return epoch > 0 and self._onset.open and self._onset.decides(self.model, warm_up)
+    def _has_settled(self) -> bool:
+        """Whether the EMA predicts the same as when this was last asked, one epoch ago."""
+        if self._settled == 0:
+            return True
+        before = self._predicted_before
+        self._restart_predictions()
+        self._predicted_before = self._predictions.labels()
+        return before is not None and float((self._predicted_before == before).double().mean()) >= self._settled
 
     def _restart_predictions(self) -> None:
         for batch, logits in self._setup.predicted(self._average.model):
@@ -89,12 +95,13 @@ class CMWNetSL(CMWNet):
 
     def _begin_soft_labels(self) -> None:
         self._soft = True
+        self._predicted_before = None
         self._reweighter.normalize("mean")
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         if self._epoch_long and self._average.decay == 0:  # the first batch shows how many an epoch has
             self._average.decay = 1 - len(batch) / max(len(self._setup.train_set), len(batch))
-        numbers = super().step(self._onset.training(batch) if self._onset else batch)
+        numbers = super().step(batch)
         self._average.update(self._setup.model)
         return numbers
 

@@ -27,7 +27,7 @@ class CMWNetSLPlus(CMWNetSL):
         average: decay of the EMA of the model, as in ``cmw-net-sl``.
         ensembling: momentum of the running average of predictions, as in ``cmw-net-sl``.
         mixup: strength of mixing training samples in pairs, as in ``cmw-net-sl``.
-        onset: when soft labels begin, as in ``cmw-net-sl``.
+        settled: share of equal predictions with which soft labels begin, as in ``cmw-net-sl``.
         average_mode: mode in which the EMA predicts pseudo-labels, as in ``cmw-net-sl``.
         weighting: file of a weighting function learned elsewhere, used as it is.
     """
@@ -41,11 +41,11 @@ class CMWNetSLPlus(CMWNetSL):
         average: Annotated[float, Ge(0), Le(1)] | None = None,
         ensembling: Annotated[float, Ge(0), Le(1)] = 0.9,
         mixup: Annotated[float, Ge(0)] = 1.0,
-        onset: Literal["judged", "at-once"] = "judged",
+        settled: Annotated[float, Ge(0), Le(1)] = 0.95,
         average_mode: Literal["eval", "train"] = "eval",
         weighting: str | None = None,
     ):
-        shared: dict[str, Any] = {"average": average, "ensembling": ensembling, "mixup": mixup, "onset": onset}
+        shared: dict[str, Any] = {"average": average, "ensembling": ensembling, "mixup": mixup, "settled": settled}
         super().__init__(setup, **shared, average_mode=average_mode, weighting=weighting)
         self._consistency = consistency
         instead = "use method 'cmw-net-sl', or set method.consistency = 0"
