@@ -134,7 +134,8 @@ def main() -> int:
             network = build("efficientnet-lite0", images.shape[1:])
             assert network is not None
             features, test_features = (
-                extract(torch.from_numpy(part), network).rows.numpy() for part in (images, test_images)
+                extract(torch.from_numpy(part), network).rows[torch.arange(len(part))].numpy()
+                for part in (images, test_images)
             )
             rows["logistic regression, cleanlab"] = logistic(features, given, true, test_features, test)
             for name, row in rows.items():

@@ -64,9 +64,9 @@ class CMWNet(Stateful, Method):
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         self._plain.start_epoch(epoch, warm_up)
-        self._start(warm_up)
+        self._begin_epoch(warm_up)
 
-    def _start(self, warm_up: bool) -> None:
+    def _begin_epoch(self, warm_up: bool) -> None:
         """Begin an epoch with weights, or a plain one; trusted samples are chosen here."""
         self._warm_up = warm_up
         if not warm_up and not self._frozen:

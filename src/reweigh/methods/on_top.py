@@ -50,7 +50,7 @@ class OnTop(CMWNet):
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         self._beneath.start_epoch(epoch, warm_up)
-        self._start(warm_up or not self._beneath.weighs)
+        self._begin_epoch(warm_up or not self._beneath.weighs)
 
     def _objective(self, batch: Batch) -> Objective:
         return self._beneath.objective(batch)
