@@ -1,6 +1,7 @@
 """The judge: what it keeps against a slow computation, and runs that are judged and interrupted."""
 
 import copy
+import runpy
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,7 @@ from reweigh.data import Dataset
 from reweigh.training import SCHEDULES, Recall, Run, seed_all, train
 from reweigh.training.judge import Judge
 
-from .tiny import Tiny
-
+Tiny = runpy.run_path(str(Path(__file__).parent / "tiny.py"))["Tiny"]
 NAMES = ("a", "b", "c")
 INPUTS = torch.randn(91, 6, generator=Generator().manual_seed(0))
 LABELS = torch.arange(91) % 3

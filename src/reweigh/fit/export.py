@@ -33,12 +33,13 @@ class Normalized(nn.Module):
         super().__init__()
         self.model = model
         shape = (1, -1, *(1,) * (rank - 1))
-        self.register_buffer("mean", torch.tensor(mean or (0.0,)).view(shape))
-        self.register_buffer("std", torch.tensor(std or (1.0,)).view(shape))
+        # not "mean": older exporters to ONNX take it for the name of the operation
+        self.register_buffer("center", torch.tensor(mean or (0.0,)).view(shape))
+        self.register_buffer("scale", torch.tensor(std or (1.0,)).view(shape))
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Logits of inputs that are not normalized yet."""
-        return self.model((inputs - self.get_buffer("mean")) / self.get_buffer("std"))
+        return self.model((inputs - self.get_buffer("center")) / self.get_buffer("scale"))
 
 
 class Whole(nn.Module):
