@@ -250,6 +250,22 @@ def parquet_of(as_bytes: Callable[[Callable[[Any], object]], bytes], pixels: np.
     return as_bytes(lambda file: parquet.write_table(table, file, row_group_size=2))
 
 
+def arrow_of(as_bytes: Callable[[Callable[[Any], object]], bytes], table: pd.DataFrame) -> bytes:
+    """A table as the package ``datasets`` stores it: class numbers, and their names beside the schema."""
+    import pyarrow as pa
+
+    names = sorted(set(table["kind"]))
+    rows = pa.Table.from_pandas(table.assign(kind=table["kind"].map(names.index)), preserve_index=False)
+    features = {"kind": {"names": names, "_type": "ClassLabel"}}
+    rows = rows.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+
+    def write(file: Any) -> None:
+        with pa.ipc.new_stream(file, rows.schema) as stream:
+            stream.write_table(rows)
+
+    return as_bytes(write)
+
+
 def tar_of(as_bytes: Callable[[Callable[[Any], object]], bytes], pixels: np.ndarray) -> bytes:
     """Images in an archive as webdataset writes them."""
     photo = as_bytes(lambda file: Image.fromarray(pixels).save(file, "PNG"))
@@ -310,6 +326,7 @@ def make_seeds(folder: Path) -> None:
         "json": [json_of(table)],
         "jsonl": [json_of(table, lines=True)],
         "feather": [as_bytes(table.to_feather)],
+        "arrow": [arrow_of(as_bytes, table)],
         "xlsx": [as_bytes(lambda file: table.to_excel(file, index=False))],
         "image list": [b"i.png cat\nj.png dog\n" * 3],
         "parquet": [as_bytes(table.to_parquet)],
@@ -365,7 +382,7 @@ def targets(folder: Path) -> dict[str, Target]:
         "recipe": Target([(run / "recipe.toml").read_bytes()], "r.toml", lambda path: check(read_recipe(path))),
         **{
             name: of(name, f"t.{name}", read_table)
-            for name in ("csv", "tsv", "csv.gz", "json", "jsonl", "feather", "xlsx", "parquet")
+            for name in ("csv", "tsv", "csv.gz", "json", "jsonl", "feather", "arrow", "xlsx", "parquet")
         },
         "messy csv": of(
             "messy csv", "t.csv", lambda path: read(path, label="kind", drop_unlabeled=True, join_labels=True)
