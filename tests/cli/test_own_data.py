@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from reweigh.cli.facts import look
+from reweigh.data.named.own_files import files
 from reweigh.plan.choose import choose, default_batch_size, default_epochs
 from reweigh.plan.edit import put
 from reweigh.plan.facts import Facts
@@ -111,6 +112,19 @@ def test_large_images_of_many_sizes_are_resized_and_photos_augmented(tmp_path):
     small = look({"data": {"name": "files", "path": str(tmp_path), "size": 16}, "features": {"name": "none"}})
     assert small is not None
     assert (small.facts.shape, small.size) == ((3, 16, 16), None)
+
+
+def test_as_many_images_as_are_really_held_out(tmp_path):
+    from PIL import Image
+
+    for kind in ("cat", "dog", "owl"):
+        (tmp_path / kind).mkdir()
+        for number in range(8):
+            Image.new("RGB", (8, 8), (number, 0, 0)).save(tmp_path / kind / f"{number}.png")
+    given = {"data": {"name": "files", "path": str(tmp_path)}, "features": {"name": "none"}}
+    found, (train, test) = look(given), files(tmp_path, path=str(tmp_path))
+    assert found is not None
+    assert (found.facts.class_sizes, found.held_out) == (tuple(train.class_sizes.tolist()), len(test))
 
 
 @pytest.mark.parametrize("samples", [2, 30, 5_000, 200_000])

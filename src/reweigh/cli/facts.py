@@ -74,7 +74,10 @@ def look(given: Mapping[str, Any]) -> Look | None:
 
 def look_at_images(part: "Part", root: Path, given: Mapping[str, Any]) -> Look | None:
     """Look at a folder of images by their headers; None if the data are something else."""
+    import torch
+
     from reweigh.data.labels.class_numbers import encode
+    from reweigh.data.named.own_files import rows as split_rows
     from reweigh.data.readers import has_test_part
     from reweigh.data.readers.cifar import find_layout
     from reweigh.data.readers.found_images import find_images
@@ -127,9 +130,10 @@ def look_at_images(part: "Part", root: Path, given: Mapping[str, Any]) -> Look |
         size = min(largest, usual)
     shape = (channels, size or height, size or width)
     has_test = part.options["test"] or has_test_part(path)
-    share = 1.0 if has_test else 1 - part.options["test_fraction"]
-    counts = Counter(image.label for image in found)
-    kept = [round(counts[label] * share) for label in range(len(names))]
+    labels = torch.tensor([image.label for image in found])
+    if not has_test:
+        labels = labels[split_rows(labels, part.options["test_fraction"], part.options["split_seed"])[0]]
+    kept = torch.bincount(labels[labels >= 0], minlength=len(names)).tolist()
     samples = sum(kept)
     held_out = None if has_test else len(found) - samples
     facts = plain._replace(samples=samples, shape=shape, class_sizes=tuple(kept))
