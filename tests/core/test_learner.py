@@ -196,4 +196,4 @@ def test_nothing_grows_over_steps(lookahead: Any, steps: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # looking at every object touches deprecated ones
         first = tensors_after(200)
-        assert tensors_after(steps) == first
+        assert tensors_after(steps) <= first
