@@ -130,12 +130,12 @@ def look_at_images(part: "Part", root: Path, given: Mapping[str, Any]) -> Look |
         size = min(largest, usual)
     shape = (channels, size or height, size or width)
     has_test = part.options["test"] or has_test_part(path)
-    labels = torch.tensor([image.label for image in found])
+    labels, held_out = torch.tensor([image.label for image in found]), None
     if not has_test:
-        labels = labels[split_rows(labels, part.options["test_fraction"], part.options["split_seed"])[0]]
+        train, test = split_rows(labels, part.options["test_fraction"], part.options["split_seed"])
+        labels, held_out = labels[train], len(test)
     kept = torch.bincount(labels[labels >= 0], minlength=len(names)).tolist()
     samples = sum(kept)
-    held_out = None if has_test else len(found) - samples
     facts = plain._replace(samples=samples, shape=shape, class_sizes=tuple(kept))
     small = [name for name, size in zip(names, kept, strict=True) if size <= SMALL]
     return Look(facts, held_out, len(sizes), None if asked else size, frozen, small=small)

@@ -1,7 +1,6 @@
 """What nearest neighbors say of samples: near-duplicates, and outliers that belong to no class."""
 
 import logging
-from collections.abc import Callable
 from math import ceil
 from typing import NamedTuple
 
@@ -39,13 +38,14 @@ class Rule(NamedTuple):
         close: What near-duplicates are apart at most, in mean distances of their next ten neighbors.
         island: Share of the samples: so many foreign ones may be alike and are still outliers.
         far: Distance of outliers from their neighbors, in standard deviations above the median, estimated robustly.
-        seen: How features are changed before outliers are looked for.
+        whitens: Whether features are whitened before outliers are looked for, so that directions count in which samples
+            seldom differ. In a language that a network knows little of, that hides what differs.
     """
 
     close: float
     island: float
     far: float
-    seen: Callable[[Tensor], Tensor]
+    whitens: bool
 
 
 def neighborhood(rows: Inputs, rule: Rule) -> Neighborhood | None:
@@ -75,7 +75,7 @@ def neighborhood(rows: Inputs, rule: Rule) -> Neighborhood | None:
     around = distance[:, 1 : 1 + AROUND].mean(1)
     first, other = distance[:, 0], index[:, 0]
     close = (first < rule.close * torch.minimum(around, around[other])) | (first <= IDENTICAL)
-    last = nearest(rule.seen(rows), k)[0][:, -1]
+    last = nearest(whitened(rows) if rule.whitens else rows, k)[0][:, -1]
     middle = last.median()
     spread = 1.4826 * (last - middle).abs().median()  # the standard deviation, if most are normally distributed
     return Neighborhood(torch.where(close, other, -1), last > middle + rule.far * spread)
@@ -113,10 +113,5 @@ def nearest(rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
     return torch.cat(distances), torch.cat(indices)
 
 
-def unchanged(rows: Tensor) -> Tensor:
-    """Features as they are: in a language that a network knows little of, whitening hides what differs."""
-    return rows
-
-
-PHOTOS = Rule(close=0.5, island=0.02, far=2.5, seen=whitened)
-TEXT = Rule(close=0.3, island=0.06, far=2.0, seen=unchanged)  # sentences of a kind are alike, and foreign ones spread
+PHOTOS = Rule(close=0.5, island=0.02, far=2.5, whitens=True)
+TEXT = Rule(close=0.3, island=0.06, far=2.0, whitens=False)  # sentences of a kind are alike, and foreign ones spread

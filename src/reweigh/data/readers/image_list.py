@@ -102,12 +102,12 @@ def _lines(file: Path) -> list[tuple[str, str]]:
             continue
         pairs = [(name.strip(), label.strip()) for name, _, label in (line.rpartition(sep) for sep in "\t, ")]
         pair = next(((name, label) for name, label in pairs if _is_image(name)), (line, ""))
-        if not _is_image(pair[0]) and len(found) >= TRIED:
+        if not _is_image(pair[0]):
+            if len(found) < TRIED:
+                return []
             raise DataError(
                 f"{file}: line {number} is {line[:LONGEST]!r}; each line should be the path of an image and a label"
             )
-        if not _is_image(pair[0]):
-            return []
         found.append(pair)
     return found
 

@@ -37,11 +37,9 @@ def row_batches(file: Path, columns: Sequence[str], at_once: int) -> Iterator[An
 
 
 def read_arrow(file: Path) -> "pd.DataFrame":
-    """The table of an Arrow file, as the package ``datasets`` writes it."""
+    """The table of an Arrow file, as the package ``datasets`` writes it; ``check_table`` has looked at its buffers."""
     with _stream(file) as opened:
-        table = opened.read_all()
-    table.validate(full=True)
-    return table.to_pandas()
+        return opened.read_all().to_pandas()
 
 
 def _stream(file: Path) -> Any:
