@@ -1,9 +1,10 @@
 """Biased data with known truth, by name: "source:bias".
 
-Sources: c (pretrained features of 10,000 CIFAR-10 images), f (20,000 images of Fashion-MNIST as rows), i (10,000
-CIFAR-10 images), the tables digits, cancer, wine (from scikit-learn) and made (from make_classification), and hausa
-(news headlines). Biases: clean; labels by people (aggregate, random1) and by a model (fd1, fd2) for c and i; lexicon
-for hausa; symmetric (sym40) and one-way (way40) noise in percent; long tails (lt50), also with noise (lt50sym30).
+Sources: c (pretrained features of 10,000 CIFAR-10 images), f (20,000 images of Fashion-MNIST as rows), s (5,000 of
+these), i (10,000 CIFAR-10 images), the tables digits, cancer, wine (from scikit-learn) and made (from
+make_classification), and hausa (news headlines). Biases: clean; labels by people (aggregate, random1) and by a model
+(fd1, fd2) for c and i; lexicon for hausa; symmetric (sym40) and one-way (way40) noise in percent; long tails (lt50),
+also with noise (lt50sym30).
 """
 
 import re
@@ -39,10 +40,12 @@ FILES = {
     "fd2": "cifar10-feature-dependent-2-35",
 }
 CIFAR = {9: 1, 2: 0, 4: 7, 3: 5}
+FASHION_WAYS = {0: 6, 2: 4, 5: 7, 9: 7}
 ONE_WAY = {  # as is usual for these data
     "c": CIFAR,
     "i": CIFAR,
-    "f": {0: 6, 2: 4, 5: 7, 9: 7},
+    "f": FASHION_WAYS,
+    "s": FASHION_WAYS,
     "digits": {3: 8, 4: 9, 5: 6, 7: 1},
     "cancer": {1: 0},
     "wine": {0: 1, 2: 1},
@@ -93,9 +96,9 @@ def source(name: str, seed: int, data: Path) -> Parts:
     if name == "c":
         found = np.load(data / "features.npz")
         return found["x_train"], found["y_train"], found["x_test"], found["y_test"]
-    if name == "f":
+    if name in ("f", "s"):
         parts = []
-        for part, most in (("train", 20_000), ("test", None)):
+        for part, most in (("train", 20_000 if name == "f" else 5_000), ("test", None)):
             pair = find_idx_pair(data / "fashion-mnist", part)
             assert pair, f"{data / 'fashion-mnist'}: no {part} part"
             images, labels = (read_idx(file).numpy()[:most] for file in pair)
