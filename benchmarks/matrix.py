@@ -198,7 +198,7 @@ def main() -> int:
     """Run what is missing, print the tables; 1 if the default falls short anywhere."""
     parser = arguments(__doc__, "matrix.jsonl", ",".join(CELLS))
     parser.add_argument("--methods", default=METHODS)
-    parser.add_argument("--accuracy-only", action="store_true", help="do not judge labels, which takes most of the time")
+    parser.add_argument("--accuracy-only", action="store_true", help="do not judge labels: far cheaper")
     options = parser.parse_args()
     for seed in map(int, options.seeds.split(",")):
         for name in options.cells.split(","):
