@@ -85,6 +85,18 @@ def seconds(epoch: Callable[[], Iterator[Tensor]], step: float = 0.0) -> float:
     return time.perf_counter() - begun
 
 
+def processor_seconds(epoch: Callable[[], Iterator[Tensor]]) -> float:
+    """Of this process and its workers, which other work on the same machine changes less."""
+
+    def used() -> float:
+        found = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(each.ru_utime + each.ru_stime for each in found)
+
+    begun = used()
+    seconds(epoch)  # at its end the workers have ended
+    return used() - begun
+
+
 def speed(folder: Path) -> None:
     """Alternating; the median of the ratios."""
     for side, stored in STORED.items():
@@ -93,12 +105,14 @@ def speed(folder: Path) -> None:
         ours, theirs = batches(folder / str(side), side), plain(folder / str(side), side)
         pairs = [(seconds(ours), seconds(theirs)) for _ in range(ROUNDS + 1)][1:]
         ratios = [b / a for a, b in pairs]
+        busy = [processor_seconds(theirs) / processor_seconds(ours) for _ in range(4 * ROUNDS)]
         again = batches(folder / str(side), side, disk_gb=20.0)
         seconds(again)  # decodes
         later = median(seconds(again) for _ in range(ROUNDS))
         print(
             f"{side} pixels: {count / median(a for a, _ in pairs):.0f} images per second, {median(ratios):.2f} times a "
-            f"DataLoader ({min(ratios):.2f}-{max(ratios):.2f}); from the second epoch on {count / later:.0f}"
+            f"DataLoader ({min(ratios):.2f}-{max(ratios):.2f}), by processor time {median(busy):.2f} "
+            f"({min(busy):.2f}-{max(busy):.2f}); from the second epoch on {count / later:.0f}"
         )
 
 

@@ -75,6 +75,14 @@ def test_batches_are_read_ahead_by_other_processes(tmp_path):
     assert [batch[:, 0].tolist() for batch in rows.ahead([torch.tensor([2]), torch.tensor([0, 1])])] == [[6], [8, 7]]
 
 
+def test_batches_read_ahead_are_those_read_here():
+    """Also the empty share of a process in a small batch."""
+    inputs = OnDemand(lambda index: torch.full((2, 3), index), 9, (2, 3), torch.int64)
+    batches = [torch.tensor([4, 0]), torch.empty(0, dtype=torch.int64), torch.tensor([8])]
+    for found, index in zip(inputs.ahead(batches), batches, strict=True):
+        assert torch.equal(found, inputs[index])
+
+
 def test_what_is_passed_as_serial_or_cannot_be_shared_is_read_here(monkeypatch):
     batches = list(torch.arange(4).split(1))
     for workers, free in ((1, None), (None, 0), (None, 5)):

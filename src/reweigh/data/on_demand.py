@@ -104,7 +104,7 @@ class OnDemand(Fetched):
         loader = DataLoader(
             _Batches(self),  # pyright: ignore[reportArgumentType]
             batch_size=None,
-            sampler=batches,
+            sampler=map(Tensor.tolist, batches),  # a tensor would be passed to the worker through a file of its own
             num_workers=workers,
             prefetch_factor=AHEAD,
             worker_init_fn=_ignore_interrupts,
@@ -137,13 +137,16 @@ class _Batches:
     def __init__(self, inputs: OnDemand) -> None:
         self._inputs = inputs
 
-    def __getitem__(self, index: Tensor) -> Tensor | ReweighError:
-        batch = torch.empty((len(index), *self._inputs.shape), dtype=self._inputs.dtype)
+    def __getitem__(self, index: list[int]) -> Tensor | ReweighError:
+        from torch.utils.data import default_collate
+
+        if not index:  # the share of one process in a small batch
+            return self._inputs[torch.tensor(index, dtype=torch.int64)]
         try:
-            self._inputs._fill(batch, index.tolist(), range(len(index)))
+            # stacked in shared memory, so that the batch is not copied on its way to the training process
+            return default_collate([self._inputs._one(row) for row in index])
         except ReweighError as error:
             return error  # raised there it would come with the traceback of this process
-        return batch
 
 
 def _ignore_interrupts(worker: int) -> None:

@@ -4,11 +4,11 @@ import os
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
 
 from reweigh.data import read
 from reweigh.data.on_demand import OnDemand
-from reweigh.data.readers.image_files import decode, header
+from reweigh.data.readers.image_files import decode, header, resized
 from reweigh.data.readers.image_folder import read_image_folder
 from reweigh.data.readers.reader import Request
 from reweigh.errors import DataError
@@ -197,6 +197,29 @@ def test_chosen_classes_in_a_chosen_order(pets):
     assert read(pets, class_names=["elk", "cat"]).labels.tolist() == [0, 1, 1]
     with pytest.raises(DataError, match="no sub-folder 'cow'"):
         read(pets, class_names=["cow", "cat"])
+
+
+def test_the_middle_is_what_pillow_itself_crops():
+    sizes = np.random.default_rng(0).integers(1, 90, (60, 4)).tolist()
+    for width, height, *wanted in [*sizes, [30, 20, 15, 10], [7, 7, 3, 3], [1, 80, 80, 1]]:
+        image = Image.fromarray(np.random.default_rng(1).integers(0, 256, (height, width, 3), dtype=np.uint8))
+        theirs = ImageOps.fit(image, tuple(wanted), Image.Resampling.BILINEAR)
+        assert np.array_equal(resized(image, (wanted[1], wanted[0]), "crop"), theirs)
+
+
+def test_large_files_are_not_read_at_once(pets, monkeypatch):
+    files = sorted(pets.rglob("*.png"))
+    at_once = [decode(file, (5, 6), 3) for file in files]
+    monkeypatch.setattr("reweigh.data.readers.image_files.SMALL", 10)
+    assert all(torch.equal(decode(file, (5, 6), 3), pixels) for file, pixels in zip(files, at_once, strict=True))
+
+
+@pytest.mark.parametrize("small", [10, 10_000])
+def test_what_is_no_image_is_named_without_the_object_it_was_read_from(tmp_path, monkeypatch, small):
+    monkeypatch.setattr("reweigh.data.readers.image_files.SMALL", small)
+    (tmp_path / "no.jpg").write_text("not an image")
+    with pytest.raises(DataError, match=r"no\.jpg: not a readable image \(cannot identify image file\); repair"):
+        decode(tmp_path / "no.jpg", (4, 4), 3)
 
 
 def test_photos_that_lie_on_their_side_are_put_upright(tmp_path):

@@ -41,6 +41,16 @@ def test_tensors():
     assert abs(data.batch(torch.arange(6)).inputs.mean()) < 1e-6
 
 
+def test_samples_of_another_type_than_the_first_become_like_it():
+    """Also where worker processes read them."""
+    samples = [(torch.full((2,), row, dtype=torch.uint8 if row % 2 else torch.float32), row % 2) for row in range(6)]
+    data = from_torch(Listed(samples), memory_gb=0.0, workers=2)
+    batches = [torch.tensor([0, 1, 2]), torch.tensor([5, 4])]
+    for index, batch in zip(batches, data.batches(batches), strict=True):
+        assert batch.inputs.dtype == torch.float32
+        assert torch.equal(batch.inputs, data.batch(index).inputs)
+
+
 def test_pillow_images_and_class_names_of_the_dataset():
     samples = [(Image.fromarray(pixels), label) for pixels, label in zip(PIXELS, LABELS, strict=True)]
     data = from_torch(Listed(samples, classes=["cat", "dog", "owl"]))

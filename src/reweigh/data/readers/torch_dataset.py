@@ -70,7 +70,7 @@ def from_torch(
                 f"{what}: sample {index} has shape {tuple(tensor.shape)}, sample 0 {tuple(first.shape)}; "
                 "give all samples the same shape, with a resizing transform"
             )
-        return tensor
+        return tensor.to(first.dtype)
 
     source = OnDemand(read_one, length, tuple(first.shape), first.dtype, workers)
     if fits(length, source.shape, source.dtype, memory_gb):
