@@ -101,18 +101,21 @@ class OnDemand(Fetched):
             return
         from torch.utils.data import DataLoader
 
-        loader = DataLoader(
-            _Batches(self),  # pyright: ignore[reportArgumentType]
-            batch_size=None,
-            sampler=map(Tensor.tolist, batches),  # a tensor would be passed to the worker through a file of its own
-            num_workers=workers,
-            prefetch_factor=AHEAD,
-            worker_init_fn=_ignore_interrupts,
-            multiprocessing_context="fork",
-            generator=torch.Generator(),  # otherwise it draws from torch's own
-        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of Python: that torch has threads when it forks
+            warnings.filterwarnings(
+                "ignore", "This DataLoader will create"
+            )  # more workers than processors, as asked for
+            loader = DataLoader(
+                _Batches(self),  # pyright: ignore[reportArgumentType]
+                batch_size=None,
+                sampler=map(Tensor.tolist, batches),  # a tensor would be passed on through a file of its own
+                num_workers=workers,
+                prefetch_factor=AHEAD,
+                worker_init_fn=_ignore_interrupts,
+                multiprocessing_context="fork",
+                generator=torch.Generator(),  # otherwise it draws from torch's own
+            )
             running = iter(loader)
         try:
             for found in running:
