@@ -105,7 +105,7 @@ class OnDemand(Fetched):
             warnings.simplefilter("ignore", DeprecationWarning)  # of Python: that torch has threads when it forks
             warnings.filterwarnings(
                 "ignore", "This DataLoader will create"
-            )  # more workers than processors, as asked for
+            )  # more than processors, as asked for
             loader = DataLoader(
                 _Batches(self),  # pyright: ignore[reportArgumentType]
                 batch_size=None,
