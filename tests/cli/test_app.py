@@ -128,3 +128,12 @@ def test_public_names_are_found_at_first_use():
     assert set(reweigh.__all__) <= set(dir(reweigh))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         reweigh.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(("rank", "said"), [("0", 1), ("1", 0)])
+def test_of_several_processes_the_first_reports_a_wrong_option(run, monkeypatch, rank, said):
+    for name, value in {"TORCHELASTIC_RUN_ID": "none", "WORLD_SIZE": "2", "RANK": rank}.items():
+        monkeypatch.setenv(name, value)
+    result = run("compare", "demo", "--seeds", "0")
+    assert result.exit_code == 2
+    assert result.output.count("Invalid value for '--seeds'") == said

@@ -188,3 +188,12 @@ def test_workers_come_to_the_same_numbers_bit_for_bit(tmp_path):
         assert {**one.last_epoch, "seconds": 0} == {**other.last_epoch, "seconds": 0}
         models = [load_file(Run(tmp_path / row.run).model) for row in (one, other)]
         assert all(torch.equal(models[0][name], models[1][name]) for name in models[0])
+
+
+def test_what_several_processes_cannot_train_together_is_refused_before_any_training(tmp_path, assembled, monkeypatch):
+    planned = plan("demo", SHORT, ["erm", "sade", "oltr"], seeds=1)
+    monkeypatch.setattr(comparison.processes, "several", lambda: True)
+    with pytest.raises(RecipeError, match=r"methods: oltr, sade: they look at layers .* without torchrun"):
+        carry_out(planned, tmp_path / "new")
+    assert not assembled
+    assert not (tmp_path / "new").exists()

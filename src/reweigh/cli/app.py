@@ -55,7 +55,10 @@ class Verbs(TyperGroup):
             complain(str(interruption) or "interrupted")  # training says how to resume
             raise typer.Exit(130) from None
         except Exception as error:
-            if ctx.params.get("debug") or isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
+            code = getattr(error, "exit_code", None)
+            if code is not None and several() and os.environ["RANK"] != "0":
+                raise typer.Exit(code) from None  # typer would print what the first process prints
+            if ctx.params.get("debug") or isinstance(error, typer.Abort) or code is not None:
                 raise
             if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
                 complain(f"memory ran out: {error}\nUse a smaller model, smaller batches, or a part of the data.")

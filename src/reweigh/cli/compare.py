@@ -15,6 +15,7 @@ from reweigh.cli.printing import console, show_table
 from reweigh.cli.target import check_target
 from reweigh.cli.train import separated
 from reweigh.errors import RecipeError, ReweighError
+from reweigh.names import plural
 from reweigh.report.words import in_words
 
 if TYPE_CHECKING:
@@ -147,7 +148,8 @@ def show_comparison(rows: "Sequence[Row]", folder: Path) -> None:
     relative = any(row.method == BASELINE for row in finished)
     cost = f"Cost is training time relative to {BASELINE}" if relative else "Seconds are training time"
     out.print(f"Spread is the standard deviation. {cost}, a rough estimate, especially with several workers.")
-    out.print(f"Runs: {folder} ({len(finished)} folders, each with recipe, metrics, summary, model and samples)")
+    folders = plural(len(finished), "folder")
+    out.print(f"Runs: {folder} ({folders}, each with recipe, metrics, summary, model and samples)")
     out.print(f"Next: reweigh show {finished[-1].run} prints the recipe of a run, reweigh issues its doubtful labels.")
 
 

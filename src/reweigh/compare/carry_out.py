@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 
+from reweigh import methods
 from reweigh.compare.grid import Key
 from reweigh.compare.parallel import side_by_side
 from reweigh.compare.rows import Row, is_finished, is_of, read_row
@@ -58,6 +59,7 @@ def carry_out(
 
     Raises:
         DataError: runs exist already and may be neither continued nor replaced; nothing was started.
+        RecipeError: several processes cannot train one of the methods together; nothing was started.
         KeyboardInterrupt: Ctrl-C; the message has the number of finished runs. Every run can be continued.
     """
     if workers < 1:
@@ -79,6 +81,11 @@ def carry_out(
         }
 
     jobs = processes.first(to_do)
+    if processes.several() and (alone := sorted({job.recipe.method.name for job in jobs.values() if _alone(job)})):
+        raise RecipeError(
+            f"methods: {listed(alone)}: they look at layers inside their network, which several processes cannot "
+            "share; leave them out, and run them afterward without torchrun"
+        )
     series = series or Quiet()
     rows: dict[Key, Row] = {}
 
@@ -118,6 +125,10 @@ def attempt(job: Job, observer: Observer | None = None) -> str | None:
     except Exception:
         return traceback.format_exc()
     return None
+
+
+def _alone(job: Job) -> bool:
+    return methods.find(job.recipe.method.name).one_process
 
 
 def check_folders(planned: Mapping[Path, Plan], resume: bool, overwrite: bool) -> None:

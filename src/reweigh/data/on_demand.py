@@ -103,9 +103,7 @@ class OnDemand(Fetched):
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of Python: that torch has threads when it forks
-            warnings.filterwarnings(
-                "ignore", "This DataLoader will create"
-            )  # more than processors, as asked for
+            warnings.filterwarnings("ignore", "This DataLoader will create")  # more than processors, as asked for
             loader = DataLoader(
                 _Batches(self),  # pyright: ignore[reportArgumentType]
                 batch_size=None,
