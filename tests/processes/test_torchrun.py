@@ -1,7 +1,10 @@
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -22,3 +25,30 @@ def test_a_killed_process_is_restarted_and_the_run_goes_on(tmp_path: Path) -> No
     lines = (together / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["epoch"] for line in lines] == [1, 2, 3, 4, 5, 6]
     assert json.loads((together / "summary.json").read_text())["status"] == "finished"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_a_process_that_waits_for_one_that_has_died_can_be_ended() -> None:
+    """As torchrun does; it would kill a process that does not end only after 30 seconds."""
+    waits = (
+        "import os, signal\n"
+        "from reweigh.training import processes\n"
+        "signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
+        "print('waiting', flush=True)\n"
+        "with processes.joined(os.getppid()): pass"
+    )
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    alone = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": port}
+    with subprocess.Popen(
+        [sys.executable, "-c", waits], env={**os.environ, **alone}, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(1)  # it waits by then
+        process.send_signal(signal.SIGTERM)
+        try:
+            assert process.wait(timeout=20) == -signal.SIGTERM
+        finally:
+            process.kill()

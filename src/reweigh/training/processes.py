@@ -51,7 +51,7 @@ def joined(parent: int) -> Iterator[None]:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     threading.Thread(target=_follow, args=(parent,), daemon=True).start()
     backend, attempt = "cpu:gloo,cuda:nccl" if cuda else "gloo", os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    with collective():
+    with collective(), _ended_by_sigterm():
         store, rank, size = next(distributed.rendezvous("env://"))  # pyright: ignore[reportPrivateImportUsage]
         # a restarted process must not meet the addresses of those that have died
         store = distributed.PrefixStore(f"attempt {attempt}", store)  # pyright: ignore[reportPrivateImportUsage]
@@ -63,6 +63,16 @@ def joined(parent: int) -> Iterator[None]:
         _joined = False
         with suppress(RuntimeError):  # others may have ended
             distributed.destroy_process_group()
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Inside, SIGTERM ends this process at once; a handler in Python would run only when torch has stopped waiting."""
+    handler = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)
 
 
 def _follow(parent: int) -> None:
