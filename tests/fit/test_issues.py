@@ -7,6 +7,7 @@ import torch
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
+from reweigh.data.candidate_sets import CandidateSets
 from reweigh.fit.issues import judge_unseen, likeliest_candidates
 from reweigh.issues import Samples, judge
 from reweigh.methods.parts.stock import TEMPERATURES
@@ -87,7 +88,7 @@ def test_samples_without_a_label_are_no_issue_and_come_last() -> None:
 def test_the_likeliest_candidate_against_a_loop() -> None:
     candidates = torch.tensor([[0, 1, 1], [0, 1, 1], [1, 1, 1], [1, 0, 1]]).bool()
     by_hand = [max((p, -c) for c, p in enumerate(row) if candidates[i, c]) for i, row in enumerate(ROWS.tolist())]
-    assert likeliest_candidates(candidates, ROWS).tolist() == [-c for _, c in by_hand]
+    assert likeliest_candidates(CandidateSets.of_mask(candidates), ROWS).tolist() == [-c for _, c in by_hand]
 
 
 def test_a_few_samples_at_a_time_are_judged_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,8 +95,7 @@ def _as_written(part: "Dataset", separator: str | None) -> list[str]:
     if part.candidates is None:
         return [part.class_names[label] if label >= 0 else "" for label in part.labels.tolist()]
     assert separator is not None
-    rows = part.candidates.tolist()
-    return [separator.join(name for name, there in zip(part.class_names, row, strict=True) if there) for row in rows]
+    return [separator.join(part.class_names[number] for number in row) for row in part.candidates.tolist()]
 
 
 def _table(account: "Account", path: Path, changes: Mapping[int, int], out: Path, spreadsheet_safe: bool) -> Corrected:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from reweigh.data.candidate_sets import CandidateSets
 from reweigh.data.dataset import Dataset, Inputs
 from reweigh.errors import DataError
 from reweigh.names import listed, plural
@@ -26,7 +27,7 @@ def check(dataset: Dataset, what: str = "data") -> Dataset:
         DataError: with every mistake found in labels and inputs.
     """
     raise_all([*sample_mistakes(dataset, lowest=-1), *class_mistakes(dataset)], what)
-    if dataset.candidates is not None and (empty := int(dataset.candidates.all(1).sum())):
+    if dataset.candidates is not None and (empty := int((dataset.candidates.counts == dataset.num_classes).sum())):
         log.info(
             "%s: %d of %d samples have every class as a candidate, so their labels carry no information",
             what,
@@ -93,8 +94,8 @@ def class_mistakes(dataset: Dataset) -> list[str]:
         return []
     labeled = dataset.labeled
     present = set(labels[labeled].unique().tolist())
-    if dataset.candidates is not None:
-        present = set(dataset.candidates.any(0).nonzero().flatten().tolist())
+    if isinstance(dataset.candidates, CandidateSets):  # a mask of the wrong type is reported elsewhere
+        present = set(dataset.candidates.classes.unique().tolist())
     elif bool((labels == -1).any()):
         return unlabeled_mistakes(int(labeled.sum()), present, names)
     if len(present) == 1:
@@ -130,14 +131,15 @@ def unlabeled_mistakes(labeled: int, present: set[int], names: Sequence[str]) ->
     ]
 
 
-def candidate_mistakes(candidates: Tensor, num_labels: int, num_classes: int) -> list[str]:
-    """A mask of the wrong type or shape, or rows without a candidate."""
-    if candidates.dtype != torch.bool or candidates.shape != (num_labels, num_classes):
+def candidate_mistakes(candidates: CandidateSets | Tensor, num_labels: int, num_classes: int) -> list[str]:
+    """A mask of the wrong type (a tensor) or shape, or rows without a candidate."""
+    if isinstance(candidates, Tensor) or candidates.shape != (num_labels, num_classes):
+        kind = candidates.dtype if isinstance(candidates, Tensor) else torch.bool
         return [
-            f"candidates: shape {tuple(candidates.shape)} of {candidates.dtype}; "
+            f"candidates: shape {tuple(candidates.shape)} of {kind}; "
             f"give true or false for each class, shape ({num_labels}, {num_classes})"
         ]
-    rows = (~candidates.any(1)).nonzero().flatten().tolist()
+    rows = (candidates.counts == 0).nonzero().flatten().tolist()
     if not rows:
         return []
     return [

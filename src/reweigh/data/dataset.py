@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from reweigh.core.batch import Batch
+from reweigh.data.candidate_sets import CandidateSets
 from reweigh.data.normalize import as_float, unchanged
 from reweigh.data.views import drawn
 
@@ -18,7 +19,6 @@ PER_SAMPLE = (
     "true_labels",
     "sample_weight",
     "soft_labels",
-    "candidates",
     "trusted",
     "uncorrected",
 )  # where they are known
@@ -128,8 +128,9 @@ class Dataset:
         sample_weight: how much each sample counts, shape (N,); None counts all the same.
         soft_labels: rows that sum to one, shape (N, num_classes); batches carry them instead of ``labels``, which are
             then the likeliest classes.
-        candidates: several possible labels per sample, shape (N, num_classes) bool, one of them right; batches carry
-            rows that are uniform over them, and ``labels`` hold one of each (``data.labels.candidates``).
+        candidates: several possible labels per sample, one of them right; batches carry rows that are uniform over
+            them, and ``labels`` hold one of each (``data.labels.candidates``). A mask, shape (N, num_classes) bool, is
+            stored as sets.
         trusted: samples whose label a person has checked, shape (N,) bool; None if nobody checked any.
         uncorrected: the labels before a person corrected some, shape (N,); None if nobody did.
         origin: index of each sample in what was read, shape (N,); a subset keeps it. None means 0, 1, ..., N - 1.
@@ -145,7 +146,7 @@ class Dataset:
     normalize: Callable[[Tensor], Tensor] = unchanged
     sample_weight: Tensor | None = None
     soft_labels: Tensor | None = None
-    candidates: Tensor | None = None
+    candidates: CandidateSets | None = None
     trusted: Tensor | None = None
     uncorrected: Tensor | None = None
     origin: Tensor | None = None
@@ -158,6 +159,8 @@ class Dataset:
             labels = getattr(self, name)
             if labels is not None and labels.dtype in SMALL_INTEGERS:
                 object.__setattr__(self, name, labels.long())
+        if isinstance(self.candidates, Tensor) and self.candidates.dtype == torch.bool and self.candidates.ndim == 2:
+            object.__setattr__(self, "candidates", CandidateSets.of_mask(self.candidates))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -260,6 +263,7 @@ class Dataset:
             mirrored=None if self.mirrored is None else rows_of(self.mirrored, index),
             distorted=tuple(rows_of(view, index) for view in self.distorted),
             labels=self.labels[index],
+            candidates=None if self.candidates is None else self.candidates.subset(index),
             origin=index if self.origin is None else self.origin[index],
             **{name: values[index] for name in PER_SAMPLE if (values := getattr(self, name)) is not None},
         )

@@ -10,6 +10,7 @@ from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
 from reweigh.data import one_of_each
+from reweigh.data.candidate_sets import CandidateSets
 from reweigh.data.checks import candidate_mistakes, listed, raise_all
 from reweigh.data.labels.class_numbers import as_array, known
 from reweigh.errors import DataError
@@ -210,7 +211,8 @@ def read_candidates(y: Any, samples: int) -> Targets:
     mask = torch.from_numpy(numbers == 1)
     columns = getattr(y, "columns", None)
     classes = np.arange(mask.shape[1]) if columns is None else np.asarray(columns)
-    raise_all(candidate_mistakes(mask, samples, len(classes)), "y")
+    sets = CandidateSets.of_mask(mask)
+    raise_all(candidate_mistakes(sets, samples, len(classes)), "y")
     if len(unused := np.flatnonzero(~mask.any(0).numpy())):
         raise DataError(
             f"y: class {listed(map(repr, classes[unused].tolist()))} is not a candidate of any sample; drop it"
@@ -221,7 +223,7 @@ def read_candidates(y: Any, samples: int) -> Targets:
         )
     if useless == samples:
         raise DataError(f"y: all {samples} samples have every class as a candidate; there is nothing to learn from")
-    return Targets(one_of_each(mask), classes, candidates=mask)
+    return Targets(one_of_each(sets), classes, candidates=mask)
 
 
 def undecided(labels: np.ndarray, doubtful: np.ndarray, classes: np.ndarray) -> np.ndarray:

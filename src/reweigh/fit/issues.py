@@ -8,6 +8,7 @@ from torch import Tensor
 
 from reweigh.core.judgment import Judgment
 from reweigh.data import Dataset
+from reweigh.data.candidate_sets import CandidateSets
 from reweigh.fit.out_of_fold import out_of_fold
 from reweigh.fit.scored import Scored
 from reweigh.fit.trainer import Trained, Trainer
@@ -127,11 +128,11 @@ def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bo
     return judged(explain(predictions.double(), labels, confusion, share, given >= 0)[0], given)
 
 
-def likeliest_candidates(candidates: Tensor, predictions: Rows) -> Tensor:
+def likeliest_candidates(candidates: CandidateSets, predictions: Rows) -> Tensor:
     """The candidate of each sample that was predicted most, shape (N,).
 
     Args:
-        candidates: Shape (N, num_classes) bool, one or more in each row.
+        candidates: One or more of each sample.
         predictions: See ``judge``.
     """
     parts = chunks(*candidates.shape)

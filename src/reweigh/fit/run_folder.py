@@ -184,8 +184,7 @@ def columns(samples: Samples, origin: Tensor, train_set: Dataset) -> dict[str, l
         table["near_duplicate_of"] = [known[other] if other >= 0 else None for other in others]
     if train_set.candidates is not None:
         table["candidates"] = [
-            SEPARATOR.join(name for name, there in zip(class_names, row, strict=True) if there)
-            for row in train_set.candidates.tolist()
+            SEPARATOR.join(class_names[number] for number in row) for row in train_set.candidates.tolist()
         ]
     if train_set.true_labels is not None:
         table["true_label"] = called(train_set.true_labels)

@@ -127,7 +127,7 @@ def _same(dataset: Dataset, samples: Samples) -> bool:
     if names and samples.name and [names[row] for row in dataset.source_rows.tolist()] != list(samples.name):
         return False
     if dataset.candidates is not None:
-        return bool(dataset.candidates.numpy()[np.arange(len(samples)), samples.given].all())
+        return bool(dataset.candidates.contain(torch.from_numpy(samples.given)).all())
     return np.array_equal(dataset.labels.numpy(), samples.given)
 
 

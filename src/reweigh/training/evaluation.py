@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
+from reweigh.data.candidate_sets import CandidateSets
 
 Judge = Callable[[Tensor, Tensor, Tensor], dict[str, float]]
 
@@ -18,7 +19,7 @@ class Samples(Protocol):
     def labels(self) -> Tensor: ...
 
     @property
-    def candidates(self) -> Tensor | None: ...
+    def candidates(self) -> CandidateSets | None: ...
 
     def __len__(self) -> int: ...
 

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from reweigh.data import Dataset, one_of_each, with_candidates
+from reweigh.data.candidate_sets import CandidateSets
 from reweigh.data.labels.candidates import several_in_one, split_names
 from reweigh.data.named.own_files import files
 from reweigh.errors import DataError
@@ -17,7 +18,7 @@ def test_one_of_each_is_the_row_modulo_the_count_th_candidate():
     for row, mask in enumerate(MASK.tolist()):
         numbers = [number for number, candidate in enumerate(mask) if candidate]
         wanted.append(numbers[row % len(numbers)])
-    assert one_of_each(MASK).tolist() == wanted
+    assert one_of_each(CandidateSets.of_mask(MASK)).tolist() == wanted
 
 
 def test_batches_carry_uniform_rows_and_subsets_keep_them():
@@ -38,12 +39,7 @@ def test_names_with_a_separator_are_split():
     data = split_names(data, "|")
     assert data.class_names == ("cat", "dog", "owl")
     assert data.candidates is not None
-    assert data.candidates.tolist() == [
-        [False, False, True],
-        [True, True, False],
-        [False, True, True],
-        [True, True, False],
-    ]
+    assert data.candidates.tolist() == [[2], [0, 1], [1, 2], [0, 1]]
     assert data.labels.tolist() == [2, 1, 1, 1]
     with pytest.raises(DataError, match=r"^labels: 'cat\|' has an empty name next to '\|'"):
         split_names(Dataset(torch.zeros(1, 2), torch.tensor([0]), ("cat|",)), "|")
@@ -54,7 +50,7 @@ def test_classes_may_be_given_and_gaps_are_refused():
     split = split_names(sets, "|", ("c", "b", "a"))
     assert split.class_names == ("c", "b", "a")
     assert split.candidates is not None
-    assert split.candidates.int().tolist() == [[0, 1, 1], [1, 0, 0], [0, 1, 1]]
+    assert split.candidates.tolist() == [[1, 2], [0], [1, 2]]
     with pytest.raises(DataError, match="no class named 'c'; there are: a, b"):
         split_names(sets, "|", ("a", "b"))
     with pytest.raises(DataError, match="missing in 1 sample: row 1; next to candidate labels"):
@@ -68,11 +64,7 @@ def test_sets_in_a_test_file(tmp_path):
     assert train.class_names == test.class_names == ("a", "b", "c")
     assert train.candidates is not None
     assert test.candidates is not None
-    assert (
-        train.candidates.int().tolist()
-        == test.candidates.int().tolist()
-        == [[1, 1, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0]]
-    )
+    assert train.candidates.tolist() == test.candidates.tolist() == [[0, 1], [1], [1, 2], [0]]
     with pytest.raises(DataError, match="true labels are not read next to candidate labels"):
         files(tmp_path, path="table.csv", label="kind", true_label="x", separator="|")
 
@@ -88,7 +80,7 @@ def test_sets_in_a_label_file(tmp_path):
     for part in (train, test):
         assert part.candidates is not None
         assert part.origin is not None
-        named = ["|".join(name for name, there in zip("abcd", row, strict=True) if there) for row in part.candidates]
+        named = ["|".join("abcd"[number] for number in row) for row in part.candidates.tolist()]
         assert named == [sets[place] for place in part.origin]
 
 

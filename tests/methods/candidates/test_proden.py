@@ -50,7 +50,7 @@ def test_in_the_limit_the_loss_is_that_of_the_best_candidate():
 def test_training_against_the_formula(tiny, by_hand):
     problem = _with_sets(tiny("erm"), "proden")
     hand = by_hand(problem.model)
-    candidates = problem.data.candidates
+    candidates = problem.data.candidates[:]
     weights = candidates.double() / candidates.sum(1, keepdim=True)  # uniform at first
 
     def loss(logits: Tensor, label: int, place: int) -> Tensor:

@@ -67,8 +67,8 @@ def test_the_second_stage_is_cmw_net_on_the_identified_labels(network: Any):
         _epoch(method, setup, epoch)
     setup.model.eval()
     logits = setup.model(setup.train_set.inputs.double())  # pyright: ignore[reportAttributeAccessIssue]
-    candidates = setup.train_set.candidates
-    assert candidates is not None
+    assert setup.train_set.candidates is not None
+    candidates = setup.train_set.candidates[:]
     labels = belief(logits, candidates).argmax(1)
     assert bool(candidates[torch.arange(60), labels].all())
 

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+from reweigh.data.candidate_sets import CandidateSets
 from reweigh.data.checks import at_rows, listed, plural
 from reweigh.data.dataset import Dataset
 from reweigh.errors import DataError
@@ -21,21 +23,22 @@ def with_candidates(dataset: Dataset, candidates: Tensor) -> Dataset:
     Args:
         candidates: shape (N, num_classes) bool.
     """
-    return replace(dataset.with_labels(one_of_each(candidates)), candidates=candidates)
+    sets = CandidateSets.of_mask(candidates)
+    return replace(dataset.with_labels(one_of_each(sets)), candidates=sets)
 
 
-def one_of_each(candidates: Tensor) -> Tensor:
+def one_of_each(candidates: CandidateSets) -> Tensor:
     """One candidate per sample, the (row mod count)-th, so that class sizes are about in proportion to the candidates.
 
     Args:
-        candidates: shape (N, num_classes) bool; an empty row gives class 0, which the check of a dataset rejects.
+        candidates: one or more of each sample; none gives class 0, which the check of a dataset rejects.
 
     Returns:
         Shape (N,) int64.
     """
-    turn = torch.arange(len(candidates)) % candidates.sum(1).clamp_min(1)
-    # the class at which the running count of candidates first exceeds the turn
-    return (candidates.cumsum(1) > turn[:, None]).int().argmax(1)
+    counts = candidates.counts
+    turn = counts.cumsum(0) - counts + torch.arange(len(counts)) % counts.clamp_min(1)
+    return torch.where(counts > 0, F.pad(candidates.classes, (0, 1))[turn].long(), 0)
 
 
 def several_in_one(class_names: Sequence[str]) -> tuple[str, str] | None:
@@ -76,6 +79,7 @@ def split_names(dataset: Dataset, separator: str, classes: Sequence[str] | None 
     classes = tuple(sorted(present) if classes is None else classes)
     if strange := sorted(present - {*classes}):
         raise DataError(f"labels: no class named {listed(map(repr, strange))}; there are: {listed(classes)}")
-    allowed = torch.tensor([[name in names for name in classes] for names in sets])
-    mask = allowed[dataset.labels]
-    return replace(dataset, labels=one_of_each(mask), class_names=classes, true_labels=None, candidates=mask)
+    number = {name: place for place, name in enumerate(classes)}
+    distinct = CandidateSets.of_lists(([number[name] for name in names] for names in sets), len(classes))
+    found = distinct.subset(dataset.labels)
+    return replace(dataset, labels=one_of_each(found), class_names=classes, true_labels=None, candidates=found)

@@ -29,7 +29,7 @@ class PRODEN(ERM):
         super().__init__(setup)
         self._warm_up = False
         given = setup.train_set.candidates
-        counts = torch.ones(len(setup.train_set), dtype=torch.int64) if given is None else given.sum(1)
+        counts = torch.ones(len(setup.train_set), dtype=torch.int64) if given is None else given.counts
         self._starts = (counts.cumsum(0) - counts).to(setup.device)
         # of the candidates of all samples, one after the other; the last number is of none
         self._belief = torch.full((int(counts.sum()) + 1,), float("nan"), device=setup.device)

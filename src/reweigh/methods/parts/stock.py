@@ -202,7 +202,7 @@ def label_rows(dataset: Dataset, uncorrected: bool = False) -> Tensor:
         uncorrected: as they were before a person corrected some.
     """
     if dataset.candidates is not None:
-        return dataset.candidates / dataset.candidates.sum(1, keepdim=True)
+        return dataset.candidates[:] / dataset.candidates.counts[:, None]
     if dataset.soft_labels is not None:
         return dataset.soft_labels.float()
     labels = dataset.uncorrected if uncorrected and dataset.uncorrected is not None else dataset.labels
