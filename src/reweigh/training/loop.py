@@ -94,9 +94,7 @@ def train(
     steps, half, kind = len(bounds), HALF.get(precision), torch.device(device).type
     scaler = GradScaler(kind) if half is torch.float16 else None
     if half and kind == "cpu" and not _computes_halves():
-        log.warning(
-            "train.precision = %r: this processor emulates half precision, which is many times slower", precision
-        )
+        log.warning("train.precision = %r: this processor emulates it, which is many times slower", precision)
     settings = {"samples": samples, "batch_size": batch_size, "seed": seed}
     keeper = Keeper(run, method, generator, settings, recall, judge, scaler)
     place = keeper.load()
