@@ -1,6 +1,7 @@
 """Predictions of models that did not see the sample."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import torch
@@ -8,7 +9,9 @@ from torch import nn
 
 from reweigh.data import Dataset, from_arrays
 from reweigh.fit import fit
-from reweigh.fit.out_of_fold import FOLDS, ROUNDS, HeldOut, brief_epochs, folds, out_of_fold
+from reweigh.fit.out_of_fold import FOLDS, PATIENCE, ROUNDS, HeldOut, brief_epochs, folds, held_out, out_of_fold
+from reweigh.fit.trainer import Trainer
+from reweigh.models import MODELS
 from reweigh.plan import Plan
 from reweigh.plan.check import examine
 from reweigh.plan.choose import chosen
@@ -98,6 +101,32 @@ def test_training_is_as_brief_as_the_held_out_labels_like_it():
 
     samples = Dataset(torch.arange(20.0)[:, None], torch.zeros(20, dtype=torch.int64), ("a", "b"))
     assert brief_epochs(spying(samples, Slow), samples) == 3
+
+
+def test_a_training_that_gets_no_better_is_ended():
+    looked = []
+
+    class Slow(Spy):
+        def train(self, train_set, evaluate):
+            model = Course()
+            for model.belief in [0.0, 2.0, 3.0] + [1.0] * 30:
+                looked.append(model.belief)
+                evaluate(model)
+
+    samples = Dataset(torch.arange(20.0)[:, None], torch.zeros(20, dtype=torch.int64), ("a", "b"))
+    assert brief_epochs(spying(samples, Slow), samples) == 3
+    assert looked == [0.0, 2.0, 3.0] + [1.0] * PATIENCE
+
+
+def test_a_training_can_be_ended_from_inside():
+    """The training loop of the library passes the exception on, and leaves nothing behind."""
+    rng = np.random.default_rng(0)
+    samples = from_arrays(rng.normal(size=(60, 4)).astype(np.float32), rng.integers(0, 2, 60))
+    trainer = Trainer(planned(samples, train={"epochs": 40}), partial(MODELS["mlp"], hidden=(64,)), torch.device("cpu"))
+    before = torch.get_rng_state()
+    look = held_out(trainer, samples, torch.arange(60) < 12, stop=True)
+    assert len(look.losses) == look.best_epoch + max(look.best_epoch, PATIENCE) < 40
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_predictions_are_averaged_along_training():

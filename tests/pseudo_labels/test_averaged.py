@@ -51,3 +51,16 @@ def test_decay_may_change_and_at_one_the_average_stays() -> None:
             seen.append(float(place))
         slow = sum(w * value for w, value in zip(weights, seen, strict=True)) / sum(weights)
         torch.testing.assert_close(float(average.model.weight), slow)
+
+
+def test_a_tied_weight_is_averaged_once() -> None:
+    model = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False))
+    model[1].weight = model[0].weight
+    average, rows = AveragedModel(model, 0.5), []
+    for number in range(3):
+        nn.init.constant_(model[0].weight, number)
+        rows.append(float(number))
+        average.update(model)
+    expected = (rows[0] * 0.25 + rows[1] * 0.5 + rows[2]) / 1.75
+    assert average.model[0].weight is average.model[1].weight
+    torch.testing.assert_close(average.model[0].weight, torch.full((2, 2), expected))

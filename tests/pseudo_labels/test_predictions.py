@@ -27,6 +27,20 @@ def test_dense_against_a_loop(momentum: float) -> None:
     assert store.labels().tolist() == torch.tensor(slow).argmax(1).tolist()
 
 
+def test_half_precision_is_close_to_single_precision() -> None:
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.tensor([0, 4, -1, 2])
+    single, half = DensePredictions(labels, 5, 0.9), DensePredictions(labels, 5, 0.9, dtype=torch.float16)
+    for _ in range(30):
+        index = torch.randperm(4, generator=generator)[:2]
+        new = _sharp(generator, 2, 5)
+        expected, found = single.update(index, new), half.update(index, new)
+        assert found.dtype == torch.float32
+        torch.testing.assert_close(found, expected, atol=3e-3, rtol=0)
+        torch.testing.assert_close(half[index].sum(1), torch.ones(2))
+    assert torch.equal(single.labels(), half.labels())
+
+
 def test_the_small_store_is_close_to_the_dense_one() -> None:
     generator = torch.Generator().manual_seed(0)
     labels = torch.randint(50, (40,), generator=generator)
@@ -54,6 +68,8 @@ def test_a_million_samples_of_a_thousand_classes_take_less_than_100_mb() -> None
     assert isinstance(store, TopPredictions)
     assert sum(t.numel() * t.element_size() for t in store.state_dict().values()) < 100e6
     assert isinstance(predictions(torch.zeros(50_000, dtype=torch.int64), 10, 0.9), DensePredictions)
+    (rows,) = predictions(torch.zeros(300_000, dtype=torch.int64), 10, 0.9).state_dict().values()
+    assert rows.numel() * rows.element_size() == 300_000 * 20
 
 
 @pytest.mark.parametrize("kind", [DensePredictions, TopPredictions])

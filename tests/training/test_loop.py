@@ -4,6 +4,7 @@ import math
 import os
 import random
 import signal
+import sys
 import threading
 
 import pytest
@@ -453,6 +454,13 @@ def test_the_scale_of_the_loss_in_fp16_is_resumed(tiny, run):
         tiny.begin(run, Overflowing, precision="fp16")
     tiny.begin(Run.open(run.path), Overflowing, precision="fp16")
     assert scales[:6] == [2.0**power for power in (16, 15, 14, 13, 12, 11)]
+
+
+@pytest.mark.parametrize("supported", [False, True])
+def test_emulated_half_precision_is_said(tiny, monkeypatch, caplog, supported):
+    monkeypatch.setattr(sys.modules["reweigh.training.loop"], "_computes_halves", lambda: supported)
+    tiny.begin(None, precision="bf16")
+    assert ("train.precision = 'bf16': this processor emulates it" in caplog.text) != supported
 
 
 def test_the_rate_is_what_the_optimizer_had(tiny):

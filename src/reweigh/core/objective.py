@@ -57,7 +57,8 @@ def reweighted(loss: Loss, inputs: Any, labels: Tensor, scale: Tensor | float = 
     def objective(forward: Forward) -> Terms:
         outputs = call(forward, inputs)
         losses = loss(outputs, labels)
-        return Terms(scale * losses, losses, losses.new_zeros(()), len(losses), outputs)
+        scaled = scale * losses if isinstance(scale, Tensor) or scale != 1 else losses  # a product less in every step
+        return Terms(scaled, losses, losses.new_zeros(()), len(losses), outputs)
 
     return objective
 

@@ -1,6 +1,7 @@
 """Predict training samples by models that did not see them."""
 
 import logging
+from contextlib import suppress
 from dataclasses import replace
 
 import torch
@@ -17,6 +18,7 @@ from reweigh.training.randomness import seeded
 logger = logging.getLogger(__name__)
 FOLDS = 5
 ROUNDS = 3
+PATIENCE = 5  # epochs
 PLAIN = Part("methods", "erm", {})
 
 
@@ -52,8 +54,11 @@ def out_of_fold(trainer: Trainer, train_set: Dataset) -> tuple[Tensor, Tensor]:
 def brief_epochs(trainer: Trainer, train_set: Dataset) -> int:
     """After how many epochs the given labels of a held-out fifth are predicted best."""
     fold = folds(train_set.labels, trainer.plan.train["seed"])
-    losses = held_out(trainer, train_set, fold == fold[fold >= 0].mode().values).losses
-    return min(range(len(losses)), key=losses.__getitem__) + 1
+    return held_out(trainer, train_set, fold == fold[fold >= 0].mode().values, stop=True).best_epoch
+
+
+class SeenEnoughError(Exception):
+    """Raised by a look, to end a training whose further epochs are of no use."""
 
 
 class HeldOut:
@@ -61,11 +66,15 @@ class HeldOut:
 
     Attributes:
         losses: The mean loss of the given labels after each epoch.
+
+    Args:
+        stop: Raise ``SeenEnoughError`` when the best epoch is as long ago as it took, and at least ``PATIENCE`` epochs.
     """
 
-    def __init__(self, samples: Dataset, device: torch.device):
+    def __init__(self, samples: Dataset, device: torch.device, stop: bool = False):
         self._samples = samples
         self._device = device
+        self._stop = stop
         self._sum = torch.zeros(len(samples), samples.num_classes, dtype=torch.float64)
         self.losses: list[float] = []
 
@@ -73,7 +82,14 @@ class HeldOut:
         rows = probabilities(model, self._samples, self._device).double()
         self._sum += rows
         self.losses.append(float(F.nll_loss(rows.clamp_min(1e-12).log(), self._samples.labels)))
+        if self._stop and len(self.losses) - self.best_epoch >= max(self.best_epoch, PATIENCE):
+            raise SeenEnoughError
         return {}
+
+    @property
+    def best_epoch(self) -> int:
+        """How many epochs predict the given labels best."""
+        return min(range(len(self.losses)), key=self.losses.__getitem__) + 1
 
     @property
     def predicted(self) -> Tensor:
@@ -81,16 +97,18 @@ class HeldOut:
         return self._sum / len(self.losses)
 
 
-def held_out(trainer: Trainer, train_set: Dataset, out: Tensor) -> HeldOut:
+def held_out(trainer: Trainer, train_set: Dataset, out: Tensor, stop: bool = False) -> HeldOut:
     """Train on all labeled samples but some, and look at these.
 
     Args:
         out: Shape (N,) bool, the samples to hold out.
+        stop: End the training when these are no longer predicted better.
     """
-    look = HeldOut(train_set.subset(out), trainer.device)
+    look = HeldOut(train_set.subset(out), trainer.device, stop)
     others = train_set.subset(train_set.labeled & ~out)
     batch_size = min(trainer.plan.train["batch_size"], len(others))
-    _changed(trainer, batch_size=batch_size).train(others, evaluate=look)
+    with suppress(SeenEnoughError):
+        _changed(trainer, batch_size=batch_size).train(others, evaluate=look)
     return look
 
 

@@ -86,8 +86,8 @@ class CMWNetSL(CMWNet):
             return True
         before = self._predicted_before
         self._restart_predictions()
-        self._predicted_before = self._predictions.labels()
-        return before is not None and float((self._predicted_before == before).double().mean()) >= self._settled
+        now = self._predicted_before = self._predictions.labels().int()
+        return before is not None and int((now == before).sum()) >= self._settled * len(now)
 
     def _restart_predictions(self) -> None:
         for batch, logits in self._setup.predicted(self._average.model):

@@ -34,11 +34,10 @@ class AveragedModel:
         if self.decay == 1:
             return
         share = (1 - self.decay) / self._mass
-        ours = [*self.model.parameters(), *self.model.buffers()]
-        theirs = [*model.parameters(), *model.buffers()]
-        floats = [(mine, its) for mine, its in zip(ours, theirs, strict=True) if mine.dtype.is_floating_point]
+        pairs = list(zip(_tensors(self.model), _tensors(model), strict=True))
+        floats = [pair for pair in pairs if pair[0].dtype.is_floating_point]
         torch._foreach_lerp_([mine for mine, _ in floats], [its for _, its in floats], share)
-        for mine, its in zip(ours, theirs, strict=True):
+        for mine, its in pairs:
             if not mine.dtype.is_floating_point:
                 mine.copy_(its)
 
@@ -48,6 +47,15 @@ class AveragedModel:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.model.load_state_dict(state["model"])
         self._mass, self.decay = state["mass"], state["decay"]
+
+
+def _tensors(model: nn.Module) -> list[Tensor]:
+    """Parameters and buffers, each once; torch's own iterators also make their names, which takes longer."""
+    found: dict[int, Tensor] = {}
+    for module in model.modules():
+        for tensors in (module._parameters, module._buffers):
+            found |= {id(tensor): tensor for tensor in tensors.values() if tensor is not None}
+    return list(found.values())
 
 
 @torch.no_grad()

@@ -7,7 +7,8 @@ from torch import Tensor
 
 from reweigh.errors import DataError
 
-DENSE_AT_MOST = 20_000_000  # numbers; 80 MB
+FULL_AT_MOST = 2_000_000  # numbers in single precision; 8 MB
+DENSE_AT_MOST = 20_000_000  # numbers in half precision; 40 MB
 
 
 class Predictions(Protocol):
@@ -58,25 +59,37 @@ class DensePredictions:
         num_classes: number of classes. Paper: C.
         momentum: momentum of the average; 0 keeps only the latest prediction. Paper: alpha.
         device: where they are kept: that of the predictions, or each update waits for it.
+        dtype: what they are kept in; they are averaged and returned in single precision.
     """
 
-    def __init__(self, labels: Tensor, num_classes: int, momentum: float, device: torch.device | str = "cpu"):
-        rows = torch.zeros(len(labels), num_classes).scatter_(1, labels.clamp_min(0)[:, None], 1.0)
+    def __init__(
+        self,
+        labels: Tensor,
+        num_classes: int,
+        momentum: float,
+        device: torch.device | str = "cpu",
+        dtype: torch.dtype = torch.float32,
+    ):
+        rows = torch.zeros(len(labels), num_classes, dtype=dtype).scatter_(1, labels.clamp_min(0)[:, None], 1.0)
         rows[labels < 0] = 1 / num_classes
         self._rows = rows.to(device)
         self.momentum = momentum
 
     def update(self, index: Tensor, probabilities: Tensor) -> Tensor:
         index = _checked(index, len(self._rows), len(probabilities))
-        rows = torch.lerp(probabilities.to(self._rows), self._rows[index], self.momentum)
-        self._rows[index] = rows
+        rows = torch.lerp(probabilities.float().to(self._rows.device), self[index], self.momentum)
+        self._rows[index] = rows.to(self._rows.dtype)
         return rows.to(probabilities)
 
     def restart(self, index: Tensor, probabilities: Tensor) -> None:
         self._rows[index.cpu()] = probabilities.to(self._rows)
 
     def __getitem__(self, index: Tensor) -> Tensor:
-        return self._rows[index]
+        rows = self._rows[index]
+        if rows.dtype is torch.float32:
+            return rows
+        rows = rows.float()
+        return rows / rows.sum(1, keepdim=True)
 
     def labels(self) -> Tensor:
         return self._rows.argmax(1).cpu()
@@ -168,5 +181,8 @@ def _checked(index: Tensor | None, samples: int, n: int) -> Tensor:
 
 def predictions(labels: Tensor, num_classes: int, momentum: float, device: torch.device | str = "cpu") -> Predictions:
     """The store that suits the size of the problem."""
-    store = DensePredictions if len(labels) * num_classes <= DENSE_AT_MOST else TopPredictions
-    return store(labels, num_classes, momentum, device)
+    numbers = len(labels) * num_classes
+    if numbers > DENSE_AT_MOST:
+        return TopPredictions(labels, num_classes, momentum, device)
+    dtype = torch.float32 if numbers <= FULL_AT_MOST else torch.float16
+    return DensePredictions(labels, num_classes, momentum, device, dtype)

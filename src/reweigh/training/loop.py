@@ -93,6 +93,8 @@ def train(
     bounds = batch_bounds(samples, batch_size)
     steps, half, kind = len(bounds), HALF.get(precision), torch.device(device).type
     scaler = GradScaler(kind) if half is torch.float16 else None
+    if half and kind == "cpu" and not _computes_halves():
+        log.warning("train.precision = %r: this processor emulates it, which is many times slower", precision)
     settings = {"samples": samples, "batch_size": batch_size, "seed": seed}
     keeper = Keeper(run, method, generator, settings, recall, judge, scaler)
     place = keeper.load()
@@ -138,6 +140,12 @@ def train(
     if judge is not None:
         judge.restore(method.model, recall)
     return Result(place.history)
+
+
+def _computes_halves() -> bool:
+    """Whether the processor has instructions for half precision, as far as torch knows."""
+    supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
+    return supported is None or bool(supported())
 
 
 def _check_loss(loss: float | Tensor) -> None:

@@ -72,11 +72,12 @@ class ClassAwareNet(WeightNet):
             losses: shape (n,), raw. Paper: L.
             family: shape (n,), integers below ``num_families``.
         """
-        # a product with a single input: no matrix product is needed for it
-        scale, shift = self.hidden.weight.view(1, -1), self.hidden.bias
-        hidden = torch.relu(torch.addcmul(shift, losses.to(scale.dtype).unsqueeze(1), scale))
-        each = torch.addmm(self.heads.bias, hidden, self.heads.weight.t())
-        return torch.sigmoid(each.gather(1, family.unsqueeze(1)).squeeze(1))
+        # a product with a single input needs no matrix product; in place, because every training step waits for this
+        first, last = self.hidden, self.heads
+        scale = first.weight.view(1, -1)
+        hidden = torch.addcmul(first.bias, losses.to(scale.dtype).unsqueeze(1), scale).relu_()
+        each = torch.addmm(last.bias, hidden, last.weight.t())
+        return each.gather(1, family.unsqueeze(1)).squeeze_(1).sigmoid_()
 
 
 @lru_cache(maxsize=8)
