@@ -54,8 +54,9 @@ def exact(numbers: tuple[str, ...] = ("2", "3"), chosen: tuple[str, ...] = ()) -
             ("engine difference", {name: its for name, its in found.items() if "=difference" in name}),
         ):
             if some:
-                worst = max(some, key=some.__getitem__)
-                print(f"{number} processes, {title}: {len(some)} cases, at most {some[worst]:.1e} ({worst})")
+                worst = sorted(some, key=some.__getitem__, reverse=True)[:3]
+                largest = ", ".join(f"{some[name]:.1e} ({name})" for name in worst)
+                print(f"{number} processes, {title}: {len(some)} cases, at most {largest}", flush=True)
         print(f"{number} processes: stopped and resumed by 2, 3, 1 and 1 processes: {outcome['resumed']:.1e}")
 
 
