@@ -1,7 +1,5 @@
 """``reweigh predict``: classes of new data by the model of a run."""
 
-import csv
-import io
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -182,10 +180,11 @@ def calibrated_threshold(run: "Run", coverage: float) -> float:
     Raises:
         DataError: No samples were held out, or their file is not what the run wrote.
     """
+    import numpy as np
     import torch
 
     from reweigh.errors import DataError
-    from reweigh.files import read_text
+    from reweigh.report.tables import read_tested
     from reweigh.selective import threshold
 
     if not run.calibration.is_file():
@@ -193,14 +192,10 @@ def calibrated_threshold(run: "Run", coverage: float) -> float:
             f"{run.path}: no {run.calibration.name}, so no threshold for --coverage: the run trained on all its "
             "samples; hold some out with: reweigh train RECIPE train.calibration=0.1"
         )
-    try:
-        rows = csv.DictReader(io.StringIO(read_text(run.calibration, "results")))
-        scores = [float(row["score"]) for row in rows]
-    except (ValueError, KeyError, TypeError, csv.Error) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"{run.calibration}: not as the run writes it ({type(error).__name__}: {error})") from None
-    return threshold(torch.tensor(scores, dtype=torch.float64), coverage)
+    held_out = read_tested(run.calibration)
+    if held_out is None or held_out.score is None or bool(np.isnan(held_out.score).any()):
+        raise DataError(f"{run.calibration}: a score is missing; is this file the one that the run wrote?")
+    return threshold(torch.from_numpy(held_out.score), coverage)
 
 
 def show(
