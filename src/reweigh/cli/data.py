@@ -6,6 +6,7 @@ import typer
 
 from reweigh.cli.arguments import Root
 from reweigh.cli.printing import echo
+from reweigh.names import suggestion
 
 data = typer.Typer(
     help="Download named datasets, and look after cached features.", no_args_is_help=True, rich_markup_mode=None
@@ -61,7 +62,6 @@ def cache(
     from reweigh.cli.printing import show_table
     from reweigh.errors import DataError
     from reweigh.files import row_cache
-    from reweigh.names import suggestion
 
     found = {cache.name: cache for cache in row_cache.usage()}
     wanted = list(found) if clear_all else clear or []

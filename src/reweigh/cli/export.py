@@ -9,6 +9,7 @@ import typer
 from reweigh.cli.arguments import Overwrite, RunFolder, TrustCode
 from reweigh.cli.printing import echo
 from reweigh.cli.target import check_ending, check_target
+from reweigh.names import listed
 
 
 class Format(StrEnum):
@@ -34,7 +35,6 @@ def export(
     check_ending("--out", file, (f".{to}",), f"a model as {to}")
     check_target("--out", file, [file], [run / "model.safetensors"], overwrite)
 
-    from reweigh.data.checks import listed
     from reweigh.features import TextNetwork
     from reweigh.files import write_whole
     from reweigh.fit.export import about, to_onnx, to_safetensors, whole

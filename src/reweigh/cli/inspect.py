@@ -12,6 +12,7 @@ import typer
 from reweigh.cli.arguments import AnyData, Drop, Encoding, JoinLabels, Label, Labels, Root, Sep, written
 from reweigh.cli.printing import bars, echo, shape_words, show_columns
 from reweigh.errors import DataError
+from reweigh.names import plural
 
 if TYPE_CHECKING:
     from reweigh.cli.source import Source
@@ -172,8 +173,6 @@ def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
 
 def show_findings(data: str, dataset: "Dataset", findings: "Findings", traps: Sequence[str] = ()) -> None:
     """Print what was found."""
-    from reweigh.names import plural
-
     if dataset.reading.encoding is not None:
         show_columns(dataset.reading.encoding.readings)
     samples, classes = plural(findings.num_samples, "sample"), plural(len(findings.class_names), "class", "classes")
@@ -211,8 +210,6 @@ def families(dataset: "Dataset") -> list[str]:
 
 def facts(findings: "Findings") -> dict[str, str]:
     """What was looked for, and how much of it there is."""
-    from reweigh.names import plural
-
     copies = sum(len(group) - 1 for group in findings.duplicates)
     missing = ", ".join(f"{count} in {name!r}" for name, count in findings.missing.items())
     found = {

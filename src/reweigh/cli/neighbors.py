@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from reweigh.data.checks import listed, plural
 from reweigh.errors import DataError
+from reweigh.names import listed, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

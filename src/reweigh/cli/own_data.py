@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reweigh.cli.facts import Look, look
 from reweigh.cli.printing import echo, shape_words, show_columns
 from reweigh.cli.source import find
+from reweigh.names import listed
 
 if TYPE_CHECKING:
     from reweigh.plan.choose import Choice
@@ -130,7 +131,6 @@ def show_choices(
     data: str, found: Look, choices: "Sequence[Choice]", changes: Sequence[str], recipe: str | None
 ) -> None:
     """Print what is in the data, and what was chosen for them."""
-    from reweigh.data.checks import listed
     from reweigh.data.labels.candidates import SEPARATOR
 
     facts, shape = found.facts, shape_words(found.facts.shape)

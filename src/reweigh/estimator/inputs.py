@@ -11,13 +11,13 @@ from torch import Tensor
 
 from reweigh.data import Inputs
 from reweigh.data.arrays import as_tensor, channels_first, check_precision
-from reweigh.data.checks import listed
 from reweigh.data.normalize import standardize_like, unchanged
 from reweigh.data.sparse import SparseRows, scale_like
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.errors import DataError
 from reweigh.features import text_as
 from reweigh.fit.inputs import InputForm
+from reweigh.names import listed
 
 
 class ReadInputs(NamedTuple):

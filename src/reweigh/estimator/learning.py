@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reweigh.data import Dataset
-from reweigh.data.checks import listed
 from reweigh.data.dataset import Reading
 from reweigh.data.labels.class_numbers import as_array
 from reweigh.errors import DataError
@@ -21,6 +20,7 @@ from reweigh.fit import Fit, fit
 from reweigh.fit.front import own_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.trainer import builder
+from reweigh.names import listed
 from reweigh.plan.facts import Facts
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from reweigh.data import Inputs
-from reweigh.data.checks import at_rows, plural
+from reweigh.data.checks import at_rows
 from reweigh.data.dataset import Fetched
 from reweigh.data.on_demand import fits
 from reweigh.errors import DataError
@@ -19,6 +19,7 @@ from reweigh.features.network import Network
 from reweigh.features.stored_rows import StoredRows, find
 from reweigh.features.text_network import TextNetwork, Texts
 from reweigh.files.row_cache import RowCache, digest
+from reweigh.names import plural
 from reweigh.threads import threads
 
 BATCH = 64  # samples that are read at once

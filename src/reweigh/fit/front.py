@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from reweigh import features
 from reweigh.data import Dataset, Inputs
-from reweigh.data.checks import listed, plural
 from reweigh.data.dataset import Rows, rows_of
 from reweigh.data.normalize import Standardize, standardize_like
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
@@ -26,6 +25,7 @@ from reweigh.features.text_columns import encoded, filled, scale_of
 from reweigh.features.text_network import TextNetwork
 from reweigh.features.views import DISTORTED, seen
 from reweigh.issues import Samples
+from reweigh.names import listed, plural
 from reweigh.plan import Part
 from reweigh.training import Observer, processes
 

@@ -16,7 +16,7 @@ from reweigh.issues import Rows, Samples, chunks, judge
 from reweigh.methods.parts.stock import explain, judged, take_stock
 from reweigh.plan import Plan
 from reweigh.plan.choose import POSTERIORS
-from reweigh.pseudo_labels import Predictions, predictions
+from reweigh.pseudo_labels import predictions
 from reweigh.training.evaluation import logits
 
 
@@ -51,12 +51,13 @@ def judge_samples(
             labels = train_set.labels[apart[some]].clamp_min(0)
             losses[apart[some]] = F.nll_loss(rows.log(), labels, reduction="none")
         losses[apart[train_set.labels[apart] < 0]] = torch.nan
-    given = given_labels(train_set, store)
+    candidates = train_set.candidates
+    given = train_set.labels if candidates is None else likeliest_candidates(candidates, store)
     learned = weights if weighting is not None else None  # other weights, as of self-paced learning, mean other things
     own = trained.method.judgment()
-    if own is not None and train_set.candidates is None:
+    if own is not None and candidates is None:
         judgment = judge(given, store).replaced(kept, own)
-    elif plan.train["scoring"] == "out-of-fold" and train_set.candidates is None:
+    elif plan.train["scoring"] == "out-of-fold" and candidates is None:
         index, rows = out_of_fold(trainer, train_set.subset(kept) if len(apart) else train_set)
         store.restart(kept[index], rows)
         judgment = judge(given, store)  # the word of models that did not see the sample, not of weights
@@ -136,13 +137,6 @@ def likeliest_candidates(candidates: Tensor, predictions: Rows) -> Tensor:
     """
     parts = chunks(*candidates.shape)
     return torch.cat([predictions[index].float().where(candidates[index], -1.0).argmax(1) for index in parts])
-
-
-def given_labels(train_set: Dataset, store: Predictions) -> Tensor:
-    """The given labels, shape (N,); of several candidates the likeliest, so that it is wrong if another class is."""
-    if train_set.candidates is None:
-        return train_set.labels
-    return likeliest_candidates(train_set.candidates, store)
 
 
 def spread(values: Tensor, index: Tensor, size: int) -> Tensor:
