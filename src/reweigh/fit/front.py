@@ -24,6 +24,7 @@ from reweigh.features.stored_rows import StoredRows, joined
 from reweigh.features.text_columns import encoded, filled, scale_of
 from reweigh.features.text_network import TextNetwork
 from reweigh.features.views import DISTORTED, seen
+from reweigh.fit.start import fill
 from reweigh.issues import Samples
 from reweigh.names import listed, plural
 from reweigh.plan import Part
@@ -56,11 +57,7 @@ class Front:
         Raises:
             ModelError: They do not fit.
         """
-        try:
-            self.network.module.load_state_dict(dict(state))
-        except RuntimeError as error:
-            first = " ".join(str(error).split())[:200]
-            raise ModelError(f"{file}: no fine-tuned weights of {self.network.name} ({first})") from error
+        fill(self.network.module, state, f"{file}: not the fine-tuned weights of {self.network.name}")
         return replace(self, cache=False, tuned=True)
 
     def through(

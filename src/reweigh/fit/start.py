@@ -1,4 +1,4 @@
-"""Start a model from the weights of another run, and train all of it or its last layer."""
+"""Weights from a file in a model: all of them, or where it starts, to train all of it or its last layer."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -52,6 +52,21 @@ def start_from(model: nn.Module, path: str | Path) -> None:
         logger.info("model: the last layer starts fresh; %s", _differences(wrong, wanted, found))
     if unused := sorted(found.keys() - wanted.keys()):
         logger.info("model: not used of %s: %s", file, _first(unused))
+
+
+def fill(model: nn.Module, state: Mapping[str, Tensor], wrong: str) -> None:
+    """Give a model the weights that a file holds for it.
+
+    Args:
+        wrong: What to say if they are not weights of this model.
+
+    Raises:
+        ModelError: They are not.
+    """
+    try:
+        model.load_state_dict(dict(state))
+    except RuntimeError as error:
+        raise ModelError(f"{wrong} ({' '.join(str(error).split())[:200]})") from error
 
 
 def freeze_features(model: nn.Module) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from reweigh.core.judgment import Finding
 from reweigh.errors import DataError, ModelError, ReweighError
@@ -18,6 +18,7 @@ from reweigh.fit.fitting import Fit
 from reweigh.fit.front import open_front, own_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.scored import Scored
+from reweigh.fit.start import fill
 from reweigh.fit.trainer import Build, builder
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Samples
@@ -112,6 +113,7 @@ def _loaded(path: str | Path, build: Build | None, module: Any, trust_code: bool
     if front is not None and (tuned := _under("front", tensors)):
         front = front.with_weights(tuned, path)
     model = method_named(plan.method.name).wraps(build(inputs.model_shape, len(class_names)))
+    fill(model, _under("model", tensors), f"{path}: not the weights of this network; pass the one it was trained with")
     weighting = None
     if content["weighting"] is not None:
         net = rebuilt(content["weighting"], _under("weighting", tensors))
@@ -122,7 +124,7 @@ def _loaded(path: str | Path, build: Build | None, module: Any, trust_code: bool
         inputs=inputs,
         class_names=class_names,
         class_sizes=tuple(content["class_sizes"]),
-        model=_filled(model, _under("model", tensors), path),
+        model=model.eval(),
         samples=Samples(**_under("samples", tensors)),
         weighting=weighting,
         history=content["history"],
@@ -148,17 +150,6 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     if about.get("version") != str(VERSION):
         raise DataError(f"{path}: written by another version of reweigh (format {about.get('version')}, not {VERSION})")
     return json.loads(about["content"]), tensors
-
-
-def _filled(model: nn.Module, state: dict[str, Tensor], path: str | Path) -> nn.Module:
-    try:
-        model.load_state_dict(state)
-    except RuntimeError as error:
-        reason = str(error).splitlines()[-1].strip()
-        raise ModelError(
-            f"{path}: its weights do not fit the network ({reason}); pass the one it was trained with"
-        ) from None
-    return model.eval()
 
 
 def _named(prefix: str, values: Any) -> dict[str, Tensor]:
