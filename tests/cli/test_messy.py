@@ -140,7 +140,7 @@ def test_a_bad_review(messy, run, tmp_path, text, message):
 
 
 def test_options_of_apply_need_it(messy, run):
-    assert "belong to --apply FILE" in run("issues", messy / "run", "--yes").stderr
+    assert "need --apply FILE" in run("issues", messy / "run", "--yes").stderr
 
 
 def test_predictions_have_ids_probabilities_and_an_accuracy(messy, run, tmp_path):
@@ -227,4 +227,4 @@ def test_wrong_kinds_name_their_columns(messy, run):
 
 def test_compare_needs_a_recipe_or_data(run):
     assert "give either a recipe, such as demo, or your own data" in run("compare").stderr
-    assert "belong to --data" in run("compare", "demo", "--sep", ";").stderr
+    assert "need --data" in run("compare", "demo", "--sep", ";").stderr

@@ -155,7 +155,7 @@ def test_whatever_is_chosen_is_a_recipe(samples, shape, photos):
         ),
         (["--data", "{own}/nothing"], "is neither a path that exists nor the name of a dataset"),
         (["--data", "{own}/photos", "--label", "kind"], "--label: got 'kind', but a folder has no columns"),
-        (["--label", "kind"], "--encoding and --join-labels belong to --data"),
+        (["--label", "kind"], "--encoding and --join-labels need --data"),
         (["--data", "{own}/table.csv", "--label", "kind", "train.epoch=3", "method.name=cmw"], "2 mistakes"),
         (
             ["--data", "{own}/table.csv", "--label", "kind", "data.test_fraction=2"],

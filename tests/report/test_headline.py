@@ -32,7 +32,7 @@ def test_a_model_that_doubts_most_labels_is_in_doubt_itself(account):
     for share, weak in ((0.4, False), (0.6, True)):
         issue = np.arange(len(account.samples)) < share * len(account.samples)
         said = headline(replace(account, samples=replace(account.samples, issue=issue)))
-        assert ("a weak model rather than bad labels" in said) == weak
+        assert ("a weak model, not bad labels" in said) == weak
 
 
 def test_data_bias_and_time(account):

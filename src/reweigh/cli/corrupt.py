@@ -28,10 +28,10 @@ def corrupt(
     data: AnyData,
     bias: Annotated[
         list[str],
-        typer.Option(metavar="BIAS", help="Such as 'symmetric rate=0.4' or '{name=\"symmetric\", rate=0.4}'."),
+        typer.Option(metavar="BIAS", help="Bias, such as 'symmetric rate=0.4' or '{name=\"symmetric\", rate=0.4}'."),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="Label file to write, .csv or .npy.")],
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random; a bias may have its own.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed; a bias may have its own.")] = 0,
     label: Label = None,
     labels: Labels = None,
     posteriors: Annotated[
@@ -45,9 +45,9 @@ def corrupt(
     root: Root = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Make the training labels worse, in a file of their own.
+    """Write a label file with wrong labels, made on purpose.
 
-    Several --bias are applied one after the other. A summary is written beside FILE: the true rate, the transition
+    Several --bias are applied in order. A summary is written next to FILE: the true rate, the transition
     matrix and the class sizes. The data are not changed. See: reweigh list biases.
     """
     check_ending("--out", out, (".csv", ".npy"), "a label file")

@@ -28,8 +28,8 @@ def export(
 ) -> None:
     """Write the trained model for other programs.
 
-    An ONNX file runs by itself, normalization included; a safetensors file holds the weights. The metadata of both give
-    the class names, shape and scale of the inputs, and how the columns of a table are encoded.
+    An ONNX file holds the whole model, including normalization; a safetensors file holds the weights. The metadata of
+    both contain the class names, shape and scale of the inputs, and the encoding of the columns of a table.
     """
     file = out or Path(f"{run.resolve().name}.{to}")
     check_ending("--out", file, (f".{to}",), f"a model as {to}")

@@ -39,7 +39,7 @@ def inspect(
 ) -> None:
     """Look at training data before training.
 
-    Shows how columns are read, class sizes and families, contradicting and broken samples, columns that give the label
+    Shows how columns are read, class sizes and families, conflicting and broken samples, columns that give the label
     away, and what else is likely to go wrong. With --neighbors also photos that are nearly the same, or belong to no
     class, by the features of a pretrained network.
     """

@@ -34,7 +34,9 @@ def predict(
     proba: Annotated[bool, typer.Option("--proba", help="Also write the probability of every class.")] = False,
     coverage: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="Share to predict, the most confident ones; abstain from the rest."),
+        typer.Option(
+            metavar="SHARE", help="Share of the samples to predict, the most confident ones; abstain from the rest."
+        ),
     ] = None,
     sep: Sep = None,
     encoding: Encoding = None,
@@ -44,8 +46,8 @@ def predict(
 ) -> None:
     """Predict the classes of new data.
 
-    The data are read like the training data of the run: the same columns, sizes and scales. Where a table also has the
-    column of labels, the predictions are compared with it.
+    The data are read like the training data of the run: the same columns, sizes and scales. If a table has the label
+    column, the predictions are compared with it.
     """
     if coverage is not None:
         from reweigh.selective import check_coverage

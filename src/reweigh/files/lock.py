@@ -105,7 +105,7 @@ def _open(path: Path, folder: Path) -> int:
         os.close(descriptor)
         raise _taken(folder, before)
     if before is not None:
-        log.info("%s: %s was writing here and is gone; going on", folder, before)
+        log.info("%s: %s was writing here and is gone; continuing", folder, before)
     return descriptor
 
 

@@ -28,7 +28,7 @@ def wrong_labels(account: Account) -> str:
     listed = f"{found:,} of {labels:,} training labels look wrong"
     if classes.finding is None:
         share = found / max(labels, 1)
-        weak = "; that many usually mean a weak model rather than bad labels" if share > WEAK else ""
+        weak = "; so large a share usually means a weak model, not bad labels" if share > WEAK else ""
         return f"{listed} ({percent(share)}){weak}."
     total = max(sum(classes.sizes), 1)
     share, low, high = (

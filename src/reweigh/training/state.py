@@ -150,7 +150,7 @@ class Keeper:
         if file is None:
             return Place()
         if file == run.previous:
-            log.info("%s: no last checkpoint; continuing from the one before", run.path)
+            log.info("%s: the last checkpoint is missing; continuing from the one before it", run.path)
         try:
             if state["settings"] != self.settings:
                 raise ValueError(f"written with {state['settings']}, this run has {self.settings}")
@@ -171,7 +171,7 @@ class Keeper:
             ) from error
         processes.first(lambda: run.write_metrics(place.history))
         steps = f" and {plural(place.step, 'step')} of the next" if place.step else ""
-        log.info("%s: %s%s were done before", run.path, plural(place.epoch, "epoch"), steps)
+        log.info("%s: continuing after %s%s", run.path, plural(place.epoch, "epoch"), steps)
         return place
 
 
