@@ -31,7 +31,7 @@ def judge(given: Tensor, predictions: Rows, weights: Tensor | None = None) -> Ju
 
         quality = 1 - (1 - weight) (1 + p_other - p_given) / 2,        p_other: of the likeliest other class
 
-    A label is doubted as far as the model preferred another one, and as far as the weighting function did not trust it:
+    A label is doubted by how much the model preferred another one, and by how little the weighting function trusted it:
     each sees what the other misses. Predictions are best averaged along training, since in the end a model may have
     memorized wrong labels too.
 

@@ -46,7 +46,7 @@ def carry_out(
     series: Series | None = None,
     trust_code: bool = False,
 ) -> list[Row]:
-    """Make the runs, each in its own folder below ``folder``; if one fails, its row has the error and the others go on.
+    """Make the runs, each in its own folder in ``folder``; if one fails, its row has the error and the others continue.
 
     Args:
         workers: how many runs at once, each in a process with its share of torch's threads; a script that asks for

@@ -1,4 +1,4 @@
-"""Jobs in several processes at once; if one dies, the others go on, and Ctrl-C ends all of them cleanly."""
+"""Jobs in several processes at once; if one dies, the others continue, and Ctrl-C ends all of them cleanly."""
 
 import logging
 from collections import deque

@@ -152,6 +152,6 @@ def text_network(name: str, source: str, member: str) -> TextNetwork:
 
 
 def _of_tokenizer(tokenizer: Any) -> str:
-    """All that determines how text becomes tokens, as far as a tokenizer says it."""
+    """All that determines how text becomes tokens, as the tokenizer describes itself."""
     fast = getattr(tokenizer, "backend_tokenizer", None)
     return fast.to_str() if fast is not None and hasattr(fast, "to_str") else f"{tokenizer!r} {tokenizer.get_vocab()}"

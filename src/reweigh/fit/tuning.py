@@ -94,7 +94,7 @@ def fine_tuned(
 
 
 def soft_targets(samples: Samples, num_classes: int) -> Tensor:
-    """What the class of each sample likely is, shape (N, C): the given label as far as it is trusted."""
+    """Given and suggested labels, mixed by how much the given ones are trusted, shape (N, C)."""
     suggested = F.one_hot(samples.suggested.clamp_min(0), num_classes).float()
     given = torch.where((samples.given >= 0)[:, None], F.one_hot(samples.given.clamp_min(0), num_classes), suggested)
     trust = samples.quality.nan_to_num(1.0)[:, None]

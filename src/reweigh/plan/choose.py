@@ -15,7 +15,7 @@ from reweigh.plan.edit import merge, put
 from reweigh.plan.facts import Facts
 
 LR = 1e-3  # of AdamW, falling along a cosine
-STEPS = 1000  # of training on small data, as far as EPOCHS allow
+STEPS = 1000  # of training on small data, within the limits of EPOCHS
 EPOCHS = (20, 50)  # at least, at most
 LOOKS = 1.9  # trainings that two looks are
 BATCH = (16, 256)
@@ -25,7 +25,7 @@ FIRST_LAYER = 4_000_000  # parameters of it, at most
 ONE_THREAD = 1_000_000  # parameters of it at most: the steps of a smaller model are too short to be shared by threads
 ROWS_PER_FEATURE = 2
 JUDGE = 0.1  # share of the samples that judges,
-JUDGED = 2_000  # if there are so many in classes of FEWEST or more; fewer judge by chance
+JUDGED = 2_000  # if there are this many in classes of FEWEST or more; fewer cannot decide
 FEWEST = 3  # samples of a class, without which none of it is held out
 POSTERIORS = 50_000_000  # samples times classes at most for two looks, which keep several numbers for each
 MOST_ROWS = 20_000  # beyond, out-of-fold models take too long to be trained unasked

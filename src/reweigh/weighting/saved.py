@@ -39,7 +39,7 @@ def save_weighting(path: str | Path, net: nn.Module, origin: Origin) -> None:
     """Write a weighting function; family 0 is the rarest, so it means the same elsewhere.
 
     Raises:
-        DataError: there is nothing to save, as in weights that are found anew for every batch.
+        DataError: there is nothing to save, as for weights that are computed for each batch.
     """
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()}
     if not tensors:
