@@ -67,6 +67,9 @@ def test_comparison(account, plain):
     assert table.rows[0][names.index("accuracy, best epoch")] == f"{100 * best:.1f}\u00a0%"
     assert table.rows[2][2:] == ["\N{EN DASH}"] * (len(names) - 2)
     assert {len(row) for row in table.rows} == {len(names)}
+    judged = replace(plain, history=[{**line, "judge_keeps": 1.0} for line in plain.history])
+    kept = [column.name for column in comparison([account, judged]).columns].index("accuracy, kept epoch")
+    assert comparison([account, judged]).rows[1][kept] == f"{100 * plain.history[0]['test_accuracy']:.1f}\u00a0%"
 
 
 def test_key_numbers(account):

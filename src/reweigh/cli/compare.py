@@ -64,9 +64,9 @@ def compare(
 ) -> None:
     """Train several methods under several biases and compare them.
 
-    One table per bias shows mean and spread over the seeds, after the last epoch and after the best one, and the cost
-    of each method. Methods of one bias and seed see the same wrong labels and start from the same weights. If a run
-    fails, the others continue.
+    One table per bias shows mean and spread over the seeds, after the last epoch (or the one that the judge kept) and
+    after the best one, and the cost of each method. Methods of one bias and seed see the same wrong labels and start
+    from the same weights. If a run fails, the others continue.
 
     A method gets those options of the recipe's [method] that it has, and what the section [compare.METHOD] sets. A bias
     keeps the options that the recipe's [data] has for it. With --data, the settings of each method are chosen from the
@@ -182,7 +182,8 @@ def table(rows: "Sequence[Row]") -> tuple[list[str], list[list[str]]]:
         ]
         cells.append([method + few, *numbers])
     short = [in_words(name).removesuffix(" accuracy") for name in others]
-    return ["method", "last epoch", "best epoch", *short, "cost" if unit else "seconds"], cells
+    kept = "kept" if any("judge_keeps" in line for line in lines) else "last"
+    return ["method", f"{kept} epoch", "best epoch", *short, "cost" if unit else "seconds"], cells
 
 
 def fitting(columns: list[str], cells: list[list[str]], width: int) -> tuple[list[str], list[list[str]]]:
