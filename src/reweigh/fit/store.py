@@ -12,8 +12,7 @@ from reweigh.core.judgment import Finding
 from reweigh.errors import DataError, ModelError, ReweighError
 from reweigh.families import Families
 from reweigh.files import write_whole
-from reweigh.files.tensors import pack
-from reweigh.files.tensors import read as read_tensors
+from reweigh.files.tensors import pack, read_as
 from reweigh.fit.fitting import Fit
 from reweigh.fit.front import open_front, own_front
 from reweigh.fit.inputs import InputForm
@@ -94,7 +93,8 @@ def load(
 
 
 def _loaded(path: str | Path, build: Build | None, module: Any, trust_code: bool) -> tuple[Fit, dict[str, Any]]:
-    content, tensors = _read(path)
+    tensors, about = read_as(path, KIND, VERSION, "a classifier that reweigh saved")
+    content = json.loads(about["content"])
     plan, mistakes = examine(content["plan"], passed=[key for key in ("data", "model") if key not in content["plan"]])
     raise_all(mistakes, f"the plan in {path}")
     assert plan is not None
@@ -138,18 +138,6 @@ def _loaded(path: str | Path, build: Build | None, module: Any, trust_code: bool
 
 def _refuse(value: Any) -> None:
     raise TypeError(f"{type(value).__name__} cannot be stored")
-
-
-def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    try:
-        tensors, about = read_tensors(path)
-    except DataError as error:
-        raise DataError(f"{error}; give a classifier that reweigh saved") from error
-    if about.get("kind") != KIND:
-        raise DataError(f"{path}: a safetensors file, but not a classifier that reweigh saved")
-    if about.get("version") != str(VERSION):
-        raise DataError(f"{path}: written by another version of reweigh (format {about.get('version')}, not {VERSION})")
-    return json.loads(about["content"]), tensors
 
 
 def _named(prefix: str, values: Any) -> dict[str, Tensor]:
