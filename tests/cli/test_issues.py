@@ -160,7 +160,7 @@ def test_a_run_that_has_not_ended_one_of_a_newer_version_and_a_biased_one(own, r
     newer = run("issues", tmp_path / "run")
     assert newer.exit_code == 2
     assert "cmw-net has no option 'future'" in newer.stderr
-    assert "If a newer reweigh made this run, update to read it." in newer.stderr
+    assert "If a newer version of reweigh made this run, update to read it." in newer.stderr
     assert run("train", "demo", "train.epochs=2", "method.name=erm", "--out", tmp_path / "demo").exit_code == 0
     refused = run("issues", tmp_path / "demo", "--apply", tmp_path / "x.csv")
     assert refused.exit_code == 2

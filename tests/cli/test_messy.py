@@ -188,7 +188,7 @@ def test_inspect_refuses_nothing(tmp_path, run, images):
     (tmp_path / "one.csv").write_text("a,b\n1,x\n2,x\n")
     result = run("inspect", tmp_path / "one.csv", "--label", "b")
     assert result.exit_code == 0
-    assert "It cannot be trained on as it is" in result.stdout
+    assert "It cannot be used for training as it is" in result.stdout
     assert "only one class" in result.stdout
     Image.new("L", (9, 5)).save(images / "dog" / "other.png")
     assert run("inspect", images).exit_code == 0

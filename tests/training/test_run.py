@@ -58,7 +58,7 @@ def test_overwrite_clears_the_run_and_nothing_else(run):
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_folder_of_other_files_is_never_touched(tmp_path, overwrite):
     (tmp_path / "thesis.tex").write_text("...")
-    with pytest.raises(DataError, match="other files than a run's"):
+    with pytest.raises(DataError, match="files that are not of a run"):
         Run.create(tmp_path, "", overwrite=overwrite)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
 

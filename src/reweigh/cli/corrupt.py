@@ -122,7 +122,7 @@ def labels_to_write(out: Path, dataset: "Dataset", done: "Biased") -> bytes | st
             "and a .npy cannot say which; write a .csv"
         )
     if not encode(done.labels, dataset.class_names)[0].equal(done.labels):
-        raise DataError(f"--out {out}: names of classes are numbers of other classes; write names, to a .csv")
+        raise DataError(f"--out {out}: some class names are numbers of other classes; write a .csv, which holds names")
     buffer = io.BytesIO()
     np.save(buffer, done.labels.numpy())
     return buffer.getvalue()
@@ -174,7 +174,7 @@ def show_corruption(
     title = f"{left} of {len(dataset)} samples are left, {wrong} of them ({done.rate:.1%}) with a wrong label"
     show_table(title, ["class", "before", "after", "became"], rows)
     if empty := [name for name, size in zip(dataset.class_names, after, strict=True) if size == 0]:
-        echo(f"No label of {', '.join(empty)} is left: no model can be trained on this.")
+        echo(f"No label of {', '.join(empty)} is left, so no model can be trained on this.")
     echo(f"Labels: {out}\nSummary: {out.with_suffix('.json')}")
     if left == len(dataset) and source.takes_labels:
         echo(f"Next: reweigh train demo {source.as_changes(out)} 'data.bias=[]'")

@@ -55,14 +55,14 @@ def inspect(
     except DataError as error:
         if error.argument or not show_broken(source):
             raise
-        echo("It cannot be trained on as it is:")
+        echo("It cannot be used for training as it is:")
         for line in str(error).splitlines():
             mark = "" if line.startswith("  - ") else "- "
             echo(fill(line, WIDTH, initial_indent=mark, subsequent_indent="    " if not mark else "  "))
         return
     show_findings(data, dataset, look(dataset), traps_in(source, dataset))
     show_neighbors(source, dataset, neighbors)
-    echo("Next, train plainly and robustly, and compare (reweigh issues RUN lists doubtful labels):")
+    echo("Next, compare plain and robust training (then reweigh issues RUN lists doubtful labels):")
     join = ["--join-labels"] if spellings(dataset) else []
     echo(shlex.join(["reweigh", "compare", *source.as_words(), *join, "--seeds", "1"]))
 

@@ -191,8 +191,8 @@ def calibrated_threshold(run: "Run", coverage: float) -> float:
 
     if not run.calibration.is_file():
         raise DataError(
-            f"{run.path}: no {run.calibration.name}, so no threshold for --coverage: the run trained on all its "
-            "samples; hold some out with: reweigh train RECIPE train.calibration=0.1"
+            f"{run.path}: no {run.calibration.name}, so there is no threshold for --coverage: the run trained on all "
+            "its samples; hold some out with: reweigh train RECIPE train.calibration=0.1"
         )
     held_out = read_tested(run.calibration)
     if held_out is None or held_out.score is None or bool(np.isnan(held_out.score).any()):
@@ -209,7 +209,7 @@ def show(
 ) -> None:
     """Print how often each class was predicted, and some predictions."""
     if not probability:
-        echo(f"{data}: no rows, so no predictions")
+        echo(f"{data}: no rows, so there is nothing to predict")
         return
     mean = sum(probability) / len(probability)
     echo(f"{data}: {len(probability):,} samples, predicted with a probability of {mean:.0%} on average")

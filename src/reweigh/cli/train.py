@@ -55,7 +55,7 @@ def train(
     how = arg.written(sep, encoding, drop, join_labels)
     if resume and (recipe or data or label or labels or candidates or how or reviewed or out or overwrite):
         raise RecipeError(
-            "--resume continues a run as it was begun; leave out recipe, changes, data, --out and --overwrite"
+            "--resume continues a run as it was started; leave out recipe, changes, data, --out and --overwrite"
         )
     if resume:
         from reweigh.cli.outcome import show_outcome

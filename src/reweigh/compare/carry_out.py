@@ -134,7 +134,7 @@ def check_folders(planned: Mapping[Path, Plan], resume: bool, overwrite: bool) -
         ]
         if others:
             remedies = "replace them with --overwrite, or choose another --out"
-            raise DataError(f"{listed(others, 3)}: begun with another recipe; {remedies}")
+            raise DataError(f"{listed(others, 3)}: started with another recipe; {remedies}")
     elif taken := [path for path in planned if path.exists()]:
         remedies = "continue with --resume, replace with --overwrite, or choose another --out"
         raise DataError(f"{listed(taken, 3)}: exists already; {remedies}")

@@ -65,7 +65,7 @@ def learn(
     else:
         if names is not None and names.tolist() != earlier.classes.tolist():
             known = listed(map(repr, earlier.classes.tolist()))
-            raise DataError(f"classes: other ones than in the first call, which had {known}; pass None or the same")
+            raise DataError(f"classes: not those of the first call, which were {known}; pass None or the same")
         train_set, targets, columns, index = _more(estimator, X, y, earlier)
     weights = read_weights(sample_weight, params["class_weight"], targets)
     train_set = replace(train_set, sample_weight=weights)
@@ -121,8 +121,8 @@ def _more(estimator: Any, X: Any, y: Any, earlier: Learned) -> tuple[Dataset, Ta
     form = earlier.fit.inputs
     if form.width is not None:
         raise DataError(
-            "a classifier on pretrained features cannot continue training; fit a new one on all samples, quickly: "
-            "the features of those that were seen are cached"
+            "a classifier on pretrained features cannot continue training; fit a new one on all samples, which "
+            "is quick: the features that were computed are cached"
         )
     inputs = read_more_inputs(estimator, X, form, earlier.columns, "X")
     targets = read_more_targets(y, earlier.classes, len(inputs), "y")

@@ -65,7 +65,7 @@ def neighborhood(rows: Inputs, rule: Rule) -> Neighborhood | None:
     """
     if not FEWEST <= len(rows) <= MOST:
         if len(rows) > MOST:
-            log.info("near-duplicates and outliers are not looked for among more than %s samples", f"{MOST:,}")
+            log.info("near-duplicates and outliers are not searched for among more than %s samples", f"{MOST:,}")
         return None
     if not isinstance(rows, Tensor):
         rows = rows[torch.arange(len(rows))]

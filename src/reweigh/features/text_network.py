@@ -136,8 +136,8 @@ def text_network(name: str, source: str, member: str) -> TextNetwork:
         raise ModelError(f"features {name!r}: for images, but the samples have text; give {forms}, or leave it out")
     if member[0] in "./~" and not Path(member).is_dir():
         raise ModelError(
-            f"features {name!r}: there is no folder {member} in {Path.cwd()}; give one that save_pretrained wrote, and "
-            "use a trained run where its encoder can be found by that name"
+            f"features {name!r}: there is no folder {member} in {Path.cwd()}; give one that save_pretrained wrote. "
+            "A trained run needs its encoder at the same path"
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about weights of heads that are not used

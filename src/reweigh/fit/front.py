@@ -154,7 +154,7 @@ def open_front(
         return None
     if encoding is not None and encoding.texts:
         if part.added["unfreeze"] is not None:
-            raise RecipeError("features.unfreeze: a network for text stays as it is; remove the key")
+            raise RecipeError("features.unfreeze: a network for text cannot be fine-tuned; remove the key")
         shape = ()
     network = features.build(part.name, shape, trust_code=trust_code, **part.options)
     if network is None:

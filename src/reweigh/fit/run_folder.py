@@ -224,7 +224,7 @@ def open_run(path: Path) -> tuple[Run, Plan]:
     try:
         return run, from_toml(read_text(run.recipe, "recipe"), str(path))
     except RecipeError as error:
-        raise RecipeError(f"{error}\nIf a newer reweigh made this run, update to read it.") from error
+        raise RecipeError(f"{error}\nIf a newer version of reweigh made this run, update to read it.") from error
 
 
 def not_ended(run: Run, missing: Path) -> DataError:

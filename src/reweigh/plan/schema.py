@@ -41,7 +41,7 @@ class DataOptions(Options):
     @classmethod
     def _plain_names(cls, tests: dict[str, str] | None) -> dict[str, str] | None:
         if wrong := [name for name in tests or () if not re.fullmatch("[a-z][a-z0-9]*", name)]:
-            raise ValueError(f"{wrong[0]!r} is not a name; use small letters and digits, such as ilsvrc12")
+            raise ValueError(f"{wrong[0]!r} is not a valid name; use lowercase letters and digits, such as ilsvrc12")
         return tests
 
 

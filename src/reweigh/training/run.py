@@ -82,7 +82,7 @@ class Run:
         leftovers = {LOCK, *(item.name for item in self._leftovers())}  # of one that was killed before its first file
         if any(item.is_file() and item.name not in leftovers for item in path.rglob("*")):
             if not self.recipe.exists():
-                raise DataError(f"{path}: the folder holds other files than a run's; choose another one")
+                raise DataError(f"{path}: the folder contains files that are not of a run; choose another folder")
             if not overwrite:
                 raise DataError(
                     f"{path}: there is a run already; continue it with --resume, replace it with --overwrite, "
@@ -109,8 +109,8 @@ class Run:
         """Refuse to write checkpoints outside of the folder, which may come from somebody else."""
         if self.checkpoint.parent.is_symlink():
             raise DataError(
-                f"{self.checkpoint.parent}: is a link to another place, where reweigh does not write; replace it by "
-                "the folder that it points to"
+                f"{self.checkpoint.parent}: is a link to another place, where reweigh does not write; replace it "
+                "with the folder that it points to"
             )
 
     def _drop_leftovers(self) -> None:

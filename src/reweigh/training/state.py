@@ -167,7 +167,7 @@ class Keeper:
         except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
             raise DataError(
                 f"{file}: the checkpoint does not fit this run ({type(error).__name__}: {error}); "
-                "resume with the recipe that it was begun with"
+                "resume with the recipe that it was started with"
             ) from error
         processes.first(lambda: run.write_metrics(place.history))
         steps = f" and {plural(place.step, 'step')} of the next" if place.step else ""
