@@ -112,12 +112,12 @@ class AdamStep:
         self._first = torch._foreach_lerp([state["exp_avg"] for state in before], grads, 1 - beta1)
         second = torch._foreach_mul([state["exp_avg_sq"] for state in before], beta2)
         torch._foreach_addcmul_(second, grads, grads, 1 - beta2)
-        self._latest = second
+        self._latest = self._second = second
         if group["amsgrad"] and "max_exp_avg_sq" in states[0]:
-            second = torch._foreach_maximum(second, [state["max_exp_avg_sq"] for state in states])
-        # where a gradient was never anything but zero, the root has no slope; the floor gives it the slope zero
-        self._second = torch._foreach_clamp_min(second, torch.finfo(params[0].dtype).tiny)
-        self._root = torch._foreach_sqrt(self._second)
+            self._second = torch._foreach_maximum(second, [state["max_exp_avg_sq"] for state in states])
+        # where a gradient was never anything but zero, the root has no slope; with a floor it is divided by no zero
+        self._root = torch._foreach_clamp_min(self._second, torch.finfo(params[0].dtype).tiny)
+        torch._foreach_sqrt_(self._root)
         torch._foreach_div_(self._root, list(self._unbiased[1].sqrt().unbind()))
         self._divisor = torch._foreach_add(self._root, group["eps"])
 
@@ -135,14 +135,14 @@ class AdamStep:
         m' / d - m d' / d^2,   m' = 1 - beta1,   d' = (1 - beta2) g / (r * unbiased)
         """
         beta1, beta2 = self._group["betas"]
-        turn = torch._foreach_mul(self._grads, [float(1 - beta2)] * len(self._grads))
-        torch._foreach_div_(turn, list(self._unbiased[1].unbind()))
-        torch._foreach_div_(turn, self._root)
-        # the root does not follow the gradient where an earlier maximum, or the floor, is larger
-        torch._foreach_mul_(turn, [kept == now for kept, now in zip(self._second, self._latest, strict=True)])
-        torch._foreach_mul_(turn, self._first)
-        torch._foreach_div_(turn, self._divisor)
-        slopes = torch._foreach_sub([torch.full_like(t, 1 - beta1) for t in turn], turn)
+        slopes = torch._foreach_mul(self._grads, self._first)
+        torch._foreach_div_(slopes, self._root)
+        torch._foreach_div_(slopes, self._divisor)
+        if self._second is not self._latest:  # the root does not follow the gradient where an earlier maximum is larger
+            same = [kept == now for kept, now in zip(self._second, self._latest, strict=True)]
+            torch._foreach_mul_(slopes, same)
+        torch._foreach_mul_(slopes, list(((beta2 - 1) / self._unbiased[1]).unbind()))
+        torch._foreach_add_(slopes, 1 - beta1)
         torch._foreach_div_(slopes, self._divisor)
         torch._foreach_mul_(slopes, self._rates())
         return torch._foreach_neg(slopes) if self._group["maximize"] else slopes
