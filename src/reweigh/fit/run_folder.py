@@ -133,9 +133,9 @@ def write(found: Fit, run: Run, train_set: Dataset, test_set: Dataset | None = N
     run.unseal()
     write_whole(run.inputs, found.inputs.to_json())
     run.write_model(found.model, found.front.network.module if found.front and found.front.tuned else None)
-    for scored, store in ((found.tested, run.write_test), (found.held_out, run.write_calibration)):
+    for scored, file in ((found.tested, run.test), (found.held_out, run.calibration)):
         if scored is not None and scored.labels is not None:
-            store(scored.labels, scored.logits, scored.scores)
+            run.write_predictions(file, scored.labels, scored.logits, scored.scores)
     curves = None
     if found.weighting is not None:
         save_weighting(run.weighting, found.weighting.net, origin_of(found))
