@@ -13,7 +13,7 @@ from reweigh.fit.scored import Scored
 from reweigh.fit.trainer import Trained, Trainer
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Rows, Samples, chunks, judge
-from reweigh.methods.parts.stock import explain, judged, take_stock
+from reweigh.issues.stock import explain, judged, take_stock
 from reweigh.plan import Plan
 from reweigh.plan.choose import POSTERIORS
 from reweigh.pseudo_labels import predictions
@@ -53,20 +53,18 @@ def judge_samples(
         losses[apart[train_set.labels[apart] < 0]] = torch.nan
     candidates = train_set.candidates
     given = train_set.labels if candidates is None else likeliest_candidates(candidates, store)
-    learned = weights if weighting is not None else None  # other weights, as of self-paced learning, mean other things
-    own = trained.method.judgment()
+    own, without = trained.method.judgment(), None
+    if own is None and plan.train["scoring"] == "out-of-fold" and candidates is None:
+        without = out_of_fold(trainer, train_set.subset(kept) if len(apart) else train_set)
+        store.restart(kept[without[0]], without[1])
+    judgment = judge(given, store)
     if own is not None and candidates is None:
-        judgment = judge(given, store).replaced(kept, own)
-    elif plan.train["scoring"] == "out-of-fold" and candidates is None:
-        index, rows = out_of_fold(trainer, train_set.subset(kept) if len(apart) else train_set)
-        store.restart(kept[index], rows)
-        judgment = judge(given, store)  # the word of models that did not see the sample, not of weights
-        if len(index):
-            labels = F.one_hot(given[kept[index]], train_set.num_classes).to(rows)
-            found = judged(take_stock(rows, labels).posterior, given[kept[index]])
-            judgment = judgment.replaced(kept[index], found)
-    else:
-        judgment = judge(given, store, learned)
+        judgment = judgment.replaced(kept, own)
+    elif without is not None and len(without[0]):
+        index, rows = without
+        labels = F.one_hot(given[kept[index]], train_set.num_classes).to(rows)
+        found = judged(take_stock(rows, labels).posterior, given[kept[index]])
+        judgment = judgment.replaced(kept[index], found)
     if own is None and recall.looks == 0 and plan.train["scoring"] == "in-training":
         judgment = judgment._replace(
             suggested=given, quality=torch.full_like(losses, torch.nan), wrong=torch.zeros_like(judgment.wrong)

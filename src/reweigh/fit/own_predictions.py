@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from reweigh.errors import DataError
 from reweigh.issues import Samples
-from reweigh.methods.parts.stock import TINY, judged, take_stock
+from reweigh.issues.stock import TINY, judged, take_stock
 
 if TYPE_CHECKING:
     import pandas as pd

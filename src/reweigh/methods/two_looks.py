@@ -12,12 +12,13 @@ from reweigh.core.batch import Batch
 from reweigh.core.judgment import Finding, Judgment
 from reweigh.core.method import Method
 from reweigh.families import Families, sizes_differ
-from reweigh.methods.parts.finding import Count, count_wrong, in_line_with, sentence
+from reweigh.issues.stock import TINY, Stock, least_believed
+from reweigh.methods.parts.finding import Count, count_wrong, sentence
 from reweigh.methods.parts.first_look import FirstLook
 from reweigh.methods.parts.folds import held_out_in_turn
+from reweigh.methods.parts.labels import Labels
 from reweigh.methods.parts.prior import Prior
 from reweigh.methods.parts.second_look import READS, SecondLook, weighing
-from reweigh.methods.parts.stock import TINY, Labels, Stock
 from reweigh.methods.parts.student import Student
 from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup
@@ -258,11 +259,7 @@ class TwoLooks(Method):
         if self._stock is None or self._count is None:
             return None
         given, share = self._setup.train_set.labels, self._count.in_all(self._given)[0]
-        quality = in_line_with(share, self._believed(self._stock))
-        wrong = torch.zeros(len(given), dtype=torch.bool)
-        wrong[quality.argsort(stable=True)[: round(share * len(given))]] = True
-        other = self._stock.posterior.scatter(1, given[:, None], -1.0).argmax(1)
-        return Judgment(torch.where(wrong, other, given), quality, wrong)
+        return least_believed(self._believed(self._stock), self._stock.posterior, given, share)
 
     def finding(self) -> Finding | None:
         if self._stock is None or self._count is None:

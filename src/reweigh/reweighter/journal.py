@@ -88,12 +88,12 @@ class Journal:
         seen = self._counts > 0
         if not seen.any():
             raise DataError("nothing was recorded: call reweighter.record(index, outputs, weights) after each step")
-        judgment = judge(self._labels, self._predictions, self._weight)
+        judgment = judge(torch.where(seen, self._labels, -1), self._predictions)
         return Samples(
             given=self._labels,
             suggested=judgment.suggested,
-            quality=torch.where(seen, judgment.quality, torch.nan),
-            wrong=judgment.wrong & seen,
+            quality=judgment.quality,
+            wrong=judgment.wrong,
             losses=self._loss,
             weights=self._weight,
             family=families[self._labels.clamp_min(0)],

@@ -4,8 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from reweigh.methods.parts.finding import Count, count_wrong, direction, in_line_with, sentence
-from reweigh.methods.parts.stock import take_stock
+from reweigh.issues.stock import take_stock
+from reweigh.methods.parts.finding import Count, count_wrong, direction, sentence
 
 NAMES = ("cat", "dog", "owl")
 
@@ -104,15 +104,3 @@ def test_totals_count_samples() -> None:
     count = Count(torch.tensor([0.5, 0.0]), torch.tensor([0.4, 0.0]), torch.tensor([0.6, 0.2]))
     given = F.one_hot(torch.tensor([0, 0, 0, 1])).float()
     assert count.in_all(given) == pytest.approx((0.375, 0.3, 0.5))
-
-
-@pytest.mark.parametrize("share", [0.01, 0.2, 0.9])
-def test_as_many_labels_are_doubted_as_are_wrong(share: float) -> None:
-    quality = torch.tensor([0.0, 0.02, 0.9, 0.95, 0.999, 0.9999, 1.0, 1.0])
-    shifted = in_line_with(share, quality)
-    assert float((1 - shifted).mean()) == pytest.approx(share, rel=1e-3)
-    assert bool((shifted.diff() >= 0).all())
-
-
-def test_doubt_cannot_vanish() -> None:
-    assert bool(in_line_with(0.0, torch.tensor([0.0, 0.5, 1.0])).isfinite().all())

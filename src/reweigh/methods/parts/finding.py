@@ -7,13 +7,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from reweigh.methods.parts.stock import TINY, Stock, anchored_joint, take_stock, wrong_by_class, wrong_in_joint
+from reweigh.issues.stock import TINY, Stock, anchored_joint, take_stock, wrong_by_class, wrong_in_joint
 
 OWN = 1.5  # wrong labels in all, for each that predictions find which have seen the labels
 HARDLY = 0.01  # if the share may be as low as this, labels may all be right
 ONE_WAY = 0.5  # share of the wrong labels that go one way between two classes, in excess of the way back
 PAIRS = 3  # that the sentence names
-SHIFT = 50.0  # of the logits of qualities, at most
 BEYOND_CHANCE = 3.0  # standard deviations of a difference between two counts
 
 
@@ -77,24 +76,6 @@ def count_wrong(stock: Stock, given: Tensor, unseen: Tensor, known: Tensor, late
     high = torch.stack([wrong_in_joint(without.joint), contradicted, share]).amax(0)
     empty = given.sum(0) == 0
     return Count(*(shares.masked_fill(empty, 0.0).clamp(0, 1) for shares in (share, low, high)))
-
-
-def in_line_with(share: float, quality: Tensor) -> Tensor:
-    """The qualities, shape (N,), all shifted on the scale of logits so that as many labels are doubted as are wrong.
-
-        mean_i (1 - quality_i)  =  share
-
-    The order stays. Few samples are learned by heart, which makes a network too sure of labels that it has seen.
-
-    Args:
-        share: estimated share of wrong labels.
-    """
-    logits = quality.double().logit(1e-15)
-    low, high = -SHIFT, SHIFT
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if float((logits + middle).sigmoid().mean()) < 1 - share else (low, middle)
-    return (logits + high).sigmoid().to(quality)
 
 
 def sentence(

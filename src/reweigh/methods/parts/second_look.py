@@ -10,9 +10,9 @@ from reweigh.core.batch import Batch
 from reweigh.core.held_out_scores import HeldOutScores
 from reweigh.core.objective import Forward, MetaObjective, mean_loss, mixed_soft_labels, reading, soft_labels
 from reweigh.families import sizes_differ
+from reweigh.issues.stock import TINY
 from reweigh.methods.parts.labeled_batches import EndlessOrder
 from reweigh.methods.parts.prior import Prior
-from reweigh.methods.parts.stock import TINY
 from reweigh.methods.parts.student import Student
 from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup

@@ -3,17 +3,16 @@
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.core.judgment import Judgment
-from reweigh.data import Dataset
 
 TEMPERATURES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5)
 SURE = 0.8  # no bar is higher: if networks are sure nearly always, none of the few labels that they doubt would count
 SUPPOSED = 4.0  # samples of each class that are added to the joint
 ANCHORS = 0.1  # share of the samples predicted as a class that stand for it,
 FEW, FEWEST = 30, 10  # but not fewer samples than FEW, or half of them; and never fewer than FEWEST
+SHIFT = 50.0  # of the logits of qualities, at most
 TINY = 1e-6
 
 
@@ -90,6 +89,41 @@ def judged(posterior: Tensor, labels: Tensor) -> Judgment:
     return Judgment(likeliest, torch.where(labeled, quality, float("nan")), labeled & (likeliest != labels))
 
 
+def least_believed(believed: Tensor, posterior: Tensor, labels: Tensor, share: float) -> Judgment:
+    """As many labels look wrong as the share says, those that are believed least, and as many are doubted.
+
+    Args:
+        believed: shape (N,), how far each label is believed, from 0 to 1.
+        posterior: shape (N, C), whose likeliest other class is suggested instead of a wrong label.
+        labels: shape (N,).
+        share: of wrong labels, from 0 to 1.
+    """
+    quality = in_line_with(share, believed)
+    wrong = torch.zeros(len(labels), dtype=torch.bool)
+    wrong[quality.argsort(stable=True)[: round(share * len(labels))]] = True
+    other = posterior.scatter(1, labels[:, None], -1.0).argmax(1)
+    return Judgment(torch.where(wrong, other, labels), quality, wrong)
+
+
+def in_line_with(share: float, quality: Tensor) -> Tensor:
+    """The qualities, shape (N,), all shifted on the scale of logits so that as many labels are doubted as are wrong.
+
+        mean_i (1 - quality_i)  =  share
+
+    The order stays. Few samples are learned by heart, which makes a network too sure of labels that it has seen.
+
+    Args:
+        share: share of wrong labels; if it is less than half a sample, or all but half a sample, it counts as that.
+    """
+    share = min(max(share, 0.5 / len(quality)), 1 - 0.5 / len(quality))
+    logits = quality.double().logit(1e-15)
+    low, high = -SHIFT, SHIFT
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if float((logits + middle).sigmoid().mean()) < 1 - share else (low, middle)
+    return (logits + high).sigmoid().to(quality)
+
+
 def confident_joint(predictions: Tensor, given: Tensor) -> Tensor:
     """How many samples have each given (row) and each true (column) class: shape (C, C) (Northcutt et al., 2021).
 
@@ -156,54 +190,3 @@ def wrong_by_class(stock: Stock, given: Tensor, known: Tensor) -> Tensor:
 def wrong_in_joint(joint: Tensor) -> Tensor:
     """Share of wrong labels in each class by given label, shape (C,), as the joint counts them."""
     return torch.where(joint.sum(1) > 0, 1 - joint.diag() / joint.sum(1).clamp_min(TINY), 0.0)
-
-
-class Labels:
-    """The labels of a training set, as they are learned and as they came about.
-
-    Attributes:
-        given: shape (N, C), rows that sum to one.
-        uncorrected: shape (N, C), the same before a person corrected some: how often and between which classes labels
-            are wrong shows in these.
-
-    Args:
-        vouched: indices of samples whose labels are beyond doubt, besides those that a person has checked.
-    """
-
-    def __init__(self, dataset: Dataset, vouched: Tensor | None = None):
-        self.given, self.uncorrected = label_rows(dataset), label_rows(dataset, uncorrected=True)
-        self._known = (
-            torch.zeros(len(dataset), dtype=torch.bool) if dataset.trusted is None else dataset.trusted.clone()
-        )
-        if vouched is not None:
-            self._known[vouched] = True
-
-    def stock(self, predictions: Tensor) -> Stock:
-        """See ``take_stock``; labels beyond doubt are the true classes."""
-        stock = take_stock(predictions, self.uncorrected)
-        return stock._replace(posterior=self._settled(stock.posterior))
-
-    def likely(self, transition: Tensor) -> Tensor:
-        """Probability of the label of each sample for each true class, shape (N, C).
-
-        Args:
-            transition: see ``Stock``.
-        """
-        return self._settled(self.uncorrected @ transition)
-
-    def _settled(self, rows: Tensor) -> Tensor:
-        return torch.where(self._known[:, None], self.given, rows)
-
-
-def label_rows(dataset: Dataset, uncorrected: bool = False) -> Tensor:
-    """The given labels as rows that sum to one, shape (N, num_classes); candidates count the same.
-
-    Args:
-        uncorrected: as they were before a person corrected some.
-    """
-    if dataset.candidates is not None:
-        return dataset.candidates / dataset.candidates.sum(1, keepdim=True)
-    if dataset.soft_labels is not None:
-        return dataset.soft_labels.float()
-    labels = dataset.uncorrected if uncorrected and dataset.uncorrected is not None else dataset.labels
-    return F.one_hot(labels, dataset.num_classes).float()

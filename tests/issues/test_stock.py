@@ -6,8 +6,14 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from reweigh.data import Dataset
-from reweigh.methods.parts.stock import Labels, anchored_joint, confident_joint, take_stock, wrong_by_class
+from reweigh.issues.stock import (
+    anchored_joint,
+    confident_joint,
+    in_line_with,
+    least_believed,
+    take_stock,
+    wrong_by_class,
+)
 
 
 def drawn(n=300, classes=3, seed=0):
@@ -132,18 +138,26 @@ def test_few_samples_are_all_anchors() -> None:
     assert anchored_joint(predictions, given).tolist() == [pytest.approx([1 / 3] * 3)] * 3
 
 
-def test_corrected_labels_are_learned_and_the_confusion_is_that_of_the_labels_before():
-    predictions, before = drawn()
-    checked = torch.arange(300) % 5 == 0
-    labels = torch.where(checked, predictions.argmax(1), before)
-    dataset = Dataset(torch.zeros(300, 2), labels, tuple("abc"), trusted=checked, uncorrected=before)
-    known, vouched = Labels(dataset, torch.tensor([1, 2])), torch.tensor([1, 2])
-    stock, plain = known.stock(predictions), take_stock(predictions, F.one_hot(before, 3).float())
-    torch.testing.assert_close(stock.transition, plain.transition)
-    beyond_doubt = checked.index_fill(0, vouched, True)
-    assert torch.equal(known.given, F.one_hot(labels, 3).float())
-    assert torch.equal(stock.posterior[beyond_doubt], known.given[beyond_doubt])
-    assert torch.equal(stock.posterior[~beyond_doubt], plain.posterior[~beyond_doubt])
-    likely = known.likely(plain.transition)
-    assert torch.equal(likely[beyond_doubt], known.given[beyond_doubt])
-    torch.testing.assert_close(likely[3], plain.transition[before[3]])
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.9])
+def test_as_many_labels_are_doubted_as_are_wrong(share: float) -> None:
+    quality = torch.tensor([0.0, 0.02, 0.9, 0.95, 0.999, 0.9999, 1.0, 1.0])
+    shifted = in_line_with(share, quality)
+    assert float((1 - shifted).mean()) == pytest.approx(share, rel=1e-3)
+    assert bool((shifted.diff() >= 0).all())
+
+
+def test_the_order_stays_if_no_label_is_wrong() -> None:
+    shifted = in_line_with(0.0, torch.tensor([0.1, 0.5, 0.9, 0.99]))
+    assert shifted.tolist() == sorted(set(shifted.tolist()))
+    assert float((1 - shifted).mean()) == pytest.approx(0.125, rel=1e-3)  # half a sample
+    assert in_line_with(1.0, torch.tensor([0.2, 0.5])).isfinite().all()
+
+
+def test_the_labels_that_are_believed_least_look_wrong() -> None:
+    believed = torch.tensor([0.9, 0.2, 0.6, 0.3])
+    posterior = torch.tensor([[0.9, 0.1, 0.0], [0.5, 0.2, 0.3], [0.4, 0.0, 0.6], [0.3, 0.4, 0.3]])
+    suggested, quality, wrong = least_believed(believed, posterior, torch.tensor([0, 1, 2, 0]), 0.5)
+    assert wrong.tolist() == [False, True, False, True]
+    assert suggested.tolist() == [0, 0, 2, 1]
+    assert quality.argsort().tolist() == [1, 3, 2, 0]
+    assert float((1 - quality).mean()) == pytest.approx(0.5, rel=1e-3)

@@ -1,58 +1,13 @@
-"""Which labels to look at: the quality of each given label, from what training found out about the sample."""
+"""What training found out about each sample, and the table of suspicious labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor
-
-from reweigh.core.judgment import Judgment
 
 if TYPE_CHECKING:
     import pandas as pd
-
-VALUES_AT_ONCE = 16_000_000  # probabilities that are looked at together; 64 MB
-
-
-def chunks(samples: int, num_classes: int) -> tuple[Tensor, ...]:
-    """Indices of all samples, as many at a time as their probabilities fit in little memory."""
-    return torch.arange(samples).split(max(1, VALUES_AT_ONCE // max(1, num_classes)))
-
-
-class Rows(Protocol):
-    """Predictions by index: a tensor is one, a store that keeps the largest probabilities another."""
-
-    def __getitem__(self, index: Tensor, /) -> Tensor: ...
-
-
-def judge(given: Tensor, predictions: Rows, weights: Tensor | None = None) -> Judgment:
-    """How credible each given label is.
-
-        quality = 1 - (1 - weight) (1 + p_other - p_given) / 2,        p_other: of the likeliest other class
-
-    A label is doubted by how much the model preferred another one, and by how little the weighting function trusted it:
-    each sees what the other misses. Predictions are best averaged along training, since in the end a model may have
-    memorized wrong labels too.
-
-    Args:
-        given: Shape (N,), the given labels; -1 means no label.
-        predictions: Probabilities of each sample, shape (N, num_classes), rows sum to one.
-        weights: Shape (N,), in [0, 1], the mean weight of each sample along training; NaN where it never had one.
-            None judges by predictions alone.
-    """
-    trust = torch.zeros(len(given)) if weights is None else weights.nan_to_num(0.0).clamp(0, 1).float()
-    suggested, quality = [], []
-    for index in chunks(len(given), predictions[torch.arange(min(1, len(given)))].shape[1]):
-        rows = predictions[index].float()
-        own = given[index].clamp_min(0).unsqueeze(1)
-        believed = rows.gather(1, own).squeeze(1)
-        other = rows.scatter(1, own, -1.0).max(1).values
-        suggested.append(rows.argmax(1))
-        quality.append(1 - (1 - trust[index]) * (1 + other - believed) / 2)
-    likeliest, labeled = torch.cat(suggested), given >= 0
-    qualities = torch.where(labeled, torch.cat(quality).clamp(0, 1), float("nan"))
-    return Judgment(likeliest, qualities, labeled & (likeliest != given))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,59 @@
+"""The labels of a training set, and what predictions say about them."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from reweigh.data import Dataset
+from reweigh.issues.stock import Stock, take_stock
+
+
+class Labels:
+    """The labels of a training set, as they are learned and as they came about.
+
+    Attributes:
+        given: shape (N, C), rows that sum to one.
+        uncorrected: shape (N, C), the same before a person corrected some: how often and between which classes labels
+            are wrong shows in these.
+
+    Args:
+        vouched: indices of samples whose labels are beyond doubt, besides those that a person has checked.
+    """
+
+    def __init__(self, dataset: Dataset, vouched: Tensor | None = None):
+        self.given, self.uncorrected = label_rows(dataset), label_rows(dataset, uncorrected=True)
+        self._known = (
+            torch.zeros(len(dataset), dtype=torch.bool) if dataset.trusted is None else dataset.trusted.clone()
+        )
+        if vouched is not None:
+            self._known[vouched] = True
+
+    def stock(self, predictions: Tensor) -> Stock:
+        """See ``take_stock``; labels beyond doubt are the true classes."""
+        stock = take_stock(predictions, self.uncorrected)
+        return stock._replace(posterior=self._settled(stock.posterior))
+
+    def likely(self, transition: Tensor) -> Tensor:
+        """Probability of the label of each sample for each true class, shape (N, C).
+
+        Args:
+            transition: see ``Stock``.
+        """
+        return self._settled(self.uncorrected @ transition)
+
+    def _settled(self, rows: Tensor) -> Tensor:
+        return torch.where(self._known[:, None], self.given, rows)
+
+
+def label_rows(dataset: Dataset, uncorrected: bool = False) -> Tensor:
+    """The given labels as rows that sum to one, shape (N, num_classes); candidates count the same.
+
+    Args:
+        uncorrected: as they were before a person corrected some.
+    """
+    if dataset.candidates is not None:
+        return dataset.candidates / dataset.candidates.sum(1, keepdim=True)
+    if dataset.soft_labels is not None:
+        return dataset.soft_labels.float()
+    labels = dataset.uncorrected if uncorrected and dataset.uncorrected is not None else dataset.labels
+    return F.one_hot(labels, dataset.num_classes).float()

@@ -1,0 +1,27 @@
+"""Labels that a person has corrected, and those beyond doubt."""
+
+import torch
+import torch.nn.functional as F
+
+from reweigh.data import Dataset
+from reweigh.issues.stock import take_stock
+from reweigh.methods.parts.labels import Labels
+
+
+def test_corrected_labels_are_learned_and_the_confusion_is_that_of_the_labels_before():
+    generator = torch.Generator().manual_seed(0)
+    predictions = (2 * torch.randn(300, 3, generator=generator)).softmax(1)
+    before = torch.multinomial(predictions, 1, generator=generator).squeeze(1)
+    checked = torch.arange(300) % 5 == 0
+    labels = torch.where(checked, predictions.argmax(1), before)
+    dataset = Dataset(torch.zeros(300, 2), labels, tuple("abc"), trusted=checked, uncorrected=before)
+    known, vouched = Labels(dataset, torch.tensor([1, 2])), torch.tensor([1, 2])
+    stock, plain = known.stock(predictions), take_stock(predictions, F.one_hot(before, 3).float())
+    torch.testing.assert_close(stock.transition, plain.transition)
+    beyond_doubt = checked.index_fill(0, vouched, True)
+    assert torch.equal(known.given, F.one_hot(labels, 3).float())
+    assert torch.equal(stock.posterior[beyond_doubt], known.given[beyond_doubt])
+    assert torch.equal(stock.posterior[~beyond_doubt], plain.posterior[~beyond_doubt])
+    likely = known.likely(plain.transition)
+    assert torch.equal(likely[beyond_doubt], known.given[beyond_doubt])
+    torch.testing.assert_close(likely[3], plain.transition[before[3]])
