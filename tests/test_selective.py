@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from reweigh.errors import DataError, RecipeError
-from reweigh.selective import area, check_coverage, error_at, log_odds, risk_coverage, softmax_response, threshold
+from reweigh.selective import area, check_coverage, error_at, log_odds, risk_coverage, threshold
 
 DRAW = torch.Generator().manual_seed(0)
 
@@ -62,12 +62,11 @@ def test_everything_is_predicted_at_full_coverage_and_something_at_the_least():
     assert threshold(scores, 1e-9) == pytest.approx(0.7)
 
 
-def test_softmax_response_is_the_largest_probability_and_does_not_saturate():
+def test_log_odds_are_those_of_the_largest_probability_and_do_not_saturate():
     logits = 3 * torch.randn(50, 7, generator=DRAW, dtype=torch.float64)
-    torch.testing.assert_close(softmax_response(logits), logits.softmax(1).amax(1))
+    torch.testing.assert_close(log_odds(logits).sigmoid(), logits.softmax(1).amax(1))
     sure = torch.tensor([[20.0, 0.0], [30.0, 0.0]])
     assert sure.softmax(1)[0, 0] == sure.softmax(1)[1, 0]
-    assert softmax_response(sure)[0] < softmax_response(sure)[1]
     assert log_odds(sure).tolist() == [20, 30]
 
 

@@ -30,17 +30,14 @@ def check_coverage(coverage: float, what: str = "coverage") -> float:
 def log_odds(logits: Tensor) -> Tensor:
     """The log-odds of the likeliest class, shape (n,): the same order as by its probability, without rounding to 1.
 
+    The softmax response (Geifman and El-Yaniv, 2017), as a logit.
+
     Args:
         logits: shape (n, num_classes).
     """
     top = logits.argmax(1, keepdim=True)
     others = logits.scatter(1, top, -math.inf).logsumexp(1)
     return logits.gather(1, top).squeeze(1) - others
-
-
-def softmax_response(logits: Tensor) -> Tensor:
-    """The largest probability as the score of a prediction, shape (n,), float64 (Geifman and El-Yaniv, 2017)."""
-    return log_odds(logits.double()).sigmoid()
 
 
 def threshold(scores: Tensor, coverage: float) -> float:

@@ -77,7 +77,7 @@ def test_folders_of_photos_as_they_are(run, tmp_path):
     (photos / "elk").mkdir()
     result = run("inspect", photos)
     assert result.exit_code == 0, result.output
-    assert "It cannot be trained on as it is" in result.stdout
+    assert "It cannot be used for training as it is" in result.stdout
     assert "class 'elk': it is empty; add images or remove the folder" in " ".join(result.stdout.split())
     assert "12 samples of 3 x 12 x 12, 3 classes" in result.stdout
     (photos / "elk").rmdir()

@@ -94,7 +94,7 @@ def test_data_with_one_label_per_sample_take_no_such_option(run):
     result = run("train", "--data", "digits", "--candidates")
     assert result.exit_code == 2
     assert "--candidates: digits has one label per sample; use data.candidates to draw candidates" in result.output
-    assert "--candidates, --drop, --sep, --encoding and --join-labels belong to --data" in " ".join(
+    assert "--candidates, --drop, --sep, --encoding and --join-labels need --data" in " ".join(
         run("train", "demo", "--candidates").output.split()
     )
 

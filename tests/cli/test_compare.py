@@ -41,7 +41,7 @@ def test_a_table_for_each_bias_and_json_with_everything(compare, tmp_path):
 
     again = compare(*words, "--resume")  # nothing to do
     assert again.stdout == output
-    assert again.stderr == "4 of 4 runs were done before\n"
+    assert again.stderr == "4 of 4 runs are done already\n"
     assert json.loads((tmp_path / "results.json").read_text())["rows"] == rows
     refused = compare(*words)
     assert refused.exit_code == 2
@@ -49,7 +49,7 @@ def test_a_table_for_each_bias_and_json_with_everything(compare, tmp_path):
     assert " and 1 more: exists already; continue with --resume" in refused.stderr
     other = compare(*words, "--resume", "train.seed=0", "optimizer.lr=0.3")
     assert other.exit_code == 2
-    assert "begun with another recipe" in other.stderr
+    assert "started with another recipe" in other.stderr
 
 
 def test_without_biases_the_runs_are_named_as_ever(compare, tmp_path):

@@ -52,6 +52,12 @@ def test_a_table_has_one_row_per_method():
     ]
 
 
+def test_a_column_of_judged_runs_says_that_the_epoch_was_kept():
+    judged = row("erm", 0, 80.0)
+    judged.last_epoch["judge_keeps"] = 2.0
+    assert table([judged, row("gce", 0, 81.0)])[0][1] == "kept epoch"
+
+
 def test_without_plain_training_the_cost_is_in_seconds():
     columns, cells = table([row("cmw-net", 0, 90.0, 6.0), row("cmw-net", 1, 90.0, 7.0)])
     assert (columns[-1], cells[0][-1]) == ("seconds", "6.5")

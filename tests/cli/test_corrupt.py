@@ -96,7 +96,7 @@ def test_class_names_that_are_numbers_of_other_classes(run, tmp_path):
     all_but_first = '{name="asymmetric", rate=1.0, map={1=2}}'  # numbers 1 and 2 are left, and are names too
     refused = run("corrupt", path, "--bias", all_but_first, "--out", tmp_path / "x.npy")
     assert refused.exit_code == 2
-    assert "write names, to a .csv" in refused.stderr
+    assert "write a .csv, which holds names" in refused.stderr
     done = run("corrupt", path, "--bias", all_but_first, "--out", tmp_path / "x.csv")
     assert "No label of 1 is left" in done.stdout
 

@@ -35,7 +35,7 @@ def test_get_says_where_the_files_are(run, download, tmp_path, monkeypatch):
 def test_wrong_names(run):
     assert "Did you mean 'fashion-mnist'?" in run("data", "get", "fashon-mnist").stderr
     result = run("data", "get", "digits")
-    assert (result.exit_code, "nothing to get" in result.stderr) == (2, True)
+    assert (result.exit_code, "nothing to download" in result.stderr) == (2, True)
     assert run("data").exit_code == 2
 
 

@@ -160,7 +160,7 @@ def test_a_run_that_has_not_ended_one_of_a_newer_version_and_a_biased_one(own, r
     newer = run("issues", tmp_path / "run")
     assert newer.exit_code == 2
     assert "cmw-net has no option 'future'" in newer.stderr
-    assert "If a newer reweigh made this run, update to read it." in newer.stderr
+    assert "If a newer version of reweigh made this run, update to read it." in newer.stderr
     assert run("train", "demo", "train.epochs=2", "method.name=erm", "--out", tmp_path / "demo").exit_code == 0
     refused = run("issues", tmp_path / "demo", "--apply", tmp_path / "x.csv")
     assert refused.exit_code == 2
@@ -171,4 +171,4 @@ def test_a_run_that_has_not_ended_one_of_a_newer_version_and_a_biased_one(own, r
 def test_more_wrong_labels_than_right_ones_mean_a_weak_model(capsys, labels):
     header = ("row", "given_label", "suggested_label", "label_quality", "weight")
     show("run", [header, ("3", "cat", "dog", "0.1", ""), ("4", "cat", "dog", "0.2", "")], labels, 1)
-    assert ("a weak model rather than bad labels" in capsys.readouterr().out) == (labels == 2)
+    assert ("a weak model, not bad labels" in capsys.readouterr().out) == (labels == 2)

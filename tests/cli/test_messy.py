@@ -69,7 +69,7 @@ def test_every_row_with_a_label_is_judged(messy, run):
     assert all(0 <= float(row["label_quality"]) <= 1 for row in unseen)
     table = rows_of(messy / "table.csv", ";")
     assert all(row["given_label"].lower() == table[int(row["row"])]["kind"].strip().lower() for row in unseen)
-    how = f"{N - 1 - len(unseen)} labels were judged in training, the {len(unseen)} that were held out for testing by"
+    how = f"{N - 1 - len(unseen)} labels were judged during training. The {len(unseen)} that were held out for testing"
     assert how in run("issues", messy / "run").stdout
     told = " ".join((messy / "told.txt").read_text().split())
     assert how in told
@@ -140,7 +140,7 @@ def test_a_bad_review(messy, run, tmp_path, text, message):
 
 
 def test_options_of_apply_need_it(messy, run):
-    assert "belong to --apply FILE" in run("issues", messy / "run", "--yes").stderr
+    assert "need --apply FILE" in run("issues", messy / "run", "--yes").stderr
 
 
 def test_predictions_have_ids_probabilities_and_an_accuracy(messy, run, tmp_path):
@@ -188,7 +188,7 @@ def test_inspect_refuses_nothing(tmp_path, run, images):
     (tmp_path / "one.csv").write_text("a,b\n1,x\n2,x\n")
     result = run("inspect", tmp_path / "one.csv", "--label", "b")
     assert result.exit_code == 0
-    assert "It cannot be trained on as it is" in result.stdout
+    assert "It cannot be used for training as it is" in result.stdout
     assert "only one class" in result.stdout
     Image.new("L", (9, 5)).save(images / "dog" / "other.png")
     assert run("inspect", images).exit_code == 0
@@ -227,4 +227,4 @@ def test_wrong_kinds_name_their_columns(messy, run):
 
 def test_compare_needs_a_recipe_or_data(run):
     assert "give either a recipe, such as demo, or your own data" in run("compare").stderr
-    assert "belong to --data" in run("compare", "demo", "--sep", ";").stderr
+    assert "need --data" in run("compare", "demo", "--sep", ";").stderr

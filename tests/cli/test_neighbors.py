@@ -30,7 +30,7 @@ def table(tmp_path):
 def test_both_are_reported_with_examples(run, table):
     text = " ".join(run("inspect", table, "--label", "kind").stdout.split())
     assert "8 pairs of rows are nearly the same, with different labels (row 300 is 'truck' and row 360" in text
-    assert "Class 'jaguar' looks like two kinds that lie apart: 100 (such as row" in text
+    assert "Class 'jaguar' looks like two separate kinds: 100 (such as row" in text
     assert " and 60 (such as row" in text
 
 

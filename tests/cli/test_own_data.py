@@ -83,7 +83,7 @@ def test_a_recipe_gives_everything_but_the_data(own, run, tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     result = run("train", "demo", "--data", own / "arrays.npz", "train.epochs=2", "method.name=erm")
     assert result.exit_code == 0, result.output
-    assert "Everything but the data is as in demo." in result.output
+    assert "Everything except the data comes from demo." in result.output
     recipe = recipe_of(tmp_path / "runs" / "arrays-erm-seed0")
     assert recipe["data"]["path"] == str(own / "arrays.npz")
     assert recipe["data"]["bias"] == []
@@ -155,13 +155,13 @@ def test_whatever_is_chosen_is_a_recipe(samples, shape, photos):
         ),
         (["--data", "{own}/nothing"], "is neither a path that exists nor the name of a dataset"),
         (["--data", "{own}/photos", "--label", "kind"], "--label: got 'kind', but a folder has no columns"),
-        (["--label", "kind"], "--encoding and --join-labels belong to --data"),
+        (["--label", "kind"], "--encoding and --join-labels need --data"),
         (["--data", "{own}/table.csv", "--label", "kind", "train.epoch=3", "method.name=cmw"], "2 mistakes"),
         (
             ["--data", "{own}/table.csv", "--label", "kind", "data.test_fraction=2"],
             "1 mistake\n  data.test_fraction: got 2",
         ),
-        (["--data", "digits", "--resume", "x"], "--resume continues a run as it was begun"),
+        (["--data", "digits", "--resume", "x"], "--resume continues a run as it was started"),
     ],
 )
 def test_bad_input(own, run, tmp_path, monkeypatch, words, message):

@@ -160,7 +160,7 @@ def test_a_run_that_held_nothing_out(own, run):
 
 def test_scores_that_the_run_did_not_write(own, run, calibrated, tmp_path):
     shutil.copytree(calibrated, tmp_path / "run", ignore=UNSEALED)
-    (tmp_path / "run" / "calibration.csv").write_text("index,score\n0,high\n")
+    (tmp_path / "run" / "calibration.csv").write_text("index,label,predicted,score\n0,1,1,high\n")
     result = run("predict", tmp_path / "run", own / "table.csv", "--coverage", "0.9")
     assert result.exit_code == 2
-    assert "calibration.csv: not as the run writes it" in result.stderr
+    assert "calibration.csv: column 'score', row 1: got 'high'; should be a number" in result.stderr

@@ -57,7 +57,7 @@ def test_bad_input_exits_2_with_a_remedy(run, folder, tmp_path):
     for words, message in [
         ([tmp_path / "nowhere"], "there is no run here"),
         ([newer], "quantum: a recipe has no such section"),
-        ([newer], "newer reweigh"),
+        ([newer], "newer version of reweigh"),
         ([folder], "samples.csv: column 'given_label', row 1: got 'cat'"),
         ([folder, "--out", tmp_path / "no" / "page.html"], f"there is no folder {tmp_path / 'no'}; create it first"),
         ([folder, "--out", tmp_path], "is a folder; give the name of a file"),

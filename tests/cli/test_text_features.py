@@ -84,7 +84,7 @@ def test_export_says_what_is_left_to_the_caller_and_is_right_then(run, tmp_path,
     export(run, Format.onnx, out=tmp_path / "run.onnx", trust_code=True)
     said = capsys.readouterr().out
     assert "Encoding.from_json" in said
-    assert "the network for text is not inside" in said
+    assert "the network for text is not included" in said
     assert "2 of the other columns first, then 16 for each of 'title', 'body' by hf:" in said
     some = frame().iloc[:10]
     trained = load_model(run, trust_code=True)
@@ -129,7 +129,7 @@ def test_what_needs_trust_and_what_cannot_be(run, tiny_bert, tmp_path):
         train(data=data, overrides=changes, out=tmp_path / "run")
     with pytest.raises(ModelError, match="--trust-code"):
         predict(run, run.parent / "reviews.csv")
-    with pytest.raises(RecipeError, match="a network for text stays as it is"):
+    with pytest.raises(RecipeError, match="a network for text cannot be fine-tuned"):
         train(data=data, overrides=[*changes, "features.unfreeze=all"], out=tmp_path / "run", trust_code=True)
     assert not (tmp_path / "run").exists()
 

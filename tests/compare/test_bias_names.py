@@ -64,8 +64,8 @@ def test_a_name_stands_for_changes_of_the_data(name, changes):
         ("noise-much", "got 'much' for the rate of noise, a number, at least 0, at most 1"),
         ("noise-nan", "got 'nan' for the rate of noise"),
         ("tail-0.4", "tail takes no number, all its options have defaults; write 'tail'"),
-        ("twofold-0.4", "twofold needs rate, factor, and a name has room for one; use data.bias of the recipe"),
-        ("clean+noise-0.4", "'clean' is no bias at all, and cannot be joined with one"),
+        ("twofold-0.4", "twofold needs rate, factor, but a short name has room for one; use data.bias in the recipe"),
+        ("clean+noise-0.4", "'clean' means no bias, and cannot be joined with one"),
     ],
 )
 def test_each_kind_of_mistake(name, mistake):

@@ -94,7 +94,7 @@ def test_nothing_begins_where_something_is(tmp_path, assembled):
     with pytest.raises(DataError, match=r"erm-seed0: exists already; continue with --resume"):
         carry_out(more, tmp_path)
     other = plan("demo", [*SHORT, "train.batch_size=128"], ["cmw-net", "erm"], seeds=1)
-    with pytest.raises(DataError, match=r"erm-seed0: begun with another recipe; replace them with --overwrite"):
+    with pytest.raises(DataError, match=r"erm-seed0: started with another recipe; replace them with --overwrite"):
         carry_out(other, tmp_path, resume=True)
     with pytest.raises(RecipeError, match="workers: got 0; should be at least 1"):
         carry_out(more, tmp_path, workers=0)

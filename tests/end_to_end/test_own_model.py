@@ -49,4 +49,4 @@ def test_a_finished_run_is_not_resumed_in_an_epoch_beyond_its_last(tmp_path, cap
     assert CliRunner().invoke(app, [*WORDS[:-1], str(tmp_path / "run")]).exit_code == 0
     with caplog.at_level("INFO", "reweigh"):
         assert CliRunner().invoke(app, ["train", "--resume", str(tmp_path / "run")]).exit_code == 0
-    assert f"{tmp_path / 'run'}: 2 epochs were done before" in caplog.messages
+    assert f"{tmp_path / 'run'}: continuing after 2 epochs" in caplog.messages

@@ -33,5 +33,5 @@ def test_a_learned_weighting_function_is_used_on_other_data(tmp_path):
 def test_no_weighting_function_there(tmp_path):
     missing = run("train", "demo", *SHORT, f"method.weighting={tmp_path / 'nowhere'}", "--out", tmp_path / "run")
     assert missing.exit_code == 2
-    assert "no weighting function can be read there" in missing.stderr
+    assert "give a weighting function that reweigh saved" in missing.stderr
     assert not (tmp_path / "run").exists()

@@ -46,7 +46,7 @@ def test_labels(y, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (np.where(X > 2, np.nan, X) * np.nan, "X: nothing but NaN"),
+        (np.where(X > 2, np.nan, X) * np.nan, "X: all values are NaN"),
         (np.abs(X) * np.inf, "infinity"),
         (["some text", "another"] * 6, "X: strings; pass a DataFrame"),
         (X[:, 0], "Expected 2D array"),

@@ -59,7 +59,7 @@ def test_classes_that_the_first_samples_lack() -> None:
     for _ in range(3):
         classifier.partial_fit(X, LABELS, classes=["ash", "elm", "oak"])
     assert "oak" in classifier.predict(X)
-    with pytest.raises(ValueError, match="classes: other ones than in the first call, which had 'ash', 'elm', 'oak'"):
+    with pytest.raises(ValueError, match="classes: not those of the first call, which were 'ash', 'elm', 'oak'"):
         classifier.partial_fit(X, LABELS, classes=["ash", "elm"])
     with pytest.raises(ValueError, match=r"y: no class 'fir' \(rows 0\); the classes of y: 'ash'"):
         classifier.partial_fit(X, np.where(np.arange(240) == 0, "fir", LABELS))

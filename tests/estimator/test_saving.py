@@ -73,7 +73,7 @@ def test_a_network_of_ones_own_is_needed_again(blobs, quick, tmp_path):
     loaded = RobustClassifier.load(tmp_path / "model", model=network)
     assert_same(classifier, loaded, X)
     assert loaded.model is network
-    with pytest.raises(ModelError, match="its weights do not fit the network"):
+    with pytest.raises(ModelError, match="not the weights of this network; pass the one"):
         RobustClassifier.load(tmp_path / "model", model=nn.Sequential(nn.Linear(6, 3)))
 
 

@@ -40,7 +40,7 @@ def test_of_efficientnet_lite():
 
 
 def test_without_blocks_or_parameters():
-    with pytest.raises(ModelError, match='no list of layers to take the last of; say "all"'):
+    with pytest.raises(ModelError, match='no list of layers to take the last of; use "all"'):
         unfrozen(nn.Linear(2, 2), "last-block")
     with pytest.raises(ModelError, match="no parameters"):
         unfrozen(nn.Flatten(), "all")

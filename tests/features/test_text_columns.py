@@ -85,5 +85,5 @@ def test_features_that_are_not_finite_name_the_text():
 
 
 def test_rows_without_text():
-    with pytest.raises(DataError, match="no column of text"):
+    with pytest.raises(DataError, match="no text column, but training had one"):
         encoded(torch.ones(2, 3), TextNetwork("counted", Counted(), 2), cache=False)

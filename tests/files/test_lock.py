@@ -77,7 +77,7 @@ def test_without_locks_in_the_file_system_the_name_counts(tmp_path, other, monke
     with locked(tmp_path / "run"):
         pass
     (tmp_path / "run" / NAME).write_text(json.dumps(Owner(1, "elsewhere", "1")._asdict()))
-    with pytest.raises(DataError, match=r"process 1 on elsewhere .* If it is gone for certain, delete .*\.lock"):
+    with pytest.raises(DataError, match=r"process 1 on elsewhere .* If that process no longer exists, delete .*\.lock"):
         locked(tmp_path / "run").__enter__()
 
 

@@ -112,5 +112,5 @@ def test_nothing_to_use(tmp_path):
     with pytest.raises(DataError, match="reweigh review"):
         with_decisions([data([0])], tmp_path)
     decided(tmp_path, Decision(0, "cat", None, "ann"))
-    with pytest.raises(DataError, match="no decision to use"):
+    with pytest.raises(DataError, match="contains no usable decision"):
         with_decisions([data([0])], tmp_path)

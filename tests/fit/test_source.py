@@ -40,7 +40,7 @@ def test_a_method_that_needs_labels_trains_on_those_that_have_one(caplog: pytest
     assert int(read_data(recipe.source, 0).labeled.sum()) == 40
     with caplog.at_level("INFO"):
         assert len(usable(read_data(recipe.source, 0), "erm")) == 40
-    assert "have a label; method 'erm' trains on these alone" in caplog.text
+    assert "have a label; method 'erm' trains on these only" in caplog.text
 
 
 def test_both_at_once_are_refused():

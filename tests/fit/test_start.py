@@ -98,16 +98,22 @@ def test_half_precision_becomes_single(file):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (lambda: _cnn(width=8), r"of 32 tensors 6 fit; features.0.weight is \(8, 1, 3, 3\) here, \(4, 1, 3, 3\) there"),
-        (lambda: _cnn(channels=3), r"31 fit; features.0.weight is \(4, 3, 3, 3\) here, \(4, 1, 3, 3\) there\. Take"),
-        (lambda: build("mlp", (1, 8, 8), 10), r"0 fit; 1.weight is \(256, 64\) here, none there.*and \d+ more"),
-        (lambda: nn.Sequential(nn.Linear(16, 10)), r"of 2 tensors 0 fit; 0.weight is"),
+        (lambda: _cnn(width=8), r"6 of 32 tensors fit; features.0.weight is \(8, 1, 3, 3\) here, \(4, 1, 3, 3\) there"),
+        (
+            lambda: _cnn(channels=3),
+            r"31 of 32 tensors fit; features.0.weight is \(4, 3, 3, 3\) here, \(4, 1, 3, 3\) there\. Use",
+        ),
+        (
+            lambda: build("mlp", (1, 8, 8), 10),
+            r"0 of 14 tensors fit; 1.weight is \(256, 64\) here, none there.*and \d+ more",
+        ),
+        (lambda: nn.Sequential(nn.Linear(16, 10)), r"0 of 2 tensors fit; 0.weight is"),
     ],
 )
 def test_another_model_is_refused_and_left_alone(file, model, message):
     built = model()
     before = {name: tensor.clone() for name, tensor in built.state_dict().items()}
-    with pytest.raises(ModelError, match=rf"model\.start: .* is of another model.*{message}"):
+    with pytest.raises(ModelError, match=rf"model\.start: .* belongs to another model.*{message}"):
         start_from(built, file)
     for name, tensor in built.state_dict().items():
         assert torch.equal(tensor, before[name])

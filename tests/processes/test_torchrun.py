@@ -19,7 +19,7 @@ def test_a_killed_process_is_restarted_and_the_run_goes_on(tmp_path: Path) -> No
     command = [*TORCHRUN, "--max-restarts=1", Path(__file__).with_name("dying.py"), *TRAIN, "--out", together]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "were done before" in done.stderr  # it was continued, not begun again
+    assert "continuing after" in done.stderr  # it was continued, not begun again
     assert done.stderr.count("epoch 6/6") == 1  # one process draws and writes
     assert done.stdout.count("Run folder") == 1
     lines = (together / "metrics.jsonl").read_text().splitlines()

@@ -29,7 +29,7 @@ def test_a_folder_that_is_no_run(tmp_path):
         find(tmp_path)
 
 
-@pytest.mark.parametrize(("data", "message"), [(b"a = [", "not a TOML file"), (b"\xff\xfe", "not a text in UTF-8")])
+@pytest.mark.parametrize(("data", "message"), [(b"a = [", "not a TOML file"), (b"\xff\xfe", "not UTF-8")])
 def test_a_file_that_is_not_toml(tmp_path, data, message):
     path = tmp_path / "broken.toml"
     path.write_bytes(data)

@@ -32,7 +32,7 @@ def test_a_model_that_doubts_most_labels_is_in_doubt_itself(account):
     for share, weak in ((0.4, False), (0.6, True)):
         issue = np.arange(len(account.samples)) < share * len(account.samples)
         said = headline(replace(account, samples=replace(account.samples, issue=issue)))
-        assert ("a weak model rather than bad labels" in said) == weak
+        assert ("a weak model, not bad labels" in said) == weak
 
 
 def test_data_bias_and_time(account):
@@ -67,6 +67,9 @@ def test_comparison(account, plain):
     assert table.rows[0][names.index("accuracy, best epoch")] == f"{100 * best:.1f}\u00a0%"
     assert table.rows[2][2:] == ["\N{EN DASH}"] * (len(names) - 2)
     assert {len(row) for row in table.rows} == {len(names)}
+    judged = replace(plain, history=[{**line, "judge_keeps": 1.0} for line in plain.history])
+    kept = [column.name for column in comparison([account, judged]).columns].index("accuracy, kept epoch")
+    assert comparison([account, judged]).rows[1][kept] == f"{100 * plain.history[0]['test_accuracy']:.1f}\u00a0%"
 
 
 def test_key_numbers(account):

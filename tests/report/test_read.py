@@ -97,5 +97,5 @@ def test_no_run_and_a_run_of_a_newer_version(run, tmp_path):
         read_account(tmp_path, "none")
     with open(run / "recipe.toml", "a") as recipe:
         recipe.write("\n[quantum]\nentangled = true\n")
-    with pytest.raises(RecipeError, match=r"(?s)quantum.*newer reweigh.*update"):
+    with pytest.raises(RecipeError, match=r"(?s)quantum.*newer version of reweigh.*update"):
         read_account(run, "newer")

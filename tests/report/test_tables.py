@@ -96,8 +96,3 @@ def test_suspects_are_issues_by_quality():
     expected = sorted((index for index in range(40) if FULL.issue[index]), key=FULL.quality.__getitem__)
     assert FULL.suspects.tolist() == expected
     assert replace(FULL, issue=None).suspects.tolist() == []
-
-
-def test_a_sample_is_called_by_its_row_and_its_file():
-    assert FULL.title(3) == "103"
-    assert replace(FULL, name=[f"{n}.png" for n in range(40)]).title(3) == "103 (3.png)"

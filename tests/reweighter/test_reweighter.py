@@ -433,7 +433,7 @@ def test_free_weights_are_learning_to_reweight(normalize: str) -> None:
     torch.testing.assert_close(step.weights, clipped * 24 / clipped.sum(), rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(step.loss, (step.weights * losses).mean().detach())
     assert reweighter.step(INPUTS, LABELS).weights.tolist() == [1.0] * 24
-    with pytest.raises(RecipeError, match=r"lookahead = 'real' .* FreeWeights finds them anew .* 'virtual'"):
+    with pytest.raises(RecipeError, match=r"lookahead = 'real' .* FreeWeights computes them from scratch .* 'virtual'"):
         _reweighter(model, weight_net="free", lookahead="real")
 
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from reweigh.training import evaluate, predict
+from reweigh.training import predict
 
 
 def test_predicts_in_chunks_without_leaving_a_trace(tiny, monkeypatch):
@@ -26,17 +26,3 @@ def test_modes_return_after_an_error(tiny):
     with pytest.raises(RuntimeError):
         predict(model, tiny.dataset())
     assert model.training
-
-
-def test_the_judge_gets_logits_labels_and_sizes(tiny):
-    data, model = tiny.dataset(), nn.Linear(6, 3)
-    seen = {}
-
-    def judge(logits, labels, class_sizes):
-        seen.update(logits=logits, labels=labels, sizes=class_sizes)
-        return {"score": 0.5}
-
-    assert evaluate(model, data, judge, torch.tensor([9, 8, 7])) == {"score": 0.5}
-    assert torch.equal(seen["logits"], predict(model, data))
-    assert torch.equal(seen["labels"], data.labels)
-    assert seen["sizes"].tolist() == [9, 8, 7]

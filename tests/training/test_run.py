@@ -45,8 +45,8 @@ def test_overwrite_clears_the_run_and_nothing_else(run):
     run.write_summary({})
     run.write_model(nn.Linear(1, 1))
     run.write_samples({"index": [0]})
-    run.write_test(torch.zeros(1), torch.zeros(1, 2), torch.zeros(1))
-    run.write_calibration(torch.zeros(1), torch.zeros(1, 2), torch.zeros(1))
+    for file in (run.test, run.calibration):
+        run.write_predictions(file, torch.zeros(1), torch.zeros(1, 2), torch.zeros(1))
     run.write_classes(["a"], [1], None)
     for file in (run.checkpoint, run.weighting, run.inputs, run.report):
         file.write_text("old")
@@ -58,7 +58,7 @@ def test_overwrite_clears_the_run_and_nothing_else(run):
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_folder_of_other_files_is_never_touched(tmp_path, overwrite):
     (tmp_path / "thesis.tex").write_text("...")
-    with pytest.raises(DataError, match="other files than a run's"):
+    with pytest.raises(DataError, match="files that are not of a run"):
         Run.create(tmp_path, "", overwrite=overwrite)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -124,9 +124,9 @@ def test_what_the_model_said_of_the_test(run):
     logits = torch.tensor([[0.0, math.log(3)], [0.0, math.log(4)]])
     scores = torch.tensor([0.5, 1 - 2**-40], dtype=torch.float64)
     lines = ["index,label,predicted,probability,score", "0,1,1,0.75,0.5", "1,0,1,0.8,0.9999999999990905"]
-    for write, path in ((run.write_test, run.test), (run.write_calibration, run.calibration)):
-        write(torch.tensor([1, 0]), logits, scores)
-        assert path.read_text().splitlines() == lines
+    for file in (run.test, run.calibration):
+        run.write_predictions(file, torch.tensor([1, 0]), logits, scores)
+        assert file.read_text().splitlines() == lines
 
 
 def test_classes(run):

@@ -48,7 +48,7 @@ def test_lines_say_what_is_done_and_left(now):
     watch.end("erm, seed 3", None, None)
     watch.stop()
     assert stream.getvalue().splitlines() == [
-        "1 of 4 runs were done before",
+        "1 of 4 runs are done already",
         "erm, seed 1  epoch 1/1  loss 1.5000  lr 0.1  9.0 s  left 0:00:00",
         "2/4 runs  erm, seed 1: test 81.26 %  left 0:00:20",  # 10 s for one, two to come
         "3/4 runs  erm, seed 2: failed  left 0:00:15",  # 30 s for two, one to come

@@ -1,6 +1,5 @@
 """A small method with all that makes resuming hard: dropout, BatchNorm, momentum, draws at every epoch."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,8 @@ from torch import Generator, Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.data.dataset import Dataset
-from reweigh.fit.scored import metrics
-from reweigh.training import OPTIMIZERS, SCHEDULES, Result, Run, evaluate, seed_all, train
+from reweigh.fit.scored import judged_by
+from reweigh.training import OPTIMIZERS, SCHEDULES, Result, Run, seed_all, train
 
 
 class Tiny:
@@ -82,7 +81,7 @@ def begin(run: Run | None, method_type: type[Tiny] = Tiny, **options: Any) -> tu
     data = dataset()
     method = method_type(generator)
     schedule = SCHEDULES["cosine"](method.optimizer, options["epochs"])
-    judged = partial(evaluate, dataset=data, judge=metrics, class_sizes=data.class_sizes)
+    judged = judged_by({"": data}, data.class_sizes, torch.device("cpu"), abstains=False)
     defaults = {"evaluate": judged, "run": run, "augment": noise, "generator": generator}
     return method, train(method, data, schedule, **{**defaults, **options})
 

@@ -29,10 +29,10 @@ def test_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 def test_what_is_not_a_weighting_function(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no weighting function can be read"):
+    with pytest.raises(DataError, match="give a weighting function that reweigh saved"):
         load_weighting(tmp_path / "absent.safetensors")
     (tmp_path / "text").write_text("no tensors here")
-    with pytest.raises(DataError, match="no weighting function can be read"):
+    with pytest.raises(DataError, match="give a weighting function that reweigh saved"):
         load_weighting(tmp_path / "text")
     save_file({"a": torch.ones(1)}, tmp_path / "model.safetensors")
     with pytest.raises(DataError, match="has no checksum"):

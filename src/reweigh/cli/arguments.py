@@ -43,7 +43,7 @@ JoinLabels = Annotated[
 Root = Annotated[Path | None, typer.Option(help="Folder of the datasets. Default: $REWEIGH_DATA, or data.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
 SpreadsheetSafe = Annotated[
-    bool, typer.Option("--spreadsheet-safe", help="Write cells that a spreadsheet would run as formulas as text.")
+    bool, typer.Option("--spreadsheet-safe", help="Write cells as text that a spreadsheet would run as formulas.")
 ]
 TrustCode = Annotated[
     bool, typer.Option("--trust-code", help="Allow a model from outside reweigh in the recipe; this runs its code.")

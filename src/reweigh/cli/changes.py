@@ -1,7 +1,7 @@
 """Which labels a corrected copy changes: those that look wrong, fewer or more of them, or what a reviewer decided."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ import numpy as np
 
 from reweigh.cli.printing import echo, show_table
 from reweigh.errors import DataError
-from reweigh.names import suggestion
+from reweigh.names import listed, plural, suggestion
 
 if TYPE_CHECKING:
     from reweigh.report.tables import Samples
@@ -32,6 +32,11 @@ class Changes:
 
     index: np.ndarray
     labels: np.ndarray
+
+    @classmethod
+    def of(cls, labels: Mapping[int, int]) -> "Changes":
+        """Changes from the new label of each sample, by index."""
+        return cls(np.array(list(labels), dtype=np.int64), np.array(list(labels.values()), dtype=np.int64))
 
 
 def choose(samples: "Samples", min_doubt: float | None, top: int | None) -> Changes:
@@ -60,7 +65,7 @@ def read_reviewed(path: Path, samples: "Samples", class_names: Sequence[str]) ->
         DataError: No such column, a sample that is not in the run, or a decision that is neither a word for accept or
             reject nor a class.
     """
-    from reweigh.data.checks import listed, raise_all
+    from reweigh.data.checks import raise_all
     from reweigh.data.tables.frames import read_frame
 
     if path.is_dir() or path.suffix == ".jsonl":
@@ -94,8 +99,7 @@ def read_reviewed(path: Path, samples: "Samples", class_names: Sequence[str]) ->
             wanted = f"accept, reject or a class ({listed(class_names)})"
             mistakes.append(f"line {line}: {decision!r}; give {wanted}.{suggestion(decision, class_names)}")
     raise_all(mistakes[:20], str(path))
-    changed = {index: label for index, label in sorted(found.items()) if label != samples.given[index]}
-    return Changes(np.array(list(changed), dtype=np.int64), np.array(list(changed.values()), dtype=np.int64))
+    return Changes.of({index: label for index, label in sorted(found.items()) if label != samples.given[index]})
 
 
 def decided_changes(path: Path, samples: "Samples", class_names: Sequence[str]) -> Changes:
@@ -122,7 +126,7 @@ def decided_changes(path: Path, samples: "Samples", class_names: Sequence[str]) 
         elif decision.label != decision.given:
             found[index] = numbers[decision.label]
     raise_all(mistakes[:20], str(file))
-    return Changes(np.array(list(found), dtype=np.int64), np.array(list(found.values()), dtype=np.int64))
+    return Changes.of(found)
 
 
 def show_changes(changes: Changes, samples: "Samples", class_names: Sequence[str]) -> None:
@@ -144,8 +148,6 @@ def check_changes(changes: Changes, samples: "Samples", class_names: Sequence[st
     Raises:
         DataError: With what would happen, and how to confirm it.
     """
-    from reweigh.data.checks import listed, plural
-
     assert samples.issue is not None
     reasons = []
     beyond = 0 if reviewed else int((~samples.issue[changes.index]).sum())

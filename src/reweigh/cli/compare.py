@@ -45,42 +45,40 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Names, separated by commas. Default: the recipe's own; with --data, erm and what suits the data."
+            help="Names, separated by commas. Default: that of the recipe; with --data, erm and the best for the data."
         ),
     ] = None,
     biases: Annotated[
         str | None,
         typer.Option(
             help="Biases, separated by commas, such as symmetric-0.4,long-tail-50+symmetric-0.3,clean: a name with its "
-            "rate or factor, several joined by +, or clean for none. Default: the recipe's own."
+            "rate or factor, several joined by +, or clean for none. Default: those of the recipe."
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds, counted from the recipe's seed.")] = 3,
-    workers: Annotated[int, typer.Option(min=1, help="Number of runs at a time; they share the processor.")] = 1,
-    json: Annotated[Path | None, typer.Option(help="Also write the numbers and recipes of all runs there.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Number of runs at the same time; they share the processor.")] = 1,
+    json: Annotated[Path | None, typer.Option(help="File for the numbers and recipes of all runs.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the runs. Default: runs/RECIPE.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Run only what an earlier call left undone.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Run only what an earlier call has not finished.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing runs.")] = False,
     trust_code: arg.TrustCode = False,
 ) -> None:
     """Train several methods under several biases and compare them.
 
-    One table per bias shows mean and spread over the seeds, after the last epoch and after the best one, and the cost
-    of each method. Methods of one bias and seed see the same wrong labels and start from the same weights. If a run
-    fails, the others go on.
+    One table per bias shows mean and spread over the seeds, after the last epoch (or the one that the judge kept) and
+    after the best one, and the cost of each method. Methods of one bias and seed see the same wrong labels and start
+    from the same weights. If a run fails, the others continue.
 
-    Each method keeps the options of the recipe's [method] that it has too; a section [compare.METHOD] gives it its own.
-    A bias keeps the options that the recipe's [data] has for it. With --data, everything is chosen from the data, for
-    each method what suits it.
+    A method gets those options of the recipe's [method] that it has, and what the section [compare.METHOD] sets. A bias
+    keeps the options that the recipe's [data] has for it. With --data, the settings of each method are chosen from the
+    data.
     """
     how = arg.written(sep, encoding, drop, join_labels)
     recipe, changes = separated(recipe, overrides or [])
     if (recipe is None) == (data is None):
         raise RecipeError("give either a recipe, such as demo, or your own data: --data FILE --label COLUMN")
     if data is None and (label or labels or how):
-        raise RecipeError(
-            "--label, --labels, --drop, --sep, --encoding and --join-labels belong to --data; give that too"
-        )
+        raise RecipeError("--label, --labels, --drop, --sep, --encoding and --join-labels need --data; give that too")
     if resume and overwrite:
         raise RecipeError("--resume keeps existing runs, --overwrite replaces them; give only one of the two")
     if json:
@@ -186,7 +184,8 @@ def table(rows: "Sequence[Row]") -> tuple[list[str], list[list[str]]]:
         ]
         cells.append([method + few, *numbers])
     short = [in_words(name).removesuffix(" accuracy") for name in others]
-    return ["method", "last epoch", "best epoch", *short, "cost" if unit else "seconds"], cells
+    kept = "kept" if any("judge_keeps" in line for line in lines) else "last"
+    return ["method", f"{kept} epoch", "best epoch", *short, "cost" if unit else "seconds"], cells
 
 
 def fitting(columns: list[str], cells: list[list[str]], width: int) -> tuple[list[str], list[list[str]]]:

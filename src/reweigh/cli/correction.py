@@ -44,7 +44,7 @@ def corrected_copy(
     changes = dict(zip(rows.tolist(), labels.tolist(), strict=True))
     data, dataset = account.recipe.source, account.dataset
     if data.name != "files":
-        raise DataError(f"--apply: {data.name} is a named dataset, not a file of yours; use --out")
+        raise DataError(f"--apply: {data.name} is a named dataset, not your own file; use --out")
     if data.parts["bias"] or data.parts["candidates"] or data.added["labeled"] is not None:
         raise DataError(
             "--apply: the recipe itself changed the labels (data.bias, data.candidates or data.labeled), so there is "
@@ -108,7 +108,7 @@ def _table(account: "Account", path: Path, changes: Mapping[int, int], out: Path
 
     options = account.recipe.source.options
     if len(tables_at(path)) > 1:
-        raise DataError(f"--apply: {path} are several files; write the list with --out, or make one table of them")
+        raise DataError(f"--apply: {path} is several files; write the list with --out, or make one table of them")
     frame = read_frame(path, options["sep"], options["encoding"])
     label = label_column(frame, options["label"], str(path))
     usage = shlex.join(["reweigh", "train", "--data", str(out), "--label", label, *_kind(account)])

@@ -28,10 +28,10 @@ def corrupt(
     data: AnyData,
     bias: Annotated[
         list[str],
-        typer.Option(metavar="BIAS", help="Such as 'symmetric rate=0.4' or '{name=\"symmetric\", rate=0.4}'."),
+        typer.Option(metavar="BIAS", help="Bias, such as 'symmetric rate=0.4' or '{name=\"symmetric\", rate=0.4}'."),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="Label file to write, .csv or .npy.")],
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random; a bias may have its own.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed; a bias may have its own.")] = 0,
     label: Label = None,
     labels: Labels = None,
     posteriors: Annotated[
@@ -45,9 +45,9 @@ def corrupt(
     root: Root = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Make the training labels worse, in a file of their own.
+    """Write a label file with wrong labels, made on purpose.
 
-    Several --bias are applied one after the other. A summary is written beside FILE: the true rate, the transition
+    Several --bias are applied in order. A summary is written next to FILE: the true rate, the transition
     matrix and the class sizes. The data are not changed. See: reweigh list biases.
     """
     check_ending("--out", out, (".csv", ".npy"), "a label file")
@@ -122,7 +122,7 @@ def labels_to_write(out: Path, dataset: "Dataset", done: "Biased") -> bytes | st
             "and a .npy cannot say which; write a .csv"
         )
     if not encode(done.labels, dataset.class_names)[0].equal(done.labels):
-        raise DataError(f"--out {out}: names of classes are numbers of other classes; write names, to a .csv")
+        raise DataError(f"--out {out}: some class names are numbers of other classes; write a .csv, which holds names")
     buffer = io.BytesIO()
     np.save(buffer, done.labels.numpy())
     return buffer.getvalue()
@@ -174,7 +174,7 @@ def show_corruption(
     title = f"{left} of {len(dataset)} samples are left, {wrong} of them ({done.rate:.1%}) with a wrong label"
     show_table(title, ["class", "before", "after", "became"], rows)
     if empty := [name for name, size in zip(dataset.class_names, after, strict=True) if size == 0]:
-        echo(f"No label of {', '.join(empty)} is left: no model can be trained on this.")
+        echo(f"No label of {', '.join(empty)} is left, so no model can be trained on this.")
     echo(f"Labels: {out}\nSummary: {out.with_suffix('.json')}")
     if left == len(dataset) and source.takes_labels:
         echo(f"Next: reweigh train demo {source.as_changes(out)} 'data.bias=[]'")

@@ -6,22 +6,23 @@ import typer
 
 from reweigh.cli.arguments import Root
 from reweigh.cli.printing import echo
+from reweigh.names import suggestion
 
 data = typer.Typer(
-    help="Download named datasets, and look after cached features.", no_args_is_help=True, rich_markup_mode=None
+    help="Download named datasets, and manage cached features.", no_args_is_help=True, rich_markup_mode=None
 )
 
 
 @data.callback()
 def about() -> None:
-    """Download named datasets, and look after cached features."""
+    """Download named datasets, and manage cached features."""
 
 
 @data.command()
 def get(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the dataset, such as fashion-mnist.")],
     root: Root = None,
-    mirror: Annotated[str | None, typer.Option(metavar="URL", help="Download the files from there instead.")] = None,
+    mirror: Annotated[str | None, typer.Option(metavar="URL", help="Address to download from instead.")] = None,
 ) -> None:
     """Download the official files of a dataset.
 
@@ -49,19 +50,16 @@ def get(
 
 @data.command()
 def cache(
-    clear: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Delete this cache; may be given several times.")
-    ] = None,
-    clear_all: Annotated[bool, typer.Option("--clear-all", help="Delete all of them.")] = False,
+    clear: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Cache to delete; repeatable.")] = None,
+    clear_all: Annotated[bool, typer.Option("--clear-all", help="Delete all caches.")] = False,
 ) -> None:
     """Show the features that are stored on disk, or delete them.
 
-    They are computed again when a run needs them. REWEIGH_CACHE names another folder for them.
+    They are computed again when a run needs them. The environment variable REWEIGH_CACHE sets another folder.
     """
     from reweigh.cli.printing import show_table
     from reweigh.errors import DataError
     from reweigh.files import row_cache
-    from reweigh.names import suggestion
 
     found = {cache.name: cache for cache in row_cache.usage()}
     wanted = list(found) if clear_all else clear or []

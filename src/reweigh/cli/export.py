@@ -9,6 +9,7 @@ import typer
 from reweigh.cli.arguments import Overwrite, RunFolder, TrustCode
 from reweigh.cli.printing import echo
 from reweigh.cli.target import check_ending, check_target
+from reweigh.names import listed
 
 
 class Format(StrEnum):
@@ -27,14 +28,13 @@ def export(
 ) -> None:
     """Write the trained model for other programs.
 
-    An ONNX file runs by itself, normalization included; a safetensors file holds the weights. The metadata of both give
-    the class names, shape and scale of the inputs, and how the columns of a table are encoded.
+    An ONNX file holds the whole model, including normalization; a safetensors file holds the weights. The metadata of
+    both contain the class names, shape and scale of the inputs, and the encoding of the columns of a table.
     """
     file = out or Path(f"{run.resolve().name}.{to}")
     check_ending("--out", file, (f".{to}",), f"a model as {to}")
     check_target("--out", file, [file], [run / "model.safetensors"], overwrite)
 
-    from reweigh.data.checks import listed
     from reweigh.features import TextNetwork
     from reweigh.files import write_whole
     from reweigh.fit.export import about, to_onnx, to_safetensors, whole
@@ -47,19 +47,19 @@ def export(
     if to is Format.onnx:
         scale = "bytes divided by 255" if trained.inputs.bytes else "raw numbers"
         scale = "features as encoded from the table" if trained.inputs.encoding else scale
-        echo(f"  inputs: float32 (n, {shape}), {scale}; normalization is inside")
+        echo(f"  inputs: float32 (n, {shape}), {scale}; normalization is included")
         if trained.inputs.encoding is not None:
-            echo("  words and categories become numbers before, by the encoding in the metadata:")
+            echo("  encode the columns of a table first, as the metadata describe:")
             echo("  reweigh.data.tables.encoding.Encoding.from_json(metadata['encoding']).apply(table)")
         network = None if trained.front is None else trained.front.network
         if isinstance(network, TextNetwork):
             assert trained.inputs.encoding is not None
             others, texts = trained.inputs.shape[0], listed(map(repr, trained.inputs.encoding.texts))
-            echo("  the network for text is not inside either; compute its features before:")
+            echo("  the network for text is not included either; compute its features first:")
             echo(f"  {others} of the other columns first, then {network.width} for each of {texts} by {network.name};")
-            echo('  for a missing text take the mean, which the metadata have ("mean")')
+            echo('  for a missing text use the mean ("mean" in the metadata)')
         elif network is not None and network.size is not None:
             side, then = ("short", "crop the middle") if network.resize == "crop" else ("long", "pad with gray")
-            echo(f"  resize images before: {side} side to {network.size}, {then}")
+            echo(f"  resize images first: {side} side to {network.size}, {then}")
         echo("  logits: float32 (n, classes); softmax turns them into probabilities")
     echo(f"  metadata: {', '.join(about(trained))}")

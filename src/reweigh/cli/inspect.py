@@ -12,6 +12,7 @@ import typer
 from reweigh.cli.arguments import AnyData, Drop, Encoding, JoinLabels, Label, Labels, Root, Sep, written
 from reweigh.cli.printing import bars, echo, shape_words, show_columns
 from reweigh.errors import DataError
+from reweigh.names import plural
 
 if TYPE_CHECKING:
     from reweigh.cli.source import Source
@@ -38,7 +39,7 @@ def inspect(
 ) -> None:
     """Look at training data before training.
 
-    Shows how columns are read, class sizes and families, contradicting and broken samples, columns that give the label
+    Shows how columns are read, class sizes and families, conflicting and broken samples, columns that give the label
     away, and what else is likely to go wrong. With --neighbors also photos that are nearly the same, or belong to no
     class, by the features of a pretrained network.
     """
@@ -54,14 +55,14 @@ def inspect(
     except DataError as error:
         if error.argument or not show_broken(source):
             raise
-        echo("It cannot be trained on as it is:")
+        echo("It cannot be used for training as it is:")
         for line in str(error).splitlines():
             mark = "" if line.startswith("  - ") else "- "
             echo(fill(line, WIDTH, initial_indent=mark, subsequent_indent="    " if not mark else "  "))
         return
     show_findings(data, dataset, look(dataset), traps_in(source, dataset))
     show_neighbors(source, dataset, neighbors)
-    echo("Next, train plainly and robustly, and compare (reweigh issues RUN lists doubtful labels):")
+    echo("Next, compare plain and robust training (then reweigh issues RUN lists doubtful labels):")
     join = ["--join-labels"] if spellings(dataset) else []
     echo(shlex.join(["reweigh", "compare", *source.as_words(), *join, "--seeds", "1"]))
 
@@ -172,8 +173,6 @@ def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
 
 def show_findings(data: str, dataset: "Dataset", findings: "Findings", traps: Sequence[str] = ()) -> None:
     """Print what was found."""
-    from reweigh.names import plural
-
     if dataset.reading.encoding is not None:
         show_columns(dataset.reading.encoding.readings)
     samples, classes = plural(findings.num_samples, "sample"), plural(len(findings.class_names), "class", "classes")
@@ -211,8 +210,6 @@ def families(dataset: "Dataset") -> list[str]:
 
 def facts(findings: "Findings") -> dict[str, str]:
     """What was looked for, and how much of it there is."""
-    from reweigh.names import plural
-
     copies = sum(len(group) - 1 for group in findings.duplicates)
     missing = ", ".join(f"{count} in {name!r}" for name, count in findings.missing.items())
     found = {

@@ -33,7 +33,7 @@ def issues(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With --apply, a list of row and decision (accept, reject or a label), or RUN once it was reviewed.",
+            help="With --apply, table with columns row and decision (accept, reject or a label), or a reviewed RUN.",
         ),
     ] = None,
     yes: Annotated[
@@ -44,8 +44,8 @@ def issues(
 ) -> None:
     """List the labels that look wrong, the worst first.
 
-    The copy of a table is the same table with other labels; for images and arrays it is a label file, to be used with
-    --labels. The data themselves are never changed.
+    --apply writes a corrected copy: of a table, the same table with other labels; of images and arrays, a label file to
+    use with --labels. The data themselves are never changed.
     """
     from reweigh.cli.source import files_of
     from reweigh.files import write_whole
@@ -56,9 +56,9 @@ def issues(
     from reweigh.report.words import judged
 
     if not apply and (min_doubt is not None or apply_from or yes):
-        raise DataError("--min-doubt, --apply-from and --yes belong to --apply FILE; give that too")
+        raise DataError("--min-doubt, --apply-from and --yes need --apply FILE; give that too")
     if apply_from and (min_doubt is not None or top is not None):
-        raise DataError("--apply-from says which labels to change; leave out --min-doubt and --top")
+        raise DataError("--apply-from already decides which labels to change; leave out --min-doubt and --top")
     folder, plan = open_run(run)
     originals = files_of(plan.source)
     if out:
@@ -153,6 +153,6 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
     if not named:
         echo("Rows are counted from 0, without the header.")
     if len(rows) > WEAK * labels:
-        echo("That many usually mean a weak model rather than bad labels: train longer, or on more samples per class.")
+        echo("So large a share usually means a weak model, not bad labels: train longer, or on more samples per class.")
     if len(rows) > top:
         echo(f"These are the worst {top}; --out issues.csv writes all {len(rows):,}.")

@@ -10,7 +10,7 @@ import typer
 from reweigh.cli.arguments import Changes, Recipe, table_names
 from reweigh.cli.printing import echo, show_table
 from reweigh.errors import DataError, RecipeError, ReweighError
-from reweigh.names import suggestion
+from reweigh.names import plural, suggestion
 from reweigh.plan.tables import members
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ def show_runs(folder: Path) -> None:
     Raises:
         DataError: There is no such folder.
     """
-    from reweigh.data.checks import plural
     from reweigh.training import Run
     from reweigh.training.status import STATES, damage, status
 

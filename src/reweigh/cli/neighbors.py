@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from reweigh.data.checks import listed, plural
 from reweigh.errors import DataError
+from reweigh.names import listed, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,8 +99,8 @@ def double_classes(dataset: "Dataset") -> list[str]:
     for label, parts in doubles(rows, dataset.labels[index]):
         sizes = " and ".join(f"{len(part):,} (such as {_examples(dataset, index[part])})" for part in parts)
         sentences.append(
-            f"Class {dataset.class_names[label]!r} looks like two kinds that lie apart: {sizes}. If they are different "
-            "things, give them labels of their own."
+            f"Class {dataset.class_names[label]!r} looks like two separate kinds: {sizes}. If they are different "
+            "things, give each its own label."
         )
     return sentences
 

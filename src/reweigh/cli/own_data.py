@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reweigh.cli.facts import Look, look
 from reweigh.cli.printing import echo, shape_words, show_columns
 from reweigh.cli.source import find
+from reweigh.names import listed
 
 if TYPE_CHECKING:
     from reweigh.plan.choose import Choice
@@ -130,7 +131,6 @@ def show_choices(
     data: str, found: Look, choices: "Sequence[Choice]", changes: Sequence[str], recipe: str | None
 ) -> None:
     """Print what is in the data, and what was chosen for them."""
-    from reweigh.data.checks import listed
     from reweigh.data.labels.candidates import SEPARATOR
 
     facts, shape = found.facts, shape_words(found.facts.shape)
@@ -140,7 +140,7 @@ def show_choices(
         echo(f"{found.held_out:,} more are held out for testing. Their labels are as doubtful as the others;")
         echo("if you have a test set with trusted labels, use it instead (data.test=PATH).")
     if facts.candidates and found.held_out is not None:
-        echo("Where a held-out sample has several candidates, any of them counts as right.")
+        echo("If a held-out sample has several candidates, any of them counts as right.")
     if found.several_in_one is not None:
         name, separator = found.several_in_one
         other = "" if separator == SEPARATOR else f" data.separator={shlex.quote(separator)}"
@@ -148,7 +148,7 @@ def show_choices(
     if found.small:
         echo(f"Classes of one or two samples: {listed(found.small)}. They are kept, but hard to judge.")
     if recipe is not None:
-        echo(f"Everything but the data is as in {recipe}.")
+        echo(f"Everything except the data comes from {recipe}.")
     given = [change.partition("=")[0] for change in changes]
     if lines := [line for choice in choices for line in as_changes(choice, given)]:
         echo("Chosen from the data (KEY=VALUE changes any of it):")

@@ -1,7 +1,5 @@
 """``reweigh predict``: classes of new data by the model of a run."""
 
-import csv
-import io
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -36,7 +34,9 @@ def predict(
     proba: Annotated[bool, typer.Option("--proba", help="Also write the probability of every class.")] = False,
     coverage: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="Share to predict, the most confident ones; abstain from the rest."),
+        typer.Option(
+            metavar="SHARE", help="Share of the samples to predict, the most confident ones; abstain from the rest."
+        ),
     ] = None,
     sep: Sep = None,
     encoding: Encoding = None,
@@ -46,8 +46,8 @@ def predict(
 ) -> None:
     """Predict the classes of new data.
 
-    The data are read like the training data of the run: the same columns, sizes and scales. Where a table also has the
-    column of labels, the predictions are compared with it.
+    The data are read like the training data of the run: the same columns, sizes and scales. If a table has the label
+    column, the predictions are compared with it.
     """
     if coverage is not None:
         from reweigh.selective import check_coverage
@@ -182,25 +182,22 @@ def calibrated_threshold(run: "Run", coverage: float) -> float:
     Raises:
         DataError: No samples were held out, or their file is not what the run wrote.
     """
+    import numpy as np
     import torch
 
     from reweigh.errors import DataError
-    from reweigh.files import read_text
+    from reweigh.report.tables import read_tested
     from reweigh.selective import threshold
 
     if not run.calibration.is_file():
         raise DataError(
-            f"{run.path}: no {run.calibration.name}, so no threshold for --coverage: the run trained on all its "
-            "samples; hold some out with: reweigh train RECIPE train.calibration=0.1"
+            f"{run.path}: no {run.calibration.name}, so there is no threshold for --coverage: the run trained on all "
+            "its samples; hold some out with: reweigh train RECIPE train.calibration=0.1"
         )
-    try:
-        rows = csv.DictReader(io.StringIO(read_text(run.calibration, "results")))
-        scores = [float(row["score"]) for row in rows]
-    except (ValueError, KeyError, TypeError, csv.Error) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"{run.calibration}: not as the run writes it ({type(error).__name__}: {error})") from None
-    return threshold(torch.tensor(scores, dtype=torch.float64), coverage)
+    held_out = read_tested(run.calibration)
+    if held_out is None or held_out.score is None or bool(np.isnan(held_out.score).any()):
+        raise DataError(f"{run.calibration}: a score is missing; is this file the one that the run wrote?")
+    return threshold(torch.from_numpy(held_out.score), coverage)
 
 
 def show(
@@ -212,7 +209,7 @@ def show(
 ) -> None:
     """Print how often each class was predicted, and some predictions."""
     if not probability:
-        echo(f"{data}: no rows, so no predictions")
+        echo(f"{data}: no rows, so there is nothing to predict")
         return
     mean = sum(probability) / len(probability)
     echo(f"{data}: {len(probability):,} samples, predicted with a probability of {mean:.0%} on average")

@@ -7,6 +7,8 @@ from unicodedata import category
 
 import typer
 
+from reweigh.names import plural
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -86,7 +88,7 @@ def cut(name: str, width: int = NAME) -> str:
 
 def shape_words(shape: Sequence[int]) -> str:
     """What one sample is made of: "20 features", or "3 x 32 x 32"."""
-    return " x ".join(map(str, shape)) if len(shape) != 1 else f"{shape[0]:,} feature{'s' * (shape[0] != 1)}"
+    return plural(shape[0], "feature") if len(shape) == 1 else " x ".join(map(str, shape))
 
 
 def show_columns(readings: "Sequence[ReadAs]") -> None:

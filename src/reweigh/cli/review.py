@@ -26,7 +26,7 @@ def review(
     served = review_run(run, reviewer, port)
     progress = served.session.progress()
     echo(
-        f"{progress['suspicious']:,} labels look wrong; {served.session.reviewer} has decided about "
+        f"{progress['suspicious']:,} labels look wrong; {served.session.reviewer} has decided on "
         f"{progress['decided']:,} samples."
     )
     if served.session.subject.trouble:
@@ -34,4 +34,4 @@ def review(
     echo(f"Open {served.address}\nCtrl-C ends the review; decisions are in {served.session.subject.file}.")
     with suppress(KeyboardInterrupt):
         served.run()
-    echo(f"\nNext: reweigh train --reviewed {run} trains with what was decided.")
+    echo(f"\nNext: reweigh train --reviewed {run} trains with these decisions.")

@@ -31,11 +31,11 @@ def tables(
     commands: Annotated[bool, typer.Option("--commands", help="Print the command that makes each cell.")] = False,
     cost: Annotated[bool, typer.Option("--cost", help="Time a few steps: how long a run would take here.")] = False,
 ) -> None:
-    """Show the paper's tables beside what was run here.
+    """Show the paper's tables next to your own runs.
 
-    Without TABLE: which tables there are, and which recipe makes them. With TABLE: each of the paper's numbers and,
-    after it, that of the run below --runs that makes the same cell; --commands prints how to make them, and --cost how
-    long each would take on this computer.
+    Without TABLE: which tables there are, and which recipes make them. With TABLE: each number of the paper and,
+    after it, that of the matching run in --runs. --commands prints how to make them, and --cost how long each would
+    take on this computer.
     """
     from reweigh.recipes.published import names, table
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reweigh.recipes.read import Contents
 
 Candidates = Annotated[
-    bool, typer.Option("--candidates", help="Labels may name several candidates, one of them right, as in cat|dog.")
+    bool, typer.Option("--candidates", help="A label may name several candidates, one of them right, as in cat|dog.")
 ]
 
 
@@ -24,7 +24,7 @@ def train(
         str | None,
         typer.Argument(
             metavar="RECIPE",
-            help="A file, a run, or a shipped recipe. Default: demo, or with --data one chosen from the data.",
+            help="A file, a run, or a shipped recipe. Default: demo; with --data, chosen from the data.",
             autocompletion=arg.recipe_names,
         ),
     ] = None,
@@ -39,21 +39,23 @@ def train(
     join_labels: arg.JoinLabels = False,
     reviewed: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Use what was decided in `reweigh review RUN`; alone, train as RUN was."),
+        typer.Option(
+            metavar="RUN", help="Use the decisions of `reweigh review RUN`; without recipe and data, train as RUN was."
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder. Default: runs/NAME-METHOD-seedSEED.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Continue the run in this folder.")] = None,
     overwrite: arg.Overwrite = False,
     trust_code: arg.TrustCode = False,
 ) -> None:
-    """Train by a recipe, or on your own data.
+    """Train with a recipe, or on your own data.
 
     Prints the test results, what was learned about the samples, and where everything is stored.
     """
     how = arg.written(sep, encoding, drop, join_labels)
     if resume and (recipe or data or label or labels or candidates or how or reviewed or out or overwrite):
         raise RecipeError(
-            "--resume continues a run as it was begun; leave out recipe, changes, data, --out and --overwrite"
+            "--resume continues a run as it was started; leave out recipe, changes, data, --out and --overwrite"
         )
     if resume:
         from reweigh.cli.outcome import show_outcome
@@ -75,7 +77,7 @@ def train(
     if reviewed is not None and reviewed.is_dir():
         from reweigh.cli.outcome import worth
 
-        echo(worth(reviewed, folder) or "The run before was tested on other samples, so there is nothing to compare.")
+        echo(worth(reviewed, folder) or "The earlier run was tested on other samples, so the two cannot be compared.")
 
 
 def separated(recipe: str | None, changes: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -106,7 +108,7 @@ def contents_of(
         return title_of(data), recipe_for(data, label, labels, candidates, recipe, changes, how)
     if label is not None or labels is not None or candidates or how:
         raise RecipeError(
-            "--label, --labels, --candidates, --drop, --sep, --encoding and --join-labels belong to --data; give that "
+            "--label, --labels, --candidates, --drop, --sep, --encoding and --join-labels need --data; give that "
             "too, or change the recipe: data.labels=FILE"
         )
     from reweigh.recipes.read import read, title

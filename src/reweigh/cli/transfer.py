@@ -70,6 +70,6 @@ def _learned_in(folder: Path) -> str:
     if not run.weighting.is_file():
         raise DataError(
             f"{folder}: no weighting function; its method, {plan.method.name}, does not learn one. "
-            "Give a run of cmw-net or cmw-net-sl"
+            "Give a run of two-looks, cmw-net or cmw-net-sl"
         )
     return str(run.weighting.resolve())

@@ -85,7 +85,7 @@ def _one(text: str) -> dict[str, Any]:
     known = [name for name in members("biases") if text == name or text.startswith(f"{name}-")]
     if not known:
         if text == CLEAN:
-            raise RecipeError(f"{CLEAN!r} is no bias at all, and cannot be joined with one")
+            raise RecipeError(f"{CLEAN!r} means no bias, and cannot be joined with one")
         word = re.sub(r"-[\d.]*$", "", text)
         lookup(dict.fromkeys([*members("biases"), *OTHERS, CLEAN]), word, "bias")  # raises, and says what there is
     name = max(known, key=len)  # symmetric-others-0.4 is not a symmetric bias
@@ -93,7 +93,7 @@ def _one(text: str) -> dict[str, Any]:
     options = required(name)
     if len(options) > 1:
         raise RecipeError(
-            f"{name} needs {', '.join(options)}, and a name has room for one; use data.bias of the recipe"
+            f"{name} needs {', '.join(options)}, but a short name has room for one; use data.bias in the recipe"
         )
     if not options:
         if number:

@@ -47,7 +47,7 @@ def carry_out(
     series: Series | None = None,
     trust_code: bool = False,
 ) -> list[Row]:
-    """Make the runs, each in its own folder below ``folder``; if one fails, its row has the error and the others go on.
+    """Make the runs, each in its own folder in ``folder``; if one fails, its row has the error and the others continue.
 
     Args:
         workers: how many runs at once, each in a process with its share of torch's threads; a script that asks for
@@ -145,7 +145,7 @@ def check_folders(planned: Mapping[Path, Plan], resume: bool, overwrite: bool) -
         ]
         if others:
             remedies = "replace them with --overwrite, or choose another --out"
-            raise DataError(f"{listed(others, 3)}: begun with another recipe; {remedies}")
+            raise DataError(f"{listed(others, 3)}: started with another recipe; {remedies}")
     elif taken := [path for path in planned if path.exists()]:
         remedies = "continue with --resume, replace with --overwrite, or choose another --out"
         raise DataError(f"{listed(taken, 3)}: exists already; {remedies}")

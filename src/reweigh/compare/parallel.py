@@ -1,4 +1,4 @@
-"""Jobs in several processes at once; if one dies, the others go on, and Ctrl-C ends all of them cleanly."""
+"""Jobs in several processes at once; if one dies, the others continue, and Ctrl-C ends all of them cleanly."""
 
 import logging
 from collections import deque
@@ -48,7 +48,7 @@ def side_by_side(attempt: Attempt, jobs: Mapping[K, Any], workers: int, ended: C
                     worker.pipe.send(job)
     except KeyboardInterrupt:
         busy = [worker for worker in crew.values() if worker.key is not None]
-        logger.info("interrupted: %d runs under way finish their step and save it", len(busy))
+        logger.info("interrupted: the %d current runs finish their step and save it", len(busy))
         _stop(busy)
         raise
     finally:

@@ -64,10 +64,10 @@ class Worker:
             code = self.process.exitcode
         if self.key is None:
             raise ReweighError(
-                f"a worker process ended as it began (exit code {code}); a script that uses workers must start its "
-                "work under: if __name__ == '__main__'"
+                f"a worker process ended right after it started (exit code {code}); a script that uses workers must "
+                "start its work under: if __name__ == '__main__'"
             )
-        return Answer(f"the process of the run ended before it did (exit code {code}); memory may have run out")
+        return Answer(f"the process ended before the run did (exit code {code}); memory may have run out")
 
 
 @contextmanager

@@ -41,7 +41,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         features: A frozen network in front of the model: a name (``reweigh list features``, timm:NAME, ...), "none", or
             a ``torch.nn.Module`` from samples (bytes divided by 255) to rows. "auto": a pretrained one for photos, if
             the extra ``pretrained`` is installed and no model is passed. A dict has options, docs/features.md.
-        epochs: Passes over the data. None: as many as make 1,000 steps, but from 20 to 50.
+        epochs: Passes over the data. None: enough for 1,000 steps, from 20 to 50; "two-looks" gets 1.9 times as many.
         batch_size: Samples per step. None: about a fiftieth of the samples, from 16 to 256.
         lr: Learning rate, falling along a cosine. None: 0.001, or 0.1 for "sgd".
         optimizer: "adamw", "adam" or "sgd" (with momentum); torch.optim.SGD and the like mean the same.
@@ -50,8 +50,8 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         method_options: Options of the method, such as ``{"every": 1}``.
         scoring: Where label issues come from: predictions made "in-training"; those of further models, trained briefly
             and without the sample ("out-of-fold"); or "auto", chosen from the data.
-        validation_fraction: Share of the samples of each class that is not trained on and judges which epoch is kept;
-            0 keeps the last. By default a tenth of 2,000 samples or more; "two-looks" judges by itself.
+        validation_fraction: Share of the samples of each class that is held out to judge which epoch is kept; 0 keeps
+            the last. By default a tenth of 2,000 samples or more; "two-looks" has its own judge.
         prior: Whether to correct the loss for the class shares, which aims at balanced accuracy; by default not, but
             "two-looks" does so by itself.
         calibration: Share of the samples of each class, such as 0.1, that is not trained on, so that
@@ -61,8 +61,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         warm_start: Whether ``fit`` continues from the network of an earlier ``fit``, with its classes, encoding and
             scale of the columns.
         callbacks: A function, or several, called after each epoch with its numbers, a dict like a row of ``history_``.
-        random_state: A number is the seed of all randomness and makes the result reproducible. The global generators
-            are left as they are.
+        random_state: Seed of all randomness, for reproducible results. The global generators are not changed.
         verbose: Whether to show the progress of training.
 
     Attributes:
@@ -138,8 +137,8 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             y: N labels; or N x num_classes rows of probabilities, or with ``candidates`` a mask of that shape. For a
                 method that learns from samples without a label too, -1, None and NaN mark these.
             sample_weight: Shape (N,), a factor of the loss of each sample; ones change nothing.
-            X_trusted: Samples whose labels were checked. The weights are learned on them, the network is not; without
-                them, labels that are held out or samples of lowest loss take their place.
+            X_trusted: Samples whose labels were checked. The weights are learned on them; the network is not trained on
+                them. By default, held-out labels or the samples with the lowest losses are used instead.
             y_trusted: Their labels.
 
         Raises:
@@ -181,8 +180,9 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         """The likeliest label of each sample, shape (N,).
 
         Args:
-            coverage: Predict about this share of samples like those of training, the surest ones; the others become -1,
-                or None where labels are not numbers (or -1 is one of them). Needs ``calibration``. None predicts all.
+            coverage: Share of the samples to predict, the most confident ones, if they are like those of training. The
+                others become -1, or None if labels are not numbers (or -1 is one of them). Needs ``calibration``. None
+                predicts all samples.
 
         Raises:
             ValueError: X has other columns or another shape than in training; the coverage is not above 0 and at most

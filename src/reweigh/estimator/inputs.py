@@ -11,13 +11,13 @@ from torch import Tensor
 
 from reweigh.data import Inputs
 from reweigh.data.arrays import as_tensor, channels_first, check_precision
-from reweigh.data.checks import listed
 from reweigh.data.normalize import standardize_like, unchanged
 from reweigh.data.sparse import SparseRows, scale_like
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.errors import DataError
 from reweigh.features import text_as
 from reweigh.fit.inputs import InputForm
+from reweigh.names import listed
 
 
 class ReadInputs(NamedTuple):
@@ -59,7 +59,7 @@ def read_inputs(estimator: Any, X: Any) -> ReadInputs:
     if isinstance(found, np.ndarray) and found.ndim == 2 and found.dtype.kind == "f" and np.isnan(found).any():
         columns = tuple(str(number) for number in range(found.shape[1]))  # filled and flagged, as in a DataFrame
         if np.isnan(found).all():
-            raise DataError("X: nothing but NaN; give some numbers to learn from")
+            raise DataError("X: all values are NaN; give some numbers to learn from")
         frame = pd.DataFrame(found, columns=list(columns))
         encoding = fit_encoding(frame, kinds=dict.fromkeys(columns, "number"), what="X")
         return ReadInputs(encoding.apply(frame, "X"), unchanged, encoding, columns)

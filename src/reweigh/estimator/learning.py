@@ -8,7 +8,6 @@ import numpy as np
 
 from reweigh.data import Dataset
 from reweigh.data.candidate_sets import CandidateSets
-from reweigh.data.checks import listed
 from reweigh.data.dataset import Reading
 from reweigh.data.labels.class_numbers import as_array
 from reweigh.errors import DataError
@@ -22,6 +21,7 @@ from reweigh.fit import Fit, fit
 from reweigh.fit.front import own_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.trainer import builder
+from reweigh.names import listed
 from reweigh.plan.facts import Facts
 
 
@@ -66,7 +66,7 @@ def learn(
     else:
         if names is not None and names.tolist() != earlier.classes.tolist():
             known = listed(map(repr, earlier.classes.tolist()))
-            raise DataError(f"classes: other ones than in the first call, which had {known}; pass None or the same")
+            raise DataError(f"classes: not those of the first call, which were {known}; pass None or the same")
         train_set, targets, columns, index = _more(estimator, X, y, earlier)
     weights = read_weights(sample_weight, params["class_weight"], targets)
     train_set = replace(train_set, sample_weight=weights)
@@ -122,8 +122,8 @@ def _more(estimator: Any, X: Any, y: Any, earlier: Learned) -> tuple[Dataset, Ta
     form = earlier.fit.inputs
     if form.width is not None:
         raise DataError(
-            "a classifier on pretrained features cannot continue training; fit a new one on all samples, quickly: "
-            "the features of those that were seen are cached"
+            "a classifier on pretrained features cannot continue training; fit a new one on all samples, which "
+            "is quick: the features that were computed are cached"
         )
     inputs = read_more_inputs(estimator, X, form, earlier.columns, "X")
     targets = read_more_targets(y, earlier.classes, len(inputs), "y")

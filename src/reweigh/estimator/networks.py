@@ -45,8 +45,8 @@ def continued(build: Build, trained: nn.Module) -> Build:
             model.load_state_dict(strongest(trained.state_dict()))
         except RuntimeError:
             raise ModelError(
-                "model: not the network that was trained before, so training cannot go on from it; pass the same, or "
-                "fit a new RobustClassifier"
+                "model: not the network that was trained before, so training cannot continue from it; pass the same, "
+                "or fit a new RobustClassifier"
             ) from None
         return model
 

@@ -70,7 +70,7 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
     if "model" in networks and params["features"] == "auto":  # it is made for the samples themselves
         given["features"] = {"name": "none"}
     if hint := better(facts, given):
-        logger.warning("photos, and a small network from scratch%s", hint)
+        logger.warning("a small network is trained on photos from scratch%s", hint)
     plan, found = examine(chosen(facts, given), ["data", *networks])
     raise_all([*mistakes, *(Mistake(own_words(path), text) for path, text in found)], "RobustClassifier")
     assert plan is not None

@@ -24,7 +24,7 @@ class Reviewing:
 
             review = classifier.review(X)
             review.address                   # open it in a browser
-            y_new, checked = review.labels() # as far as decided
+            y_new, checked = review.labels() # with the decisions so far
             review.stop()
 
         Needs the extra ``review``.

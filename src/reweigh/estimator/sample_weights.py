@@ -7,9 +7,9 @@ import torch
 from sklearn.utils.class_weight import compute_class_weight
 from torch import Tensor
 
-from reweigh.data.checks import listed
 from reweigh.errors import DataError
 from reweigh.estimator.targets import Targets
+from reweigh.names import listed
 
 
 def read_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Tensor | None:

@@ -11,9 +11,10 @@ from torch import Tensor
 
 from reweigh.data import one_of_each
 from reweigh.data.candidate_sets import CandidateSets
-from reweigh.data.checks import candidate_mistakes, listed, raise_all
+from reweigh.data.checks import candidate_mistakes, raise_all
 from reweigh.data.labels.class_numbers import as_array, known
 from reweigh.errors import DataError
+from reweigh.names import listed
 
 logger = logging.getLogger(__name__)
 SEVERAL = "If each sample has several labels, fit one classifier per column: sklearn.multioutput.MultiOutputClassifier"

@@ -26,7 +26,7 @@ def unfrozen(module: nn.Module, what: Unfreeze) -> list[Parameter]:
         return everything
     block = last_block(module)
     if block is None:
-        raise ModelError('features.unfreeze: the network has no list of layers to take the last of; say "all"')
+        raise ModelError('features.unfreeze: the network has no list of layers to take the last of; use "all"')
     first = next(block.parameters())
     return everything[next(place for place, its in enumerate(everything) if its is first) :]
 

@@ -32,7 +32,7 @@ def doubles(rows: Tensor, labels: Tensor) -> list[Double]:
     """The classes whose samples fall into two parts that lie apart.
 
     Each class is cut in two along some lines: between the centers of K-means, along single features, and where it
-    spreads most. It counts as two if the parts lie apart along the line, as far as classes usually do; if other classes
+    spreads most. It counts as two if the parts are as far apart along the line as classes usually are; if other classes
     do not fall apart along the same line, as all do by a column of two values; and if few samples of other classes lie
     in either part: otherwise labels are wrong, which training finds.
 

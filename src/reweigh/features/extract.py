@@ -1,6 +1,5 @@
 """Features of all samples: what is cached is read, the rest is computed by several threads, a batch each."""
 
-import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor
 
 from reweigh.data import Inputs
-from reweigh.data.checks import at_rows, plural
+from reweigh.data.checks import at_rows
 from reweigh.data.dataset import Fetched
 from reweigh.data.on_demand import fits
 from reweigh.errors import DataError
@@ -20,9 +19,9 @@ from reweigh.features.network import Network
 from reweigh.features.stored_rows import StoredRows, find
 from reweigh.features.text_network import TextNetwork, Texts
 from reweigh.files.row_cache import RowCache, digest
+from reweigh.names import plural
 from reweigh.threads import threads
 
-log = logging.getLogger(__name__)
 BATCH = 64  # samples that are read at once
 STORED = 512  # rows that are computed before they are stored; what an interruption may cost
 SHOWN = 60  # letters of a text

@@ -1,6 +1,7 @@
 """Networks from outside the package: timm, torchvision, transformers, sentence-transformers, or the user's own code."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from torch import Tensor, nn
@@ -98,7 +99,7 @@ def own_network(
         ModelError: It cannot take the samples, or does not return one row for each.
     """
     found = Network(name, module.eval(), 0, size, mean, std, resize)
-    return Network(name, module, probed(found, input_shape), size, mean, std, resize)
+    return replace(found, width=probed(found, input_shape))
 
 
 Source = tuple[nn.Module, int, tuple[float, ...], tuple[float, ...]]  # module, size, mean, standard deviation

@@ -36,7 +36,7 @@ class Rule(NamedTuple):
 
     Attributes:
         close: What near-duplicates are apart at most, in mean distances of their next ten neighbors.
-        island: Share of the samples: so many foreign ones may be alike and are still outliers.
+        island: Share of the samples: a group of similar foreign samples up to this size still counts as outliers.
         far: Distance of outliers from their neighbors, in standard deviations above the median, estimated robustly.
         whitens: Whether features are whitened before outliers are looked for, so that directions count in which samples
             seldom differ. In a language that a network knows little of, that hides what differs.
@@ -65,7 +65,7 @@ def neighborhood(rows: Inputs, rule: Rule) -> Neighborhood | None:
     """
     if not FEWEST <= len(rows) <= MOST:
         if len(rows) > MOST:
-            log.info("near-duplicates and outliers are not looked for among more than %s samples", f"{MOST:,}")
+            log.info("near-duplicates and outliers are not searched for among more than %s samples", f"{MOST:,}")
         return None
     if not isinstance(rows, Tensor):
         rows = rows[torch.arange(len(rows))]

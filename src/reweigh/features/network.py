@@ -162,7 +162,7 @@ def check_images(name: str, shape: tuple[int, ...]) -> None:
     if not is_image(shape) or shape[0] not in (1, 3):
         got = f"one sample has the shape {shape}" if shape else "the samples are rows of a table with text"
         raise DataError(
-            f"features {name!r}: needs images with 1 or 3 channels, but {got}; leave features out, or say none"
+            f"features {name!r}: needs images with 1 or 3 channels, but {got}; leave features out, or set features=none"
         )
 
 

@@ -29,7 +29,7 @@ def encoded(
     """
     found = TextRows.behind(inputs)
     if found is None:
-        raise DataError(f"features {network.name!r}: no column of text here, as there was in training; give the same")
+        raise DataError(f"features {network.name!r}: no text column, but training had one; give the same columns")
     table, index = found
     chosen = [cells.codes[index.numpy()] for cells in table.texts]
     used = [

@@ -136,8 +136,8 @@ def text_network(name: str, source: str, member: str) -> TextNetwork:
         raise ModelError(f"features {name!r}: for images, but the samples have text; give {forms}, or leave it out")
     if member[0] in "./~" and not Path(member).is_dir():
         raise ModelError(
-            f"features {name!r}: there is no folder {member} in {Path.cwd()}; give one that save_pretrained wrote, and "
-            "use a trained run where its encoder can be found by that name"
+            f"features {name!r}: there is no folder {member} in {Path.cwd()}; give one that save_pretrained wrote. "
+            "A trained run needs its encoder at the same path"
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about weights of heads that are not used
@@ -152,6 +152,6 @@ def text_network(name: str, source: str, member: str) -> TextNetwork:
 
 
 def _of_tokenizer(tokenizer: Any) -> str:
-    """All that determines how text becomes tokens, as far as a tokenizer says it."""
+    """All that determines how text becomes tokens, as the tokenizer describes itself."""
     fast = getattr(tokenizer, "backend_tokenizer", None)
     return fast.to_str() if fast is not None and hasattr(fast, "to_str") else f"{tokenizer!r} {tokenizer.get_vocab()}"

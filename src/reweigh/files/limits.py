@@ -199,7 +199,7 @@ def check_feather(path: Path) -> None:
                     expanded += batch.nbytes
                     check_expanded(path, expanded)
                     if wrong := _contradiction(batch):
-                        raise DataError(f"{path}: cannot be read as a table ({wrong}); write it anew")
+                        raise DataError(f"{path}: cannot be read as a table ({wrong}); write the file again")
         except (ArrowException, OSError):
             return
 

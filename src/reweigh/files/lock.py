@@ -105,7 +105,7 @@ def _open(path: Path, folder: Path) -> int:
         os.close(descriptor)
         raise _taken(folder, before)
     if before is not None:
-        log.info("%s: %s was writing here and is gone; going on", folder, before)
+        log.info("%s: %s was writing here and is gone; continuing", folder, before)
     return descriptor
 
 
@@ -128,7 +128,7 @@ def _taken(folder: Path, by: Owner | None) -> DataError:
     where = by or "another process"
     return DataError(
         f"{folder}: {where} is writing here; wait for it, stop it, or choose another folder. "
-        f"If it is gone for certain, delete {folder / NAME}"
+        f"If that process no longer exists, delete {folder / NAME}"
     )
 
 

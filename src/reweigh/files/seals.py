@@ -83,7 +83,7 @@ def read_text(path: str | Path, limit: str = "json") -> str:
     try:
         return read_bytes(path, limit).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not a text in UTF-8 ({error})") from error
+        raise DataError(f"{path}: not UTF-8 text ({error})") from error
 
 
 def read_json(path: str | Path) -> dict[str, Any]:

@@ -95,6 +95,26 @@ def read(path: str | Path, sealed: bool = True) -> tuple[dict[str, Tensor], dict
     return unpack(data, path, sealed)
 
 
+def read_as(path: str | Path, kind: str, version: int, what: str) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata of a file that reweigh wrote with this kind and version in its metadata.
+
+    Args:
+        what: What the file should be, in messages.
+
+    Raises:
+        DataError: It is something else, or of another version; or see ``read``.
+    """
+    try:
+        tensors, about = read(path)
+    except DataError as error:
+        raise DataError(f"{error}; give {what}") from error
+    if about.get("kind") != kind:
+        raise DataError(f"{path}: a safetensors file, but not {what}")
+    if about.get("version") != str(version):
+        raise DataError(f"{path}: written by another version of reweigh (format {about.get('version')}, not {version})")
+    return tensors, about
+
+
 def _split(data: bytes) -> tuple[dict[str, Any], memoryview]:
     end = 8 + int.from_bytes(data[:8], "little")
     if len(data) < end:

@@ -171,7 +171,7 @@ def with_decisions(parts: Sequence[Dataset], path: str | Path, count: int | None
         )
     agreed = decisions.agreed()
     if not agreed:
-        raise DataError(f"{file}: holds no decision to use; review some samples first")
+        raise DataError(f"{file}: contains no usable decision; review some samples first")
     done = [_relabeled(part, agreed) for part in parts]
     mistakes = [mistake for each in done for mistake in each.mistakes]
     if mistakes:
@@ -222,7 +222,7 @@ def _relabeled(dataset: Dataset, agreed: Mapping[int, Decision]) -> _Relabeled:
         elif given not in (decision.given, decision.label):
             mistakes.append(f"row {row} has the label {given!r}, had {decision.given!r}")
         elif decision.label not in number:
-            mistakes.append(f"row {row}: there is no class {decision.label!r} anymore")
+            mistakes.append(f"row {row}: there is no longer a class {decision.label!r}")
         labels[index], uncorrected[index] = (number.get(name, label) for name in (decision.label, decision.given))
         trusted[index] = True
     changed = int((labels != dataset.labels).sum())

@@ -224,11 +224,11 @@ def usable(train_set: Dataset, method: str) -> Dataset:
     """The training set without the samples that have no label, unless the method learns from these too."""
     kind = method_named(method)
     if train_set.candidates is not None and not kind.candidates:
-        logger.info("method %r takes all candidates of a sample alike; 'proden' finds the right one", method)
+        logger.info("method %r treats all candidates of a sample equally; 'proden' finds the right one", method)
     if kind.unlabeled or bool(train_set.labeled.all()):
         return train_set
     left = with_label(train_set)
-    logger.info("%d of %d samples have a label; method %r trains on these alone", len(left), len(train_set), method)
+    logger.info("%d of %d samples have a label; method %r trains on these only", len(left), len(train_set), method)
     return left
 
 

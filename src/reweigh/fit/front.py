@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from reweigh import features
 from reweigh.data import Dataset, Inputs
-from reweigh.data.checks import listed, plural
 from reweigh.data.dataset import Rows, rows_of
 from reweigh.data.normalize import Standardize, standardize_like
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
@@ -25,7 +24,9 @@ from reweigh.features.stored_rows import StoredRows, joined
 from reweigh.features.text_columns import encoded, filled, scale_of
 from reweigh.features.text_network import TextNetwork
 from reweigh.features.views import DISTORTED, seen
+from reweigh.fit.start import fill
 from reweigh.issues import Samples
+from reweigh.names import listed, plural
 from reweigh.plan import Part
 from reweigh.training import Observer, processes
 
@@ -56,11 +57,7 @@ class Front:
         Raises:
             ModelError: They do not fit.
         """
-        try:
-            self.network.module.load_state_dict(dict(state))
-        except RuntimeError as error:
-            first = " ".join(str(error).split())[:200]
-            raise ModelError(f"{file}: no fine-tuned weights of {self.network.name} ({first})") from error
+        fill(self.network.module, state, f"{file}: not the fine-tuned weights of {self.network.name}")
         return replace(self, cache=False, tuned=True)
 
     def through(
@@ -157,7 +154,7 @@ def open_front(
         return None
     if encoding is not None and encoding.texts:
         if part.added["unfreeze"] is not None:
-            raise RecipeError("features.unfreeze: a network for text stays as it is; remove the key")
+            raise RecipeError("features.unfreeze: a network for text cannot be fine-tuned; remove the key")
         shape = ()
     network = features.build(part.name, shape, trust_code=trust_code, **part.options)
     if network is None:

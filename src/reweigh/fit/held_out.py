@@ -10,6 +10,7 @@ from reweigh.data import Dataset
 from reweigh.data.subsets import stratified
 from reweigh.errors import DataError
 from reweigh.methods.parts.folds import stratified_folds
+from reweigh.names import listed
 from reweigh.training.randomness import seeded
 
 logger = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ def set_apart(train_set: Dataset, share: float | None, seed: int) -> tuple[Tenso
     left = train_set.subset(kept).class_sizes
     lost = ((left == 0) & (train_set.class_sizes > 0)).nonzero().flatten().tolist()
     if lost:
-        names = ", ".join(train_set.class_names[label] for label in lost[:5])
+        names = listed(train_set.class_names[label] for label in lost)
         raise DataError(f"calibration: {share:g} leaves no sample of class {names} to train on; hold out fewer")
     logger.info("calibration: %d of %d samples are not trained on", size, len(train_set))
     return kept, apart

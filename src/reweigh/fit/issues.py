@@ -17,7 +17,7 @@ from reweigh.issues import Rows, Samples, chunks, judge
 from reweigh.issues.stock import explain, judged, take_stock
 from reweigh.plan import Plan
 from reweigh.plan.choose import POSTERIORS
-from reweigh.pseudo_labels import Predictions, predictions
+from reweigh.pseudo_labels import predictions
 from reweigh.training.evaluation import logits
 
 
@@ -52,13 +52,14 @@ def judge_samples(
             labels = train_set.labels[apart[some]].clamp_min(0)
             losses[apart[some]] = F.nll_loss(rows.log(), labels, reduction="none")
         losses[apart[train_set.labels[apart] < 0]] = torch.nan
-    given = given_labels(train_set, store)
+    candidates = train_set.candidates
+    given = train_set.labels if candidates is None else likeliest_candidates(candidates, store)
     own, without = trained.method.judgment(), None
-    if own is None and plan.train["scoring"] == "out-of-fold" and train_set.candidates is None:
+    if own is None and plan.train["scoring"] == "out-of-fold" and candidates is None:
         without = out_of_fold(trainer, train_set.subset(kept) if len(apart) else train_set)
         store.restart(kept[without[0]], without[1])
     judgment = judge(given, store)
-    if own is not None and train_set.candidates is None:
+    if own is not None and candidates is None:
         judgment = judgment.replaced(kept, own)
     elif without is not None and len(without[0]):
         index, rows = without
@@ -135,13 +136,6 @@ def likeliest_candidates(candidates: CandidateSets, predictions: Rows) -> Tensor
     """
     parts = chunks(*candidates.shape)
     return torch.cat([predictions[index].float().where(candidates[index], -1.0).argmax(1) for index in parts])
-
-
-def given_labels(train_set: Dataset, store: Predictions) -> Tensor:
-    """The given labels, shape (N,); of several candidates the likeliest, so that it is wrong if another class is."""
-    if train_set.candidates is None:
-        return train_set.labels
-    return likeliest_candidates(train_set.candidates, store)
 
 
 def spread(values: Tensor, index: Tensor, size: int) -> Tensor:

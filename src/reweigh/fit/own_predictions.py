@@ -21,12 +21,12 @@ def find_label_issues(labels: Any, pred_probs: Any, *, ranked: bool = True) -> "
 
         issues = find_label_issues(y, cross_val_predict(model, X, y, method="predict_proba"))
 
-    The posterior of the true class of each sample by Bayes' rule, as ``two-looks`` takes stock of its labels: which
-    class is given for which, and how many, is estimated from the predictions themselves.
+    Computes the posterior of the true class of each sample by Bayes' rule, as ``two-looks`` does. How often each class
+    is given for each other class is estimated from the predictions themselves.
 
     Args:
         labels: Shape (N,), class numbers 0, 1, ...: the columns of ``pred_probs``.
-        pred_probs: Shape (N, num_classes), rows that sum to one; best out of sample, from cross-validation.
+        pred_probs: Shape (N, num_classes), rows that sum to one; out of sample, such as from cross-validation.
         ranked: Whether the worst label comes first; otherwise rows stay in the order of ``labels``.
 
     Returns:

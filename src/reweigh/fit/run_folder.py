@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from reweigh.data import Dataset
 from reweigh.data.labels.candidates import SEPARATOR
 from reweigh.data.subsets import at_origin
-from reweigh.errors import DataError, LostProcessError, ModelError, RecipeError, StorageError
+from reweigh.errors import DataError, LostProcessError, RecipeError, StorageError
 from reweigh.files import read_json, read_text, write_whole
 from reweigh.files.lock import locked
 from reweigh.files.tensors import read
@@ -20,6 +20,7 @@ from reweigh.fit.front import Front, open_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.origin import describe, origin_of
 from reweigh.fit.source import read_source
+from reweigh.fit.start import fill
 from reweigh.fit.trainer import builder
 from reweigh.issues import Samples
 from reweigh.plan import Plan
@@ -132,9 +133,9 @@ def write(found: Fit, run: Run, train_set: Dataset, test_set: Dataset | None = N
     run.unseal()
     write_whole(run.inputs, found.inputs.to_json())
     run.write_model(found.model, found.front.network.module if found.front and found.front.tuned else None)
-    for scored, store in ((found.tested, run.write_test), (found.held_out, run.write_calibration)):
+    for scored, file in ((found.tested, run.test), (found.held_out, run.calibration)):
         if scored is not None and scored.labels is not None:
-            store(scored.labels, scored.logits, scored.scores)
+            run.write_predictions(file, scored.labels, scored.logits, scored.scores)
     curves = None
     if found.weighting is not None:
         save_weighting(run.weighting, found.weighting.net, origin_of(found))
@@ -222,7 +223,7 @@ def open_run(path: Path) -> tuple[Run, Plan]:
     try:
         return run, from_toml(read_text(run.recipe, "recipe"), str(path))
     except RecipeError as error:
-        raise RecipeError(f"{error}\nIf a newer reweigh made this run, update to read it.") from error
+        raise RecipeError(f"{error}\nIf a newer version of reweigh made this run, update to read it.") from error
 
 
 def not_ended(run: Run, missing: Path) -> DataError:
@@ -254,11 +255,12 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     state, _ = read(run.model)
     tuned = {name.removeprefix(TUNED): value for name, value in state.items() if name.startswith(TUNED)}
     state = {name: value for name, value in state.items() if not name.startswith(TUNED)}
-    model = filled(method_named(plan.method.name).wraps(bare), state, run.model)
+    model = method_named(plan.method.name).wraps(bare)
+    fill(model, state, f"{run.model}: not the weights of the model in the recipe beside it")
     front = open_front(plan.features, inputs.shape, inputs.encoding, trust_code)
     if front is not None and tuned:
         front = front.with_weights(tuned, run.model)
-    return TrainedModel(run, plan, model, class_names, inputs, front)
+    return TrainedModel(run, plan, model.eval(), class_names, inputs, front)
 
 
 def names_of(run: Run) -> tuple[str, ...]:
@@ -271,17 +273,3 @@ def names_of(run: Run) -> tuple[str, ...]:
     if not isinstance(names, list) or not names:
         raise DataError(f"{run.classes}: no names of classes; is this file the one that the run wrote?")
     return tuple(map(str, names))
-
-
-def filled(model: nn.Module, state: dict[str, Tensor], file: Path) -> nn.Module:
-    """A model with the weights of a file, in evaluation mode.
-
-    Raises:
-        ModelError: They are not weights of this model.
-    """
-    try:
-        model.load_state_dict(state)
-    except RuntimeError as error:
-        first = " ".join(str(error).split())[:200]
-        raise ModelError(f"{file}: not the weights of the model in the recipe beside it ({first})") from error
-    return model.eval()

@@ -59,7 +59,7 @@ def read_source(plan: Plan) -> Source:
     if (plan.meta_set.name == "clean" and meta_set.source is None) != (apart is not None):
         raise RecipeError(
             "meta_set.name = 'clean' takes its samples from meta_set.path=FILE, or from data.clean=N, which sets N "
-            "samples of each class apart; give one of these, and data.clean for no other meta set"
+            "samples of each class apart; give exactly one of these, and use data.clean with no other meta set"
         )
     further = {
         name: read_like(train, path, plan.source, f"data.further_tests.{name}", part="test")

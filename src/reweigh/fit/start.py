@@ -1,4 +1,4 @@
-"""Start a model from the weights of another run, and train all of it or its last layer."""
+"""Weights from a file in a model: all of them, or where it starts, to train all of it or its last layer."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -37,8 +37,8 @@ def start_from(model: nn.Module, path: str | Path) -> None:
     below = [name for name in wrong if name.rpartition(".")[0] != last]
     if below or len(wrong) == len(wanted):
         raise ModelError(
-            f"model.start: {file} is of another model: of {len(wanted)} tensors {len(wanted) - len(wrong)} fit; "
-            f"{_differences(below or wrong, wanted, found)}. Take the model (and options) that the file was written by"
+            f"model.start: {file} belongs to another model: {len(wanted) - len(wrong)} of {len(wanted)} tensors fit; "
+            f"{_differences(below or wrong, wanted, found)}. Use the model and options that the file was written with"
         )
     infinite = [name for name in wanted if name not in wrong and not bool(torch.isfinite(found[name]).all())]
     if infinite:
@@ -52,6 +52,21 @@ def start_from(model: nn.Module, path: str | Path) -> None:
         logger.info("model: the last layer starts fresh; %s", _differences(wrong, wanted, found))
     if unused := sorted(found.keys() - wanted.keys()):
         logger.info("model: not used of %s: %s", file, _first(unused))
+
+
+def fill(model: nn.Module, state: Mapping[str, Tensor], wrong: str) -> None:
+    """Give a model the weights that a file holds for it.
+
+    Args:
+        wrong: What to say if they are not weights of this model.
+
+    Raises:
+        ModelError: They are not.
+    """
+    try:
+        model.load_state_dict(dict(state))
+    except RuntimeError as error:
+        raise ModelError(f"{wrong} ({' '.join(str(error).split())[:200]})") from error
 
 
 def freeze_features(model: nn.Module) -> None:
@@ -78,7 +93,7 @@ def _read(file: Path) -> dict[str, Tensor]:
         of_run = file == Run(file.parent).model and Run(file.parent).recipe.is_file()
         return read(file, sealed=of_run)[0]  # other programs write no checksum
     except DataError as error:
-        raise ModelError(f"model.start: {error}; give a whole safetensors file, not a pickled .pt file") from error
+        raise ModelError(f"model.start: {error}; give a complete safetensors file, not a pickled .pt file") from error
 
 
 def _differences(names: Sequence[str], wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> str:

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from reweigh.core.judgment import Finding
 from reweigh.errors import DataError, ModelError, ReweighError
 from reweigh.families import Families
 from reweigh.files import write_whole
-from reweigh.files.tensors import pack
-from reweigh.files.tensors import read as read_tensors
+from reweigh.files.tensors import pack, read_as
 from reweigh.fit.fitting import Fit
 from reweigh.fit.front import open_front, own_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.scored import Scored
+from reweigh.fit.start import fill
 from reweigh.fit.trainer import Build, builder
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Samples
@@ -93,7 +93,8 @@ def load(
 
 
 def _loaded(path: str | Path, build: Build | None, module: Any, trust_code: bool) -> tuple[Fit, dict[str, Any]]:
-    content, tensors = _read(path)
+    tensors, about = read_as(path, KIND, VERSION, "a classifier that reweigh saved")
+    content = json.loads(about["content"])
     plan, mistakes = examine(content["plan"], passed=[key for key in ("data", "model") if key not in content["plan"]])
     raise_all(mistakes, f"the plan in {path}")
     assert plan is not None
@@ -112,6 +113,7 @@ def _loaded(path: str | Path, build: Build | None, module: Any, trust_code: bool
     if front is not None and (tuned := _under("front", tensors)):
         front = front.with_weights(tuned, path)
     model = method_named(plan.method.name).wraps(build(inputs.model_shape, len(class_names)))
+    fill(model, _under("model", tensors), f"{path}: not the weights of this network; pass the one it was trained with")
     weighting = None
     if content["weighting"] is not None:
         net = rebuilt(content["weighting"], _under("weighting", tensors))
@@ -122,7 +124,7 @@ def _loaded(path: str | Path, build: Build | None, module: Any, trust_code: bool
         inputs=inputs,
         class_names=class_names,
         class_sizes=tuple(content["class_sizes"]),
-        model=_filled(model, _under("model", tensors), path),
+        model=model.eval(),
         samples=Samples(**_under("samples", tensors)),
         weighting=weighting,
         history=content["history"],
@@ -136,29 +138,6 @@ def _loaded(path: str | Path, build: Build | None, module: Any, trust_code: bool
 
 def _refuse(value: Any) -> None:
     raise TypeError(f"{type(value).__name__} cannot be stored")
-
-
-def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    try:
-        tensors, about = read_tensors(path)
-    except DataError as error:
-        raise DataError(f"{error}; give a classifier that reweigh saved") from error
-    if about.get("kind") != KIND:
-        raise DataError(f"{path}: a safetensors file, but not a classifier that reweigh saved")
-    if about.get("version") != str(VERSION):
-        raise DataError(f"{path}: written by another version of reweigh (format {about.get('version')}, not {VERSION})")
-    return json.loads(about["content"]), tensors
-
-
-def _filled(model: nn.Module, state: dict[str, Tensor], path: str | Path) -> nn.Module:
-    try:
-        model.load_state_dict(state)
-    except RuntimeError as error:
-        reason = str(error).splitlines()[-1].strip()
-        raise ModelError(
-            f"{path}: its weights do not fit the network ({reason}); pass the one it was trained with"
-        ) from None
-    return model.eval()
 
 
 def _named(prefix: str, values: Any) -> dict[str, Tensor]:

@@ -165,13 +165,7 @@ def builder(part: Part, trust_code: bool = False) -> Build:
     Args:
         trust_code: Whether a network from outside the package may be built, which runs its code.
     """
-    return partial(_named, part.name, {**part.options, "logits": part.added["logits"]}, trust_code)
-
-
-def _named(
-    name: str, options: dict[str, Any], trust_code: bool, input_shape: tuple[int, ...], num_classes: int
-) -> nn.Module:
-    return models.build(name, input_shape, num_classes, trust_code=trust_code, **options)
+    return partial(models.build, part.name, trust_code=trust_code, logits=part.added["logits"], **part.options)
 
 
 def find_device(name: str) -> torch.device:

@@ -4,22 +4,23 @@ import logging
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
-from math import cos, pi
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
-from reweigh.data.checks import plural
 from reweigh.errors import RecipeError
 from reweigh.features.blocks import Unfreeze, unfrozen
 from reweigh.features.network import Network
 from reweigh.fit.front import Front
 from reweigh.fit.trainer import own_randomness
 from reweigh.issues import Samples
+from reweigh.losses.cross_entropy import cross_entropy
 from reweigh.losses.prior import prior_corrected
+from reweigh.names import plural
 from reweigh.training import Observer, processes
+from reweigh.training.schedules import half_cosine
 
 logger = logging.getLogger(__name__)
 BATCH = 32
@@ -67,9 +68,7 @@ def fine_tuned(
     for parameter in params:
         parameter.requires_grad_(True)
     targets = soft_targets(samples, raw.num_classes)
-    loss = row_cross_entropy
-    if prior:
-        loss = prior_corrected(loss, raw.class_sizes)
+    loss = prior_corrected(cross_entropy, raw.class_sizes) if prior else cross_entropy
     optimizer = torch.optim.AdamW(params, lr=lr)
     steps = epochs * -(-len(raw) // BATCH)
     done = 0
@@ -80,7 +79,7 @@ def fine_tuned(
                 if images.shape[1] == 3:
                     images = torch.where(torch.rand(len(images), 1, 1, 1, device=device) < 0.5, images.flip(3), images)
                 for group in optimizer.param_groups:
-                    group["lr"] = lr * (1 + cos(pi * done / steps)) / 2
+                    group["lr"] = lr * half_cosine(done / steps)
                 optimizer.zero_grad()
                 logits = model(normalize(network.module(images)))
                 loss(logits, targets[index].to(device)).mean().backward()
@@ -95,13 +94,8 @@ def fine_tuned(
 
 
 def soft_targets(samples: Samples, num_classes: int) -> Tensor:
-    """What the class of each sample likely is, shape (N, C): the given label as far as it is trusted."""
+    """Given and suggested labels, mixed by how much the given ones are trusted, shape (N, C)."""
     suggested = F.one_hot(samples.suggested.clamp_min(0), num_classes).float()
     given = torch.where((samples.given >= 0)[:, None], F.one_hot(samples.given.clamp_min(0), num_classes), suggested)
     trust = samples.quality.nan_to_num(1.0)[:, None]
     return trust * given + (1 - trust) * suggested
-
-
-def row_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Cross-entropy of each sample, for labels that are rows."""
-    return F.cross_entropy(logits, labels, reduction="none")

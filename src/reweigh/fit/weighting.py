@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from reweigh.families import Families
+from reweigh.names import listed
 from reweigh.weighting import num_curves
 
 if TYPE_CHECKING:
@@ -76,8 +77,7 @@ class Weighting:
         losses = np.linspace(0, max_loss, POINTS)
         for family in range(self.num_families):
             names = [str(name) for name, own in zip(classes, self.family_of_class, strict=True) if own == family]
-            shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-            ax.plot(losses, self(losses, family), label=f"{shown} (mean size {self.centers[family]:.4g})")
+            ax.plot(losses, self(losses, family), label=f"{listed(names, 4)} (mean size {self.centers[family]:.4g})")
         ax.set(xlabel="loss of a sample with its given label", ylabel="weight", xlim=(0, max_loss), ylim=(0, 1))
         ax.legend(title="classes")
         return ax

@@ -78,7 +78,7 @@ def explain(
 
 
 def judged(posterior: Tensor, labels: Tensor) -> Judgment:
-    """Each given label is believed as far as its posterior, and looks wrong if another class is likelier.
+    """The quality of a given label is its posterior; it looks wrong if another class is likelier.
 
     Args:
         posterior: shape (N, C).

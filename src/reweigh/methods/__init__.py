@@ -116,7 +116,7 @@ def find(name: str) -> type[Method]:
         others = [each for each, method in METHODS.items() if method is not ERM and weighable(method)]
         pairs = [each for each in METHODS if each.endswith("+cmw-net")]
         raise RecipeError(
-            f"no method named {name!r}: {base!r} does more than give the label of each sample a loss; there are "
+            f"no method named {name!r}: {base!r} does more than give each sample a loss; there are "
             f"{', '.join(dict.fromkeys([*pairs, *(f'{each}+cmw-net' for each in others)]))}"
         )
     return lookup(METHODS, name, "method")

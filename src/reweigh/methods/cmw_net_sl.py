@@ -10,17 +10,17 @@ from torch import Tensor, nn
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Objective, mixed_soft_labels, soft_labels
 from reweigh.core.step import Step
-from reweigh.errors import DataError
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.parts.trusted import Trusted
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel, draw, predicted_in_training, predictions
+from reweigh.pseudo_labels.mixup import check_mixable
 
 
 class CMWNetSL(CMWNet):
     """CMW-Net with soft labels. Paper: Sec. 3.6 and the supplement's Algorithm 1.
 
-    The weight of a sample says how far its given label is trusted; the rest goes to a pseudo-label, which the EMA of
+    The weight of a sample says how much its given label is trusted; the rest goes to a pseudo-label, which the EMA of
     the model predicts on the unmixed view. Until the EMA has settled, which in a short training may never happen, this
     is CMW-Net: pseudo-labels of a model that has learned little would only hold it back. The EMA is what is saved.
 
@@ -109,8 +109,7 @@ class CMWNetSL(CMWNet):
         return self._predictions.labels()
 
     def _train_on(self, batch: Batch, trusted: tuple[Tensor | None, Tensor | None]) -> Step:
-        if self._mixup and not batch.inputs.is_floating_point():
-            raise DataError(f"mixup cannot mix inputs of {batch.inputs.dtype}; set method.mixup = 0")
+        check_mixable(batch.inputs, self._mixup)
         if not self._soft:
             return super()._train_on(batch, trusted)
         pseudo = self._predictions.update(batch.index, self._predicted(batch.inputs))

@@ -1,7 +1,7 @@
 """Several networks that predict as one."""
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -54,6 +54,14 @@ class Ensemble(nn.Module):
         logs = torch.stack(logits).double().log_softmax(2)
         shares = torch.tensor([share for _, share in self._used], dtype=logs.dtype, device=logs.device)
         return (logs + shares.log().view(-1, 1, 1)).logsumexp(0).to(logits[0].dtype)
+
+
+@torch.no_grad()
+def shuffle(parameters: Iterable[Tensor], generator: torch.Generator) -> None:
+    """Put the values of each parameter in another order: as well initialized as before, yet another network."""
+    for parameter in parameters:
+        order = torch.randperm(parameter.numel(), generator=generator).to(parameter.device)
+        parameter.copy_(parameter.flatten()[order].view_as(parameter))
 
 
 def strongest(state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.errors import ModelError
+from reweigh.models.ensemble import shuffle
 from reweigh.models.last_layer import linear_head
 
 EXPERTS = 3
@@ -35,10 +36,7 @@ class Experts(nn.Module):
         for other in others:
             for name in self._shared:
                 other.set_submodule(name, _Computed(self._computed, name))
-            with torch.no_grad():  # from the same values in another order, so that experts begin differently
-                for param in other.parameters():
-                    order = torch.randperm(param.numel(), generator=generator).to(param.device)
-                    param.copy_(param.flatten()[order].view_as(param))
+            shuffle(other.parameters(), generator)  # so that experts begin differently
         self.experts = nn.ModuleList([classifier, *others])
 
     def forward(self, *inputs: Any, apart: bool = False, **named: Any) -> Tensor:

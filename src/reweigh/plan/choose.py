@@ -15,7 +15,7 @@ from reweigh.plan.edit import merge, put
 from reweigh.plan.facts import Facts
 
 LR = 1e-3  # of AdamW, falling along a cosine
-STEPS = 1000  # of training on small data, as far as EPOCHS allow
+STEPS = 1000  # of training on small data, within the limits of EPOCHS
 EPOCHS = (20, 50)  # at least, at most
 LOOKS = 1.9  # trainings that two looks are
 BATCH = (16, 256)
@@ -25,7 +25,7 @@ FIRST_LAYER = 4_000_000  # parameters of it, at most
 ONE_THREAD = 1_000_000  # parameters of it at most: the steps of a smaller model are too short to be shared by threads
 ROWS_PER_FEATURE = 2
 JUDGE = 0.1  # share of the samples that judges,
-JUDGED = 2_000  # if there are so many in classes of FEWEST or more; fewer judge by chance
+JUDGED = 2_000  # if there are this many in classes of FEWEST or more; fewer cannot decide
 FEWEST = 3  # samples of a class, without which none of it is held out
 POSTERIORS = 50_000_000  # samples times classes at most for two looks, which keep several numbers for each
 MOST_ROWS = 20_000  # beyond, out-of-fold models take too long to be trained unasked
@@ -85,7 +85,7 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
         *found,
         Choice(
             {"model.name": model, **{f"model.{key}": value for key, value in options.items()}},
-            f"a small network {small}" if options.get("hidden") != [] else "a linear model: the words of a text add up",
+            f"a small network {small}" if options.get("hidden") != [] else "a linear model: words of a text add up",
         ),
         how,
         *([] if two_looks else [meta_set(facts)]),
@@ -98,7 +98,7 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
                 **({"train.looks": 1} if two_looks else {}),
             },
             f"{epochs * ceil(facts.samples / batch_size):,} steps"
-            + (" at most" if two_looks else ", plain ones in the first tenth of the epochs"),
+            + (" at most" if two_looks else "; the first tenth of the epochs is warm-up"),
         ),
         optimizer(given),
         *([] if two_looks else judge(facts)),
@@ -120,9 +120,7 @@ def features(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     """A pretrained network in front of the model, if its weights are installed and the user wants no other way."""
     if not wants_features(facts, given) or not installed():
         return []
-    return [
-        Choice({"features.name": PRETRAINED}, "a frozen network that knows photos; the model learns on its features")
-    ]
+    return [Choice({"features.name": PRETRAINED}, "a frozen pretrained network; the model is trained on its features")]
 
 
 def better(facts: Facts, given: Mapping[str, Any]) -> str:
@@ -172,7 +170,7 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False) -> Choice:
     if facts.samples * len(facts.class_sizes) > POSTERIORS and not asked:
         why = f"learns how much to trust each row; two-looks needs much memory for {len(facts.class_sizes):,} classes"
         return Choice({"method.name": "cmw-net", **cheap}, why)
-    return Choice({"method.name": "two-looks"}, "finds wrong labels in a first look, learns again without them")
+    return Choice({"method.name": "two-looks"}, "finds wrong labels in a first look, then learns again without them")
 
 
 def meta_set(facts: Facts) -> Choice:
@@ -186,7 +184,7 @@ def judge(facts: Facts) -> list[Choice]:
     """Samples that judge which epoch is kept, if there are enough."""
     if sum(size for size in facts.class_sizes if size >= FEWEST) < JUDGED or facts.candidates:
         return []
-    return [Choice({"train.judge": JUDGE}, "held-out samples judge which epoch is kept, before labels are memorized")]
+    return [Choice({"train.judge": JUDGE}, "held-out samples decide which epoch is kept, before labels are memorized")]
 
 
 def scoring(facts: Facts) -> list[Choice]:
@@ -198,8 +196,8 @@ def scoring(facts: Facts) -> list[Choice]:
     wide = len(facts.shape) == 1 and facts.samples < ROWS_PER_FEATURE * facts.shape[0]
     if not wide or facts.samples > MOST_ROWS or facts.candidates:
         return []
-    why = f"{facts.samples:,} rows with {facts.shape[0]:,} features are memorized at once"
-    return [Choice({"train.scoring": "out-of-fold"}, f"{why}; models that did not see a row judge its label")]
+    why = f"{facts.samples:,} rows with {facts.shape[0]:,} features are memorized almost at once"
+    return [Choice({"train.scoring": "out-of-fold"}, f"{why}; each label is judged by models that did not see its row")]
 
 
 def threads(facts: Facts, model: str, options: Mapping[str, Any]) -> list[Choice]:
@@ -209,7 +207,7 @@ def threads(facts: Facts, model: str, options: Mapping[str, Any]) -> list[Choice
     """
     if model != "mlp" or prod(facts.shape) * [*options["hidden"], 1][0] > ONE_THREAD:
         return []
-    return [Choice({"train.num_threads": 1}, "the steps of a small model are too short to be shared by threads")]
+    return [Choice({"train.num_threads": 1}, "the steps of a small model are too short to split between threads")]
 
 
 def augment(facts: Facts) -> list[Choice]:
@@ -218,7 +216,7 @@ def augment(facts: Facts) -> list[Choice]:
         return []
     padding = min(facts.shape[1:]) // 8  # the usual 4 pixels of 32
     shift = [{"name": "pad-crop", "padding": padding}] if padding else []
-    return [Choice({"augment": [*shift, {"name": "flip"}]}, "photos in color may be shifted and mirrored")]
+    return [Choice({"augment": [*shift, {"name": "flip"}]}, "color photos are shifted and mirrored at random")]
 
 
 def default_batch_size(samples: int) -> int:

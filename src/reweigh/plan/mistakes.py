@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ValidationError
 
 from reweigh.errors import RecipeError
-from reweigh.names import suggestion
+from reweigh.names import plural, suggestion
 from reweigh.plan.options import Options
 
 _LIMITS: dict[type, str] = {Ge: "at least", Gt: "above", Le: "at most", Lt: "below"}
@@ -112,5 +112,5 @@ def raise_all(mistakes: list[Mistake], what: str) -> None:
         RecipeError: there are.
     """
     if mistakes:
-        count = "1 mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
-        raise RecipeError("\n".join([f"{what}: {count}", *(f"  {mistake}" for mistake in mistakes)]))
+        head = f"{what}: {plural(len(mistakes), 'mistake')}"
+        raise RecipeError("\n".join([head, *(f"  {mistake}" for mistake in mistakes)]))

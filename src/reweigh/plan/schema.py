@@ -19,11 +19,11 @@ class DataOptions(Options):
         root: folder of the data files; otherwise the environment variable REWEIGH_DATA, otherwise ``data``.
         foreign: the dataset that open-set noise takes its inputs from.
         reviewed: run folder or file with decisions of reviewers; their labels replace the given ones and are trusted.
-        decisions: Use the first so many lines of that file, which only grows; None uses all.
+        decisions: Number of lines of that file to use, from its start; None uses all.
         posteriors: .npy file with the probability of each class for each training sample, shape (N, C), that
             feature-dependent noise is drawn from; by default those of a quick linear probe.
-        labeled: keep so many labels, the same number in each class, and take away the others; None keeps all.
-        clean: Set so many samples of each class apart before any bias, as trusted samples of the meta set ``clean``.
+        labeled: number of labels to keep, the same in each class; the others are removed. None keeps all.
+        clean: Samples of each class to set apart before any bias, as trusted samples of the meta set ``clean``.
         further_tests: further data to test on after each epoch, by name, in any format that ``read`` knows; a folder
             with a test part is taken for that. Their numbers are ``test_NAME_accuracy`` and so on.
     """
@@ -41,7 +41,7 @@ class DataOptions(Options):
     @classmethod
     def _plain_names(cls, tests: dict[str, str] | None) -> dict[str, str] | None:
         if wrong := [name for name in tests or () if not re.fullmatch("[a-z][a-z0-9]*", name)]:
-            raise ValueError(f"{wrong[0]!r} is not a name; use small letters and digits, such as ilsvrc12")
+            raise ValueError(f"{wrong[0]!r} is not a valid name; use lowercase letters and digits, such as ilsvrc12")
         return tests
 
 
@@ -61,9 +61,9 @@ class FeatureOptions(Options):
     Attributes:
         cache: whether features are stored on disk, so that another run on the same samples takes seconds.
         memory_gb: gigabytes that features may take in memory; more are read from the cache as they are needed.
-        views: views of each photo that features are computed of: 1 the photo itself, 2 also its mirror image, of which
-            training draws one each time, more also random distortions, for methods that need such views. Takes so many
-            times as long; predictions are made from the photo itself.
+        views: number of views of each photo for which features are computed: 1 is the photo itself; 2 also its mirror
+            image, one of which is drawn each time; more also random distortions, for methods that need them. The time
+            grows in proportion; predictions are made from the photo itself.
         unfreeze: fine-tune the network after the model is trained: its "last-block", or "all" of it; None does not.
         lr: learning rate of fine-tuning, for network and model.
         epochs: epochs of fine-tuning; each takes about as long as the features did, with "all" three times as long.

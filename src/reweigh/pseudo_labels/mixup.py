@@ -60,14 +60,19 @@ def _shares(strength: float, generator: torch.Generator, n: int) -> np.ndarray:
     return np.maximum(drawn, 1 - drawn)
 
 
+def check_mixable(inputs: Tensor, strength: float) -> None:
+    """Raise a DataError if inputs are to be mixed that are not floats."""
+    if strength and not inputs.is_floating_point():
+        raise DataError(f"mixup cannot mix inputs of {inputs.dtype}; set method.mixup = 0")
+
+
 def checked_draw(inputs: Tensor, strength: float, generator: torch.Generator) -> Mix[float]:
     """A random mix of a batch, as ``draw`` makes it; a strength of 0 leaves every sample as it is.
 
     Raises:
         DataError: inputs that are not floats cannot be mixed.
     """
-    if strength and not inputs.is_floating_point():
-        raise DataError(f"mixup cannot mix inputs of {inputs.dtype}; set method.mixup = 0")
+    check_mixable(inputs, strength)
     if not strength:
         return Mix(torch.arange(len(inputs), device=inputs.device), 1.0)
     return draw(len(inputs), strength, generator, inputs.device)

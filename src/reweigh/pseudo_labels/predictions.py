@@ -168,7 +168,7 @@ def _checked(index: Tensor | None, samples: int, n: int) -> Tensor:
     if index is None:
         raise DataError(
             "temporal ensembling averages the predictions for each sample, so it needs the index of each sample in the "
-            "training set; let the dataset return it as index, or predict anew in every step"
+            "training set; let the dataset return it as index, or predict again in every step"
         )
     index = index.cpu()
     if index.shape != (n,) or (n and not 0 <= int(index.min()) <= int(index.max()) < samples):

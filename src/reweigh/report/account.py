@@ -117,7 +117,7 @@ class Account:
 
     @property
     def read(self) -> np.ndarray:
-        """The inputs of the weighting function for the training samples, as far as known: the loss, or the doubt."""
+        """The inputs of the weighting function for the training samples that are known: the loss, or the doubt."""
         if self.origin.reads != "doubt":
             return self.losses
         known = None if self.samples is None else self.samples.quality

@@ -28,7 +28,7 @@ def wrong_labels(account: Account) -> str:
     listed = f"{found:,} of {labels:,} training labels look wrong"
     if classes.finding is None:
         share = found / max(labels, 1)
-        weak = "; that many usually mean a weak model rather than bad labels" if share > WEAK else ""
+        weak = "; so large a share usually means a weak model, not bad labels" if share > WEAK else ""
         return f"{listed} ({percent(share)}){weak}."
     total = max(sum(classes.sizes), 1)
     share, low, high = (
@@ -112,10 +112,11 @@ def few_labels(samples: Samples) -> str:
 def comparison(accounts: Sequence[Account]) -> Table:
     """The runs side by side: test metrics of the kept and the best epoch, labels that look wrong, time."""
     tests = list(dict.fromkeys(name for account in accounts for name in account.tests))
+    kept_name = "last" if all(account.kept_name == "last" for account in accounts) else "kept"
     columns = [
         Column("run"),
         Column("method"),
-        *(Column(f"{in_words(name)}, last epoch", True) for name in tests),
+        *(Column(f"{in_words(name)}, {kept_name} epoch", True) for name in tests),
         *(Column(f"{in_words(name)}, best epoch", True) for name in tests[:1]),
         Column("labels that look wrong", True),
         Column("time", True),

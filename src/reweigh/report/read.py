@@ -137,9 +137,9 @@ def read_classes(run: Run) -> Classes:
     Raises:
         DataError: The file is something else.
     """
-    stored = _read_json(run.classes)
-    if not stored:
+    if not run.classes.is_file():
         return Classes(())
+    stored = read_json(run.classes)
     try:
         names, sizes, families = (stored[key] for key in ("names", "sizes", "families"))
         finding = Finding(**stored["finding"]) if stored["finding"] else None
@@ -160,10 +160,3 @@ def _read_history(run: Run) -> list[dict[str, float]]:
         return [{key: math.nan if value is None else float(value) for key, value in line.items()} for line in lines]
     except (ValueError, TypeError, AttributeError, OverflowError) as error:
         raise DataError(f"{run.metrics}: not the metrics of a run, one JSON object per line ({error})") from error
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    """The object in a file; empty if there is no file."""
-    if not path.is_file():
-        return {}
-    return read_json(path)

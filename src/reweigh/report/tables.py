@@ -80,11 +80,6 @@ class Samples:
 
         return Samples(**{field.name: both(field.name) for field in fields(self)})
 
-    def title(self, index: int) -> str:
-        """What a sample is called: its row in the user's data, and its file if it has one."""
-        row = str(self.row[index])
-        return row if self.name is None else f"{row} ({self.name[index]})"
-
     @cached_property
     def mistaken(self) -> np.ndarray | None:
         """Like ``wrong``, but for a sample without a label, whether the suggested one is wrong."""

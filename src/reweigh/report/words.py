@@ -39,10 +39,10 @@ def duration(seconds: float) -> str:
 def judged(trained: int, held_out: int) -> str:
     """How many labels were judged, and how: those of training samples, and of samples held out for testing."""
     if not held_out:
-        return f"All {trained:,} labels were judged in training."
+        return f"All {trained:,} labels were judged during training."
     return (
-        f"{trained:,} labels were judged in training, the {held_out:,} that were held out for testing by the final "
-        "model, which has not seen them."
+        f"{trained:,} labels were judged during training. The {held_out:,} that were held out for testing were judged "
+        "by the final model, which has not seen them."
     )
 
 

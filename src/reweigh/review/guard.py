@@ -1,8 +1,6 @@
 """Who may talk to the review server: this computer, a page of this server, and only with the token."""
 
 import secrets
-from collections.abc import Sequence
-from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
@@ -68,7 +66,7 @@ class Guard:
             return "The token is missing or wrong; open the address that reweigh review printed.\n", 403
         if not rest and not str(scope["path"]).endswith("/"):
             return "The address ends with a slash.\n", 404
-        if origin is not None and origin not in self._origins():
+        if origin is not None and origin not in [f"http://{allowed}" for allowed in self._hosts]:
             return "Origin is another site.\n", 403
         if scope["method"] not in ("GET", "HEAD"):
             if origin is None:
@@ -79,6 +77,3 @@ class Guard:
             if not length.isdigit() or int(length) > LARGEST:
                 return "The content is too large, or its length is not given.\n", 413
         return None
-
-    def _origins(self) -> Sequence[Any]:
-        return [f"http://{host}" for host in self._hosts]

@@ -154,7 +154,7 @@ class Review:
         return self
 
     def stop(self) -> None:
-        """End serving; decisions are on disk already."""
+        """Stop serving; decisions are on disk already."""
         self._server.should_exit = True
         if self._thread is not None:
             self._thread.join()

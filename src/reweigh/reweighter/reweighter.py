@@ -118,8 +118,8 @@ class Reweighter(Recording):
         if lookahead == "real" and not self.weights.remembers:
             net = type(self.weight_net).__name__
             raise RecipeError(
-                f"lookahead = 'real' trains with the weights of the step before, but {net} finds them anew for every "
-                "batch; use lookahead = 'virtual'"
+                f"lookahead = 'real' trains with the weights of the step before, but {net} computes them from scratch "
+                "for every batch; use lookahead = 'virtual'"
             )
         if (lookahead, lookahead_step) == ("real", "gradient"):
             raise RecipeError("lookahead_step = 'gradient' needs lookahead = 'virtual': a real step is the optimizer's")
@@ -251,7 +251,7 @@ class Reweighter(Recording):
         return self._learner.learn(objective, self._curve(select(labels, mask)), self._trusted(*meta_batch))
 
     def freeze(self) -> None:
-        """Keep the weighting function as it is from now on; no step needs trusted data any more."""
+        """Keep the weighting function as it is from now on; no further step needs trusted data."""
         self.weights.learns = False
 
     def refresh(self, labels: Any) -> None:

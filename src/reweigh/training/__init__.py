@@ -1,7 +1,7 @@
 """Train any method: the loop, its optimizers and schedules, and runs that survive being killed."""
 
 from reweigh.training import processes
-from reweigh.training.evaluation import evaluate, labels_of, predict
+from reweigh.training.evaluation import labels_of, predict
 from reweigh.training.interrupts import Interrupted
 from reweigh.training.loop import train
 from reweigh.training.optimizers import adam, adamw, sgd
@@ -35,7 +35,6 @@ __all__ = [
     "Result",
     "Run",
     "Silent",
-    "evaluate",
     "labels_of",
     "predict",
     "processes",

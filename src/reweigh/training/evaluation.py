@@ -1,6 +1,6 @@
-"""Evaluate a model on a dataset, without changing its state."""
+"""The predictions of a model for a dataset, without changing the state of the model."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -8,8 +8,6 @@ from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.data.candidate_sets import CandidateSets
-
-Judge = Callable[[Tensor, Tensor, Tensor], dict[str, float]]
 
 
 class Samples(Protocol):
@@ -51,25 +49,6 @@ def logits(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu
 def predict(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Tensor:
     """The logits of every sample, shape (N, num_classes), on the CPU; see ``logits``."""
     return torch.cat([outputs for _, outputs in logits(model, dataset, device)])
-
-
-def evaluate(
-    model: nn.Module,
-    dataset: Samples,
-    judge: Judge,
-    class_sizes: Tensor,
-    device: str | torch.device = "cpu",
-) -> dict[str, float]:
-    """The metrics of the model on a dataset.
-
-    If a sample has several candidate labels, any of them counts as right.
-
-    Args:
-        judge: (logits, labels, class sizes) -> numbers, such as ``reweigh.fit.scored.metrics``.
-        class_sizes: of the training set, shape (num_classes,), which decide what is head and tail.
-    """
-    outputs = predict(model, dataset, device)
-    return judge(outputs, labels_of(dataset, outputs), class_sizes)
 
 
 def labels_of(dataset: Samples, outputs: Tensor, index: Tensor | None = None) -> Tensor:

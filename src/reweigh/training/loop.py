@@ -63,7 +63,7 @@ def train(
 
     Args:
         schedule: sets the learning rate at the start of each epoch.
-        evaluate: judges the model after each epoch, such as ``evaluation.evaluate`` with all else bound.
+        evaluate: judges the model after each epoch, such as ``reweigh.fit.scored.judged_by`` returns.
         augment: changes a batch of inputs at random, given the generator.
         recall: looks at the training samples at the end of some epochs; saved and restored too.
         judge: chooses the epoch whose model is kept; otherwise it is the last one. ``evaluate`` then gets the averaged

@@ -168,7 +168,7 @@ def can_draw(stream: TextIO) -> bool:
 
 
 def _words(numbers: Mapping[str, Any]) -> list[str]:
-    """The few numbers worth watching, as far as they are known."""
+    """The few numbers worth watching, if they are known."""
     shown = {"train_loss": "loss", "train_accuracy": "train", "test_accuracy": "test", "train_weight": "weight"}
     return [f"{word} {numbers[name]:.4f}" for name, word in shown.items() if name in numbers]
 

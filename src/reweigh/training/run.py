@@ -82,7 +82,7 @@ class Run:
         leftovers = {LOCK, *(item.name for item in self._leftovers())}  # of one that was killed before its first file
         if any(item.is_file() and item.name not in leftovers for item in path.rglob("*")):
             if not self.recipe.exists():
-                raise DataError(f"{path}: the folder holds other files than a run's; choose another one")
+                raise DataError(f"{path}: the folder contains files that are not of a run; choose another folder")
             if not overwrite:
                 raise DataError(
                     f"{path}: there is a run already; continue it with --resume, replace it with --overwrite, "
@@ -109,8 +109,8 @@ class Run:
         """Refuse to write checkpoints outside of the folder, which may come from somebody else."""
         if self.checkpoint.parent.is_symlink():
             raise DataError(
-                f"{self.checkpoint.parent}: is a link to another place, where reweigh does not write; replace it by "
-                "the folder that it points to"
+                f"{self.checkpoint.parent}: is a link to another place, where reweigh does not write; replace it "
+                "with the folder that it points to"
             )
 
     def _drop_leftovers(self) -> None:
@@ -183,19 +183,19 @@ class Run:
         """
         self._write(self.held_out if held_out else self.samples, _csv(columns))
 
-    def write_test(self, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
-        """Store the prediction for each test sample: index, label, predicted, its probability, and score.
+    def write_predictions(self, file: Path, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
+        """Store the prediction for each sample: index, label, predicted, its probability, and score.
 
         Args:
+            file: ``test``, or ``calibration`` for samples held out of training, whose scores set thresholds.
             labels: shape (N,).
             logits: shape (N, num_classes).
             scores: shape (N,), confidence of the model; in full precision, to rank samples.
         """
-        self._write(self.test, _judged(labels, logits, scores))
-
-    def write_calibration(self, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
-        """Store the same for samples held out of training, whose scores set thresholds."""
-        self._write(self.calibration, _judged(labels, logits, scores))
+        probability, predicted = logits.softmax(1).max(1)
+        columns = {"label": labels.tolist(), "predicted": predicted.tolist(), "probability": probability.tolist()}
+        score = list(map(repr, scores.tolist()))
+        self._write(file, _csv({"index": range(len(labels)), **columns, "score": score}))
 
     def write_classes(
         self,
@@ -225,12 +225,6 @@ class Run:
         (self.path / SUMS).unlink(missing_ok=True)
         for file in (*self.results, self.report, self.recipe):
             file.unlink(missing_ok=True)
-
-
-def _judged(labels: Tensor, logits: Tensor, scores: Tensor) -> str:
-    probability, predicted = logits.softmax(1).max(1)
-    columns = {"label": labels.tolist(), "predicted": predicted.tolist(), "probability": probability.tolist()}
-    return _csv({"index": range(len(labels)), **columns, "score": list(map(repr, scores.tolist()))})
 
 
 def _csv(columns: Mapping[str, Sequence[Any]]) -> str:

@@ -92,6 +92,6 @@ def cosine_restarts(
     return Schedule(optimizer, multiplier)
 
 
-def half_cosine(progress: float, floor: float) -> float:
+def half_cosine(progress: float, floor: float = 0.0) -> float:
     """1 at progress 0, ``floor`` at progress 1."""
     return floor + (1 - floor) * (1 + cos(pi * progress)) / 2

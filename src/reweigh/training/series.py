@@ -50,7 +50,7 @@ class SeriesLines(Quiet):
         self.runs, self.done, self.before = runs, done, done
         self.begun = time.monotonic()
         if done:
-            self.say(f"{done} of {runs} runs were done before")
+            self.say(f"{done} of {runs} runs are done already")
 
     def begin(self, label: str) -> Observer:
         return Lines(self.stream, label)

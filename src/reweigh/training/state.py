@@ -150,7 +150,7 @@ class Keeper:
         if file is None:
             return Place()
         if file == run.previous:
-            log.info("%s: no last checkpoint; continuing from the one before", run.path)
+            log.info("%s: the last checkpoint is missing; continuing from the one before it", run.path)
         try:
             if state["settings"] != self.settings:
                 raise ValueError(f"written with {state['settings']}, this run has {self.settings}")
@@ -167,11 +167,11 @@ class Keeper:
         except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
             raise DataError(
                 f"{file}: the checkpoint does not fit this run ({type(error).__name__}: {error}); "
-                "resume with the recipe that it was begun with"
+                "resume with the recipe that it was started with"
             ) from error
         processes.first(lambda: run.write_metrics(place.history))
         steps = f" and {plural(place.step, 'step')} of the next" if place.step else ""
-        log.info("%s: %s%s were done before", run.path, plural(place.epoch, "epoch"), steps)
+        log.info("%s: continuing after %s%s", run.path, plural(place.epoch, "epoch"), steps)
         return place
 
 

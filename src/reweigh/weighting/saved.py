@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from reweigh.errors import DataError
 from reweigh.files import write_whole
-from reweigh.files.tensors import pack, read
+from reweigh.files.tensors import pack, read_as
 from reweigh.weighting.class_aware import WeightNet, num_curves
 from reweigh.weighting.released import named_release, read_released
 
@@ -39,7 +39,7 @@ def save_weighting(path: str | Path, net: nn.Module, origin: Origin) -> None:
     """Write a weighting function; family 0 is the rarest, so it means the same elsewhere.
 
     Raises:
-        DataError: there is nothing to save, as in weights that are found anew for every batch.
+        DataError: there is nothing to save, as for weights that are computed for each batch.
     """
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()}
     if not tensors:
@@ -76,24 +76,15 @@ def load_weighting(
         found, origin = _saved(path, net)
     if reads not in (None, origin.reads):
         raise DataError(
-            f"{path}: this function weighs samples by their {origin.reads}, and was learned by a method that does; the "
-            f"method named here weighs them by their {reads}. 'two-looks' reads doubt, all others read the loss"
+            f"{path}: this function weighs samples by their {origin.reads}, but the method weighs them by their "
+            f"{reads}. 'two-looks' reads doubt, all others read the loss"
         )
     return found, origin
 
 
 def _saved(path: str | Path, net: nn.Module | None) -> tuple[WeightNet, Origin]:
     """A weighting function from the file that ``save_weighting`` wrote."""
-    try:
-        tensors, about = read(path)
-    except DataError as error:
-        raise DataError(f"{error}; no weighting function can be read there") from error
-    if about.get("kind") != KIND:
-        raise DataError(f"{path}: a safetensors file, but not a weighting function written by reweigh")
-    if about.get("version") != str(VERSION):
-        raise DataError(
-            f"{path}: written by another version of reweigh (format {about.get('version')}, known here {VERSION})"
-        )
+    tensors, about = read_as(path, KIND, VERSION, "a weighting function that reweigh saved")
     try:
         origin = Origin(
             tuple(map(float, json.loads(about["centers"]))), about["loss"], about["learned_on"], about["reads"]

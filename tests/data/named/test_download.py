@@ -185,8 +185,8 @@ def test_an_archive_of_something_else(tmp_path):
 
 def test_names_that_cannot_be_got(tmp_path):
     with pytest.raises(
-        DataError, match=r"no dataset named 'minst' to get; there are: .*mnist\. Did you mean 'mnist'\?"
+        DataError, match=r"no dataset named 'minst' to download; there are: .*mnist\. Did you mean 'mnist'\?"
     ):
         get("minst", tmp_path)
-    with pytest.raises(DataError, match="digits: nothing to get"):
+    with pytest.raises(DataError, match="digits: nothing to download"):
         get("digits", tmp_path)

@@ -151,5 +151,5 @@ def test_feather_whose_buffers_contradict_each_other(tmp_path):
     good = (tmp_path / "t.feather").read_bytes()
     assert len(read_frame(tmp_path / "t.feather")) == 40
     (tmp_path / "t.feather").write_bytes(good.replace(b"Bonn", b"B\xff\xffn"))
-    with pytest.raises(DataError, match=r"cannot be read as a table \(In column 0: .*UTF8.*\); write it anew"):
+    with pytest.raises(DataError, match=r"cannot be read as a table \(In column 0: .*UTF8.*\); write the file again"):
         read_frame(tmp_path / "t.feather")

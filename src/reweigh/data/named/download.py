@@ -36,10 +36,11 @@ def get(name: str, root: str | Path, *, mirror: str | None = None, progress: Pro
         DataError: no such dataset, no connection, a wrong checksum, or a package that is not installed.
     """
     if name == "digits":
-        raise DataError("digits: nothing to get; they come with scikit-learn")
+        raise DataError("digits: nothing to download; they come with scikit-learn")
     if name not in SOURCES:
         raise DataError(
-            f"no dataset named {name!r} to get; there are: {', '.join(sorted(SOURCES))}.{suggestion(name, SOURCES)}"
+            f"no dataset named {name!r} to download; there are: {', '.join(sorted(SOURCES))}."
+            f"{suggestion(name, SOURCES)}"
         )
     source, folder = SOURCES[name], Path(root, SOURCES[name].folder)
     absent = missing(name, root)

@@ -78,7 +78,7 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
             held_out: test on this many training samples beyond ``train_size`` instead of the test samples, to choose
                 settings without looking at the test set. They are the same for every bias and seed of a run.
             subset_seed: seed that chooses these samples, separate from that of training, so that all runs see the same.
-            first: drop all training samples but the first so many, in the official order; published label files
+            first: number of training samples to keep, in the official order; published label files
                 for feature-dependent noise are for the first 45,000 images of CIFAR.
             labels: a label file for these training samples (human re-annotations); the official labels become the
                 true ones.

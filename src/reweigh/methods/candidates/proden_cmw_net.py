@@ -22,7 +22,7 @@ class PRODENCMWNet(Method):
     """PRODEN, then CMW-Net with the likeliest candidate of each sample as its label. Paper: Sec. 7.1 and supplement.
 
     The second stage begins once ``identify_epochs`` and the warm-up are over, with a fresh optimizer. Some of its
-    labels are wrong, mostly between classes that look alike, and CMW-Net learns how far to trust them. In its first
+    labels are wrong, mostly between classes that look alike, and CMW-Net learns how much to trust them. In its first
     epoch, the network of the first stage decides which samples to trust. The learning rate is set by the loop.
 
     All options of ``cmw-net``, and:

@@ -1,4 +1,4 @@
-"""FixMatch with CMW-Net: how far to trust a pseudo-label is learned, in place of a threshold."""
+"""FixMatch with CMW-Net: how much to trust a pseudo-label is learned, in place of a threshold."""
 
 from collections.abc import Mapping
 from dataclasses import replace

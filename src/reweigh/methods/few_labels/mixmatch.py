@@ -7,14 +7,13 @@ from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 
 from reweigh.core.batch import Batch
-from reweigh.errors import DataError
 from reweigh.losses.labels import as_rows
 from reweigh.methods.few_labels.labeled_only import LabeledOnly
 from reweigh.methods.parts.guesses import sharpened
 from reweigh.methods.parts.ramp import ramp
 from reweigh.methods.parts.views import another_view
 from reweigh.methods.setup import Setup
-from reweigh.pseudo_labels.mixup import draw_each
+from reweigh.pseudo_labels.mixup import check_mixable, draw_each
 
 
 class MixMatch(LabeledOnly):
@@ -61,8 +60,7 @@ class MixMatch(LabeledOnly):
         self._mixup = mixup
 
     def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        if self._mixup and not batch.inputs.is_floating_point():
-            raise DataError(f"mixup cannot mix inputs of {batch.inputs.dtype}; set method.mixup = 0")
+        check_mixable(batch.inputs, self._mixup)
         views = [batch.inputs, *(another_view(self._setup, batch) for _ in range(self._views - 1))]
         guess = self._guess(views)
         known = as_rows(labeled.labels, guess[:1].expand(len(labeled), -1))

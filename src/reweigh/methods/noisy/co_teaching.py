@@ -49,7 +49,7 @@ class CoTeaching(ERM):
         if not 0 <= forget_rate < 1:
             raise RecipeError(
                 f"method.forget_rate: got {forget_rate:g}; should be at least 0 and below 1: the share of wrong "
-                "labels, as far as it is known"
+                "labels, if it is known"
             )
         self._forget_rate = forget_rate
         self._gradual_epochs = gradual_epochs

@@ -23,7 +23,7 @@ class ELR(ERM):
     The target t_i is held constant. This applies from the first epoch on, with or without a warm-up. Targets take N x
     num_classes numbers of memory. Without the mixup and the second network of the paper's ELR+.
 
-    With learned weights on top (``elr+cmw-net``), the weight of a sample says how far its label is learned, and what is
+    With learned weights on top (``elr+cmw-net``), the weight of a sample says how much its label counts, and what is
     left regularizes: v_i L_i + (1 - v_i) strength log(1 - <p_i, t_i>). The target is then that before the step, and
     weights are shares, so ``normalize`` is "mean".
 
@@ -56,7 +56,7 @@ class ELR(ERM):
         return batch.weighted(losses + self.regularization(logits, targets)).mean()
 
     def objective(self, batch: Batch) -> Objective:
-        """The label as far as it is trusted, the regularization as far as it is not."""
+        """The label by how much it is trusted, the regularization by how much it is not."""
         targets = self._targets[batch.index]
         return instead(
             self._setup.loss,

@@ -103,7 +103,7 @@ def sentence(
     judged = f"{points:+.1f} ± {error:.1f} points of balanced accuracy on held-out given labels"
     if dropped:
         return f"{found}. Learning again from the corrected labels was worse ({judged}), so the first model is kept."
-    return f"{found}. Learning again from what is likely right: {judged}."
+    return f"{found}. Learning again from what is likely right gained {judged}."
 
 
 def direction(joint: Tensor, names: Sequence[str]) -> str:

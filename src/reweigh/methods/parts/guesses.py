@@ -8,6 +8,7 @@ from torch import Tensor
 
 from reweigh.data import Dataset
 from reweigh.methods.parts.stateful import Stateful
+from reweigh.names import listed, plural
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +79,6 @@ def warn_of_vanished(before: Tensor, after: Tensor, class_names: Sequence[str]) 
     if gone:
         logger.warning(
             "relabeling leaves no sample in %s: %s; replace fewer labels, or train with 'erm' and prior correction",
-            "1 class" if len(gone) == 1 else f"{len(gone)} classes",
-            ", ".join(class_names[label] for label in gone[:5]) + (", ..." if len(gone) > 5 else ""),
+            plural(len(gone), "class", "classes"),
+            listed(class_names[label] for label in gone),
         )

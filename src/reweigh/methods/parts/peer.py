@@ -11,7 +11,7 @@ from reweigh.errors import ModelError
 from reweigh.memory import free_memory
 from reweigh.methods.parts.stateful import Stateful
 from reweigh.methods.setup import Setup
-from reweigh.models.ensemble import Ensemble
+from reweigh.models.ensemble import Ensemble, shuffle
 
 
 class Peer(Stateful):
@@ -40,10 +40,7 @@ class Peer(Stateful):
         # copied together: the parameters of the copied optimizer are those of the copied model
         self.model, self.optimizer = copy.deepcopy((setup.model, setup.optimizer))
         generator = torch.Generator().manual_seed(setup.generator.initial_seed() + 1)
-        with torch.no_grad():
-            for param in scoped(self.model, self.optimizer, reset).values():
-                order = torch.randperm(param.numel(), generator=generator).to(param.device)
-                param.copy_(param.flatten()[order].view_as(param))
+        shuffle(scoped(self.model, self.optimizer, reset).values(), generator)
 
     def together(self, model: nn.Module) -> Ensemble:
         """Both networks, which go on training, as one model: the mean of their probabilities."""

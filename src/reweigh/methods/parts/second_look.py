@@ -1,4 +1,4 @@
-"""The second of two looks: learn what is likely right, and how far to trust given labels."""
+"""The second of two looks: learn what is likely right, and how much to trust given labels."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -31,7 +31,7 @@ def panel(account: Account) -> Panel:
     counts, classes = np.array([len(each) for each in samples.candidates]), len(account.classes.names)
     words = [f"{plural(len(samples), 'training sample')} with {counts.mean():.2f} candidates on average."]
     if empty := int((counts == classes).sum()):
-        words.append(f"{plural(empty, 'sample')} can be of any class, so these sets say nothing.")
+        words.append(f"{plural(empty, 'sample')} can be of any class, so these sets carry no information.")
     if samples.true is not None:
         words.append(f"The likeliest candidate is the right one for {percent(found(samples))} of the samples.")
     if samples.issue is not None and (strange := int(samples.issue.sum())):

@@ -17,7 +17,7 @@ async function ask(path, body) {
       method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
     });
   } catch {
-    throw new Error("The server does not answer. Start reweigh review again and open its new address; what was decided is on disk.");
+    throw new Error("The server does not answer. Start reweigh review again and open its new address; your decisions are on disk.");
   }
   const answer = await response.json().catch(() => ({ error: "The server refused: " + response.status }));
   if (!response.ok) throw new Error(answer.error);
@@ -56,8 +56,8 @@ async function show() {
   $("card").setAttribute("aria-busy", "true");
   if (index === undefined) {
     $("sample").replaceChildren(make("p", { class: "end" }, queue.length
-      ? "This was the last of these samples. Back shows them again; the filters above show others."
-      : "No sample is like this. Choose others with the filters above."));
+      ? "This was the last sample. Back shows them again; change the filters above to see others."
+      : "No sample matches the filters. Change them above."));
   } else {
     const found = await get(index);
     if (queue[place] !== index) return; // the reader was faster
@@ -81,7 +81,7 @@ function draw() {
   const shown = make("div", { class: "shown" });
   if (facts.images) {
     const image = make("img", { src: "picture/" + card.index, alt: "Sample in row " + card.row });
-    image.addEventListener("error", () => image.replaceWith(make("p", {}, "The image cannot be read anymore.")));
+    image.addEventListener("error", () => image.replaceWith(make("p", {}, "The image can no longer be read.")));
     shown.append(image);
   }
   const rows = [];
