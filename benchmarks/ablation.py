@@ -14,8 +14,9 @@ import torch
 from torch import Tensor
 
 from matrix import DEFAULT, Row, append, arguments, measure, read
+from reweigh.issues import stock
 from reweigh.methods import two_looks
-from reweigh.methods.parts import first_look, second_look, stock
+from reweigh.methods.parts import first_look, second_look
 
 CELLS = "c:clean,c:aggregate,c:random1,c:fd1,c:fd2,c:sym40,c:way40,c:lt50sym30,f:sym40,f:way60,f:lt100,f:lt50sym30"
 
