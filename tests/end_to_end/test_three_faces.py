@@ -1,6 +1,7 @@
 """The same data get the same answer, to the last digit, from the estimator, a recipe and the command line."""
 
 import csv
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -69,11 +70,14 @@ def images(tmp_path_factory):
 def answers(request):
     """The folder of the run that the command line made, the fits of the other two, and the test samples."""
     folder, suffix, (X, y), (X_test, _), words = request.getfixturevalue(request.param)
+    shutil.rmtree(
+        folder / "again", ignore_errors=True
+    )  # this is set up again if tests of the other parameter came between
     command(
         *("train", "--data", folder / f"train.{suffix}", *words, "--out", folder / "run", "--overwrite"),
         *(f"data.test={folder / f'test.{suffix}'}", f"train.epochs={EPOCHS}", "train.seed=0"),
     )
-    command("predict", folder / "run", folder / f"test.{suffix}", "--out", folder / "predicted.csv")
+    command("predict", folder / "run", folder / f"test.{suffix}", "--out", folder / "predicted.csv", "--overwrite")
     classifier = RobustClassifier(epochs=EPOCHS, random_state=0).fit(X, y)
     outcome = begin(check(read(folder / "run" / "recipe.toml")), folder / "again")
     return folder, classifier, outcome, X_test

@@ -62,7 +62,7 @@ def class_mistakes(names: Sequence[str], found: Sequence[Image], skipped: Skippe
     mistakes = []
     for label, name in enumerate(names):
         if label not in filled:
-            broken = [f"{path.name}: {why}" for path, (its, why) in skipped.items() if its == label]
+            broken = sorted(f"{path.name}: {why}" for path, (its, why) in skipped.items() if its == label)
             files = f"no readable image in its {plural(len(broken), 'file')} ({listed(broken)})"
             content = files if broken else "it is empty"
             mistakes.append(f"class {name!r}: {content}; add images or remove the folder")
@@ -109,7 +109,7 @@ def in_form(found: list[Image], skipped: Skipped, root: Path, form: Form, path: 
     inputs, kept = read_pixels(found, (channels, height, width), form.memory_gb, skipped, form.resize)
     found = [found[place] for place in kept.tolist()]
     if not found:
-        broken = listed(f"{shown(file, root)}: {why}" for file, (_, why) in skipped.items())
+        broken = listed(sorted(f"{shown(file, root)}: {why}" for file, (_, why) in skipped.items()))
         raise DataError(f"{path}: no readable image{f' ({broken})' if broken else ''}; give {describe(form.shape)}")
     warn_of_skipped(root, skipped, len(found))
     if other := sum(image.header[:2] != (height, width) for image in found):
