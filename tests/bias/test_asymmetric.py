@@ -111,6 +111,11 @@ def test_the_next_class_runs_through_the_whole_superclass():
     assert place == 4
 
 
+def test_fives_are_successive_numbers():
+    for place, (after,) in named("cifar100-fives", 100).items():
+        assert after == (place + 1 if place % 5 < 4 else place - 4)
+
+
 @pytest.mark.parametrize(
     ("names", "name"),
     [

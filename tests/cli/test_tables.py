@@ -8,7 +8,7 @@ def test_the_list(run):
     result = run("tables")
     assert result.exit_code == 0, result.output
     assert "Feature-dependent noise" in result.stdout
-    assert "cifar10-long-tail (200 epochs)" in result.stdout
+    assert "cifar10-long-tail (200 epochs, resnet32)" in result.stdout
 
 
 def test_a_command_for_each_cell_that_can_be_made(run, tmp_path):
@@ -38,8 +38,11 @@ def test_an_unknown_table(run):
 
 
 def test_what_a_run_costs_here(run, monkeypatch):
-    monkeypatch.setattr("reweigh.cli.tables.hours", lambda recipe, samples, classes: samples / 1000)
-    assert "cifar10-long-tail (200 epochs): 12 hours for each run" in run("tables", "1", "--cost").stdout
+    monkeypatch.setattr("reweigh.cli.tables.hours", lambda plan, samples, classes: samples / 1000)
+    assert "cifar10-long-tail (200 epochs, resnet32): 12 hours for each run" in run("tables", "1", "--cost").stdout
+    open_set = run("tables", "open-set", "--cost").stdout  # network and epochs differ from those of the recipes
+    assert "cifar10-asymmetric (120 epochs, wrn-28-2): 50 hours" in open_set
+    assert "cifar10-sl (120 epochs, wrn-28-2): 50 hours" in open_set
     listed = run("tables", "--cost").stdout
     assert "hours for a run" in listed
     assert "2,440" in listed  # images of WebVision
@@ -49,11 +52,13 @@ def test_hours_are_those_of_the_steps(monkeypatch):
     from itertools import count
 
     from reweigh.cli import tables as cost
+    from reweigh.recipes.check import check
+    from reweigh.recipes.read import read
 
     ticks = count()
     monkeypatch.setattr(cost.time, "perf_counter", lambda: next(ticks))  # each step takes one second
     expected = 60_000 * 24 / cost.FEW / 3600
-    assert cost.hours("fashion-mnist-partial", 60_000, 10) == expected
+    assert cost.hours(check(read("fashion-mnist-partial")), 60_000, 10) == expected
 
 
 def test_cells_of_one_run_are_listed_once(run, tmp_path):

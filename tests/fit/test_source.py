@@ -108,6 +108,8 @@ def test_further_test_sets_are_read_like_the_training_data_and_judged_by_name(tm
     assert found.history[-1]["test_accuracy"] != float(right)
     with pytest.raises(DataError, match=r"data\.further_tests\.other: .*gone\.csv"):
         read_source(check(read(str(tmp_path / "r.toml"), ["data.further_tests.other=gone.csv"])))
+    with pytest.raises(RecipeError, match=r"further_tests: got 'other\.csv'; give each a name, such as"):
+        check(read(str(tmp_path / "r.toml"), ["data.further_tests=other.csv"]))
     with pytest.raises(RecipeError, match="further_tests"):
         check(read(str(tmp_path / "r.toml"), ["data.further_tests={'no name' = 'other.csv'}"]))
 

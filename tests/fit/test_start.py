@@ -177,6 +177,21 @@ def test_the_draws_of_a_run_are_those_without_a_start(recipe, tmp_path):
     assert all(torch.equal(nets[0][name], nets[1][name]) for name in nets[0])
 
 
+@pytest.mark.parametrize("method", ["dividemix", "elr+", "decoupling", "co-teaching"])
+def test_both_of_two_networks_have_the_start_and_differ_in_the_last_layer(recipe, file, method):
+    peer = assemble(recipe(f"method.name={method}", f"model.start={file}")).method._peer.model.state_dict()
+    there = load_file(file)
+    assert {name for name in there if not torch.equal(peer[name], there[name])} <= {
+        "classifier.weight",
+        "classifier.bias",
+    }
+    assert not torch.equal(peer["classifier.weight"], there["classifier.weight"])
+    whole = assemble(recipe(f"method.name={method}")).method
+    assert not torch.equal(
+        whole._peer.model.get_parameter(next(iter(there))), whole._model.get_parameter(next(iter(there)))
+    )
+
+
 def test_an_empty_path_is_no_start(recipe, tmp_path, monkeypatch):
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")

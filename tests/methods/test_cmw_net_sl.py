@@ -38,12 +38,12 @@ def test_pseudo_labels_find_the_truth(mixup: float) -> None:
     setup = _setup()
     method = build("cmw-net-sl", setup, mixup=mixup, average=0.9, ensembling=0.5, every=1, settled=0.0)
     assert isinstance(method, CMWNetSL)
-    assert torch.equal(method.pseudo_labels(), setup.train_set.labels)  # where they start
+    assert torch.equal(method._predictions.labels(), setup.train_set.labels)  # where they start
     for epoch in range(20):
         method.start_epoch(epoch, warm_up=epoch == 0)
         for index in torch.randperm(240).split(40):
             method.step(setup.train_set.batch(index))
-    right = (method.pseudo_labels() == setup.train_set.true_labels).float().mean()
+    right = (method._predictions.labels() == setup.train_set.true_labels).float().mean()
     assert float(right) > 0.94
     weights = method.sample_weights()
     assert weights is not None
@@ -167,7 +167,7 @@ def test_ensembling_starts_from_the_predictions_of_what_was_trained() -> None:
     method.start_epoch(0, warm_up=True)
     for index in torch.arange(240).split(40):
         method.step(setup.train_set.batch(index))
-    assert torch.equal(method.pseudo_labels(), setup.train_set.labels)
+    assert torch.equal(method._predictions.labels(), setup.train_set.labels)
     method.start_epoch(1, warm_up=False)
     with torch.no_grad():
         expected = method._average.model.eval()(setup.train_set.inputs).softmax(1)

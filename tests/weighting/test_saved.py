@@ -31,6 +31,8 @@ def test_comes_back_as_it_was(tmp_path: Path) -> None:
 def test_what_is_not_a_weighting_function(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="give a weighting function that reweigh saved"):
         load_weighting(tmp_path / "absent.safetensors")
+    with pytest.raises(DataError, match=r"a folder; give a file, .*/weighting\.safetensors"):
+        load_weighting(tmp_path)
     (tmp_path / "text").write_text("no tensors here")
     with pytest.raises(DataError, match="give a weighting function that reweigh saved"):
         load_weighting(tmp_path / "text")

@@ -114,8 +114,9 @@ def checked(labels: Tensor, num_classes: int, posteriors: Tensor | None, rate: f
     if wrong.any():
         row = int(wrong.nonzero()[0])
         raise DataError(
-            f"posteriors: not probabilities in {int(wrong.sum())} of {len(wrong)} rows, the first is row {row}; "
-            "take a softmax"
+            f"posteriors: {int(wrong.sum()):,} of {len(wrong):,} rows are not probabilities, the first is row {row}, "
+            f"from {posteriors[row].min():g} to {posteriors[row].max():g} with sum {posteriors[row].sum():g}; numbers "
+            "should be at least 0 and each row sum to 1: take the softmax of logits"
         )
     return posteriors
 

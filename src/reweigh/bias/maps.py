@@ -55,6 +55,8 @@ MAPS: dict[str, tuple[int, ClassMap]] = {
     "cifar10-two-way": (10, one_to_one({9: 1, 2: 0, 4: 7, 3: 5, 5: 3})),
     "cifar100": (100, siblings(CIFAR100_SUPERCLASS)),  # uniform within the superclass, as in C2D
     "cifar100-next": (100, next_in_group(CIFAR100_SUPERCLASS)),  # as in Patrini et al. 2017
+    # the next within five successive numbers, which are not similar classes: as in PLC's code
+    "cifar100-fives": (100, next_in_group([label // 5 for label in range(100)])),
 }
 
 # The first three classes and the number of classes of well-known data -> their usual map.

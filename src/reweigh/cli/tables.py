@@ -11,6 +11,7 @@ import typer
 from reweigh.cli.printing import echo, show_table
 
 if TYPE_CHECKING:
+    from reweigh.plan import Plan
     from reweigh.recipes.published import Cell, PaperTable
 
 WIDTH, NUMBERS = 96, 11  # characters: of a terminal, and of two numbers
@@ -18,6 +19,7 @@ COST = (
     "Estimated from a few steps of plain training on random images. Methods that learn weights take about 1.2 times as "
     "long with a meta step in every tenth step, 3 times with one in each."
 )
+COSTLY = ("model", "train.", "data.name")  # changes of a recipe on which the time of a run depends
 FEW, STEPS = 16, 2  # images in a timed step, and steps
 SHAPES = {"mnist": (1, 28, 28), "fashion-mnist": (1, 28, 28), "kmnist": (1, 28, 28)}
 SMALL = (3, 32, 32)
@@ -42,19 +44,21 @@ def tables(
     if name is None:
         shown = list(map(table, names()))
         head = ["table", "what it compares", "runs", "recipes", *(["hours for a run"] if cost else [])]
-        show_table("The paper's tables", head, [[*_about(each), *(_hours(each) if cost else [])] for each in shown])
+        rows = [[*_about(each), *([", ".join(_hours(each).values())] if cost else [])] for each in shown]
+        show_table("The paper's tables", head, rows)
         echo("reweigh tables TABLE shows one of them, reweigh tables TABLE --commands how to make it.")
         if cost:
             echo(COST)
         return
     shown = table(name)
     if commands:
-        cells = [cell for row in shown.rows.values() for cell in row if cell.method]
-        for command in dict.fromkeys(_command(shown, cell, runs) for cell in cells):
+        for command in dict.fromkeys(_command(shown, cell, runs) for cell in _cells(shown)):
             echo(command)
         return
     if cost:
-        echo(f"{_about(shown)[3]}: {_hours(shown)[0]} hours for each run. {COST}")
+        for kind, each in _hours(shown).items():
+            echo(f"{kind}: {each} hours for each run.")
+        echo(COST)
         return
     title = f"Table {name}: {shown.title}; {shown.measure} in percent, paper / here"
     for methods in _side_by_side(list(shown.rows), max(map(len, shown.columns))):
@@ -77,25 +81,34 @@ def _side_by_side(names: list[str], first: int) -> list[list[str]]:
 
 
 def _about(shown: "PaperTable") -> list[str]:
-    cells = [cell for row in shown.rows.values() for cell in row if cell.method]
-    recipes = dict.fromkeys(cell.recipe for cell in cells)
-    runs = str(len({cell.run for cell in cells}))
-    return [shown.name, shown.title, runs, ", ".join(f"{recipe} ({_epochs(recipe)})" for recipe in recipes)]
+    runs = str(len({cell.run for cell in _cells(shown)}))
+    return [shown.name, shown.title, runs, ", ".join(_kinds(shown))]
 
 
-def _epochs(recipe: str) -> str:
+def _cells(shown: "PaperTable") -> list["Cell"]:
+    """The cells of a table that can be made here."""
+    return [cell for row in shown.rows.values() for cell in row if cell.method]
+
+
+def _kinds(shown: "PaperTable") -> dict[str, "Plan"]:
+    """The kinds of runs that make a table, in words, and a plan of each; one kind costs about the same."""
     from reweigh.recipes.check import check
     from reweigh.recipes.read import read
 
-    plan = check(read(recipe))
-    return f"{plan.train['epochs']} epochs"
+    found = {}
+    for recipe, *changes in dict.fromkeys(
+        (cell.recipe, *(change for change in cell.changes if change.startswith(COSTLY))) for cell in _cells(shown)
+    ):
+        plan = check(read(recipe, changes))
+        assert plan.model is not None
+        found.setdefault(f"{recipe} ({plan.train['epochs']} epochs, {plan.model.name})", plan)
+    return found
 
 
-def _hours(shown: "PaperTable") -> list[str]:
-    """Hours of plain training by each recipe of a table."""
-    recipes = dict.fromkeys(cell.recipe for row in shown.rows.values() for cell in row if cell.method)
-    found = {recipe: hours(recipe, shown.samples, shown.classes) for recipe in recipes}
-    return [", ".join(f"{each:,.0f}" if each >= 10 else f"{each:.1g}" for each in found.values())]
+def _hours(shown: "PaperTable") -> dict[str, str]:
+    """Hours of plain training for each kind of run of a table."""
+    found = {kind: hours(plan, shown.samples, shown.classes) for kind, plan in _kinds(shown).items()}
+    return {kind: f"{each:,.0f}" if each >= 10 else f"{each:.1g}" for kind, each in found.items()}
 
 
 def _command(shown: "PaperTable", cell: "Cell", runs: Path) -> str:
@@ -120,11 +133,10 @@ def _number(shown: "PaperTable", cell: "Cell", runs: Path) -> str:
     return f"{paper} / {100 * (1 - share if wrong else share):.1f}"
 
 
-def hours(recipe: str, samples: int, classes: int) -> float:
-    """Hours that plain training by a recipe takes here, without reading its data.
+def hours(plan: "Plan", samples: int, classes: int) -> float:
+    """Hours that plain training by a plan takes here, without reading its data.
 
     Args:
-        recipe: name of a shipped recipe.
         samples: number of training samples.
         classes: number of classes.
     """
@@ -132,10 +144,7 @@ def hours(recipe: str, samples: int, classes: int) -> float:
     import torch.nn.functional as F
 
     from reweigh.fit.trainer import builder
-    from reweigh.recipes.check import check
-    from reweigh.recipes.read import read
 
-    plan = check(read(recipe))
     size = plan.source.options.get("size")
     shape = (3, size, size) if size else SHAPES.get(plan.source.name, SMALL)
     assert plan.model is not None

@@ -99,10 +99,6 @@ class Method(Protocol):
         """The families of classes that the weights were really computed with; None without a weight net."""
         return None
 
-    def pseudo_labels(self) -> Tensor | None:
-        """The class that the method has come to suggest for each training sample, shape (N,); None if it has none."""
-        return None
-
     def judgment(self) -> Judgment | None:
         """The method's own verdict on the given label of each training sample; None if it has none."""
         return None

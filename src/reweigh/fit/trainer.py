@@ -93,6 +93,7 @@ class Trainer:
             device=self.device,
             epochs=train["epochs"],
             fresh=fresh,
+            started=plan.model is not None and plan.model.added.get("start") is not None,
         )
         return Assembly(methods.build(plan.method.name, setup, **plan.method.options), schedule, setup)
 

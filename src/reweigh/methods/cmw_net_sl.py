@@ -105,9 +105,6 @@ class CMWNetSL(CMWNet):
         self._average.update(self._setup.model)
         return numbers
 
-    def pseudo_labels(self) -> Tensor | None:
-        return self._predictions.labels()
-
     def _train_on(self, batch: Batch, trusted: tuple[Tensor | None, Tensor | None]) -> Step:
         check_mixable(batch.inputs, self._mixup)
         if not self._soft:

@@ -20,10 +20,12 @@ class ERM(Stateful, Method):
     Attributes:
         deep: whether weights on top of it (``on_top_of``) act through layers below the last one, so that the look-ahead
             has to move these.
+        replaces_labels: whether its ``objective`` has other labels than the given ones.
         losses: shape (n,), losses of the samples in the last step; None if a subclass minimizes something else.
     """
 
     deep: ClassVar[bool] = False
+    replaces_labels: ClassVar[bool] = False
     state = ("_model", "_optimizer")
 
     def __init__(self, setup: Setup):

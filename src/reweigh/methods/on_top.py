@@ -76,7 +76,7 @@ def weighable(method: type[Method]) -> bool:
     The method minimizes it, or has one for this alone. One that replaces labels does not count: trusted samples would
     be chosen by the loss of another label than they are trusted with.
     """
-    if not issubclass(method, ERM) or method.step is not ERM.step or method.pseudo_labels is not ERM.pseudo_labels:
+    if not issubclass(method, ERM) or method.step is not ERM.step or method.replaces_labels:
         return False
     return method._loss is ERM._loss or method.objective is not ERM.objective
 

@@ -33,6 +33,7 @@ class Setup:
         clean_set: trusted samples apart from the training set, if the meta set names some.
         epochs: how many the loop will train, for a method that plans ahead.
         fresh: makes another network, as ``model`` was at the start, with its optimizer.
+        started: whether the model starts from weights that were learned elsewhere.
         prior: whether losses are corrected for the class shares.
         reweighter: makes the reweighter of a method that learns weights: ``Reweighter`` with its options bound.
     """
@@ -48,6 +49,7 @@ class Setup:
     clean_set: Dataset | None = None
     epochs: int = 1
     fresh: Callable[[], tuple[nn.Module, Optimizer]] | None = None
+    started: bool = False
     prior: bool = False
     reweighter: Callable[..., Reweighter] = Reweighter
 

@@ -251,9 +251,6 @@ class TwoLooks(Method):
         """The posterior of the given label of each sample, shape (N,)."""
         return (self._given * stock.posterior).sum(1)
 
-    def pseudo_labels(self) -> Tensor | None:
-        return None if self._stock is None else self._stock.posterior.argmax(1)
-
     def judgment(self) -> Judgment | None:
         """As many labels as are estimated to be wrong look wrong, those of least quality, and as many are doubted."""
         if self._stock is None or self._count is None:

@@ -37,9 +37,11 @@ class DataOptions(Options):
     clean: Annotated[int, Ge(1)] | None = None
     further_tests: dict[str, str] | None = None
 
-    @field_validator("further_tests")
+    @field_validator("further_tests", mode="before")
     @classmethod
-    def _plain_names(cls, tests: dict[str, str] | None) -> dict[str, str] | None:
+    def _plain_names(cls, tests: Any) -> Any:
+        if not isinstance(tests, dict | None):
+            raise ValueError("give each a name, such as data.further_tests.ilsvrc12=PATH")
         if wrong := [name for name in tests or () if not re.fullmatch("[a-z][a-z0-9]*", name)]:
             raise ValueError(f"{wrong[0]!r} is not a valid name; use lowercase letters and digits, such as ilsvrc12")
         return tests

@@ -84,6 +84,8 @@ def load_weighting(
 
 def _saved(path: str | Path, net: nn.Module | None) -> tuple[WeightNet, Origin]:
     """A weighting function from the file that ``save_weighting`` wrote."""
+    if Path(path).is_dir():
+        raise DataError(f"{path}: a folder; give a file, which in the folder of a run is {path}/weighting.safetensors")
     tensors, about = read_as(path, KIND, VERSION, "a weighting function that reweigh saved")
     try:
         origin = Origin(

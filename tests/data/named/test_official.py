@@ -74,8 +74,11 @@ def test_the_first_samples_with_published_labels(cifar_root, tmp_path):
     train, _ = DATASETS["cifar10"](cifar_root, first=90, labels=str(tmp_path / "noisy.npy"))
     assert torch.equal(train.labels, labels)
     assert train.true_labels.equal(whole.labels[:90])
-    with pytest.raises(DataError, match="90 labels for 91 samples"):
-        DATASETS["cifar10"](cifar_root, first=91, labels=str(tmp_path / "noisy.npy"))
+    for options in ({"first": 91}, {}):
+        with pytest.raises(DataError, match=r"90 labels for .* training images; if they .* add data\.first=90"):
+            DATASETS["cifar10"](cifar_root, labels=str(tmp_path / "noisy.npy"), **options)
+    with pytest.raises(DataError, match="90 labels for 89 samples"):
+        DATASETS["cifar10"](cifar_root, first=89, labels=str(tmp_path / "noisy.npy"))
     with pytest.raises(DataError, match=r"data\.first: 10000000 samples, but the training set has"):
         DATASETS["cifar10"](cifar_root, first=10_000_000)
 

@@ -29,8 +29,8 @@ class ByHand:
             self.weight -= 0.1 * (slope + 0.01 * self.weight)
 
 
-def made(tiny, name):
-    problem = tiny(name, max_margin=0.7, scale=2.0, **({"beta": 0.99} if name == "ldam-drw" else {}))
+def made(tiny, name, **options):
+    problem = tiny(name, max_margin=0.7, scale=2.0, **({"beta": 0.99} if name == "ldam-drw" else {}), **options)
     return problem, ByHand(problem.method.model.weight)
 
 
@@ -48,6 +48,15 @@ def test_reweighting_begins_when_the_warm_up_ends(tiny):
         problem.epoch(epoch, warm_up=epoch == 0)
         for batch in problem.batches:
             slow.step(batch, WEIGHTS if epoch else (1.0, 1.0, 1.0))
+        torch.testing.assert_close(problem.method.model.weight, slow.weight)
+
+
+def test_reweighting_begins_after_a_share_of_the_epochs(tiny):
+    problem, slow = made(tiny, "ldam-drw", start=0.2)  # of eight epochs
+    for epoch in range(4):
+        problem.epoch(epoch)
+        for batch in problem.batches:
+            slow.step(batch, WEIGHTS if epoch >= 2 else (1.0, 1.0, 1.0))
         torch.testing.assert_close(problem.method.model.weight, slow.weight)
 
 

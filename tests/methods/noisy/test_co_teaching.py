@@ -1,6 +1,7 @@
 """Co-teaching: each network learns from what the other finds easy; the first alone is judged."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -76,6 +77,8 @@ def test_a_part_of_the_second_can_stay(tiny):
     object.__setattr__(setup, "model", model)
     object.__setattr__(setup, "optimizer", optimizer)
     method = CoTeaching(setup, reset="last-layer")
+    assert torch.equal(CoTeaching(replace(setup, started=True))._peer.model[3].weight, method._peer.model[3].weight)
+    assert not torch.equal(CoTeaching(setup)._peer.model[0].weight, model[0].weight)
     assert torch.equal(method._peer.model[0].weight, model[0].weight)
     assert not torch.equal(method._peer.model[3].weight, model[3].weight)
     theirs = method._peer.optimizer

@@ -47,6 +47,13 @@ def test_all_or_none_of_the_labels_are_kept(tiny, right):
     assert problem.model.weight.isfinite().all()
 
 
+def test_a_division_without_labels_is_reported(tiny, caplog):
+    made(tiny)
+    assert not caplog.records
+    made(tiny, threshold=1.0)
+    assert "no label is kept in this epoch; lower method.threshold (1)" in caplog.text
+
+
 def test_each_network_learns_by_the_division_of_the_other(tiny):
     one, two = made(tiny), made(tiny)
     two.method._right[0] = 1 - two.method._right[0]  # the first network's own opinion

@@ -25,8 +25,8 @@ def test_a_wrong_label_is_replaced_and_stays_so(tiny):
         problem.epoch(epoch, warm_up=epoch < 5)
         if epoch < 5:
             assert problem.method.labels[0] == wrong
-    assert problem.method.pseudo_labels()[0] == right
-    assert (problem.method.pseudo_labels() == problem.data.labels).double().mean() > 0.6
+    assert problem.method.labels[0] == right
+    assert (problem.method.labels == problem.data.labels).double().mean() > 0.6
 
 
 def test_the_threshold_rises_only_where_few_labels_change(tiny):

@@ -19,7 +19,7 @@ def test_epochs_by_hand(tiny, by_hand):
             sure = sum(float(targets[place].max()) for place in batch.index.tolist())
             slow.step(batch, lambda row, _, i: -targets[i].max() * (targets[i] * row.log_softmax(0)).sum(), size=sure)
     torch.testing.assert_close(problem.model.weight, slow.weight, atol=1e-6, rtol=0)
-    assert torch.equal(problem.method.pseudo_labels(), targets.argmax(1))
+    assert torch.equal(problem.method._targets.labels(), targets.argmax(1))
 
 
 def test_without_a_start_it_is_not_plain(like_erm):

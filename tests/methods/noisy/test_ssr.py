@@ -29,12 +29,12 @@ def test_a_sure_model_relabels_and_an_unsure_one_does_not(tiny):
     with torch.no_grad():
         problem.model.weight.mul_(0.1)
     problem.method.start_epoch(0, warm_up=False)
-    assert torch.equal(problem.method.pseudo_labels(), problem.data.labels)
+    assert torch.equal(problem.method.labels, problem.data.labels)
     with torch.no_grad():
         problem.model.weight.mul_(1e5)
     problem.method.start_epoch(1, warm_up=False)
     predicted = problem.model(problem.data.inputs.double()).argmax(1)
-    assert torch.equal(problem.method.pseudo_labels(), predicted)
+    assert torch.equal(problem.method.labels, predicted)
 
 
 def test_each_class_is_drawn_as_often(tiny):
@@ -44,7 +44,7 @@ def test_each_class_is_drawn_as_often(tiny):
     original = problem.method._setup.new_batch
 
     def counted(index):
-        drawn.append(problem.method.pseudo_labels()[index])
+        drawn.append(problem.method.labels[index])
         return original(index)
 
     object.__setattr__(problem.method._setup, "new_batch", counted)

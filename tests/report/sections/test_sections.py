@@ -381,3 +381,6 @@ def test_weighting_functions_of_several_runs_in_one_figure(account, plain):
     assert all(len(axes.lines) == 3 for axes in plot.figure.axes)
     assert np.array_equal(plot.figure.axes[0].lines[2].get_ydata(), plot.figure.axes[2].lines[2].get_ydata())
     assert SECTIONS["weighting"]([account, plain]).overlaid == []
+    for runs in ([account, one], [one, account]):  # as many runs with one family as with three
+        (plot,) = SECTIONS["weighting"](runs).overlaid
+        assert [len(axes.lines) for axes in plot.figure.axes] == [2, 2, 2]

@@ -10,13 +10,14 @@ from annotated_types import Gt
 
 from reweigh.data.arrays import from_arrays
 from reweigh.data.dataset import Dataset, Splits
-from reweigh.data.labels.label_file import read_labels
+from reweigh.data.labels.label_file import label_values, read_labels
 from reweigh.data.named.sources import folder_of
 from reweigh.data.normalize import Standardize
 from reweigh.data.readers.cifar import read_cifar
 from reweigh.data.readers.idx import find_idx_pair, read_idx
 from reweigh.data.subsets import beyond, part
 from reweigh.errors import DataError
+from reweigh.names import plural
 
 log = logging.getLogger(__name__)
 BY_CHANCE = 1.5  # times the share of labels that agree if they are shuffled
@@ -41,6 +42,16 @@ def idx_split(name: str, folder: Path, split: str) -> Dataset:
     assert pair is not None  # the folder is complete
     images, labels = map(read_idx, pair)
     return from_arrays(images, labels, class_names=names, normalize=Standardize([mean], [std]), what=str(pair[0]))
+
+
+def check_number(file: str, images: int) -> None:
+    """Raise a DataError if a label file is too short, with the option for files that label the first images only."""
+    number = len(label_values(file))
+    if number < images:
+        raise DataError(
+            f"data.labels: {file} has {plural(number, 'label')} for {images:,} training images; if they belong to the "
+            f"first ones, as in the published files for feature-dependent noise, add data.first={number}"
+        )
 
 
 def warn_of_order(train: Dataset, file: str) -> None:
@@ -96,6 +107,7 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
                 raise DataError(f"data.first: {first} samples, but the training set has {len(train)}")
             train = train.subset(torch.arange(first))
         if labels is not None:
+            check_number(labels, len(train))
             train = train.with_labels(read_labels(labels, len(train), train.class_names))
             warn_of_order(train, labels)
         if held_out is not None:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
@@ -37,14 +37,15 @@ class LDAM(ERM):
 
 
 class DeferredLDAM(LDAM):
-    """LDAM with deferred reweighting (Cao et al., NeurIPS 2019): rare classes count more once the warm-up is over.
+    """LDAM with deferred reweighting (Cao et al., NeurIPS 2019): rare classes count more late in training.
 
     sum_i w_label(i) L_i / sum_i w_label(i)    over a batch,    w_j ~ (1 - beta) / (1 - beta^n_j)
 
-    Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss, Algorithm
-    1; there, ``train.warmup_epochs`` is 160 of 200 epochs.
+    Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss, Algorithm 1.
 
     Args:
+        start: share of the epochs in which all classes count the same, unless the warm-up is longer. Paper: 160 of 200
+            epochs, 0.8; by default the warm-up decides.
         beta: 0 weighs all classes the same; towards 1 a class counts by the inverse of its size.
         max_margin: margin of the rarest class, in cosines.
         scale: factor of cosines in the logits. Paper: s.
@@ -56,18 +57,19 @@ class DeferredLDAM(LDAM):
         self,
         setup: Setup,
         *,
+        start: Annotated[float, Ge(0), Le(1)] = 0.0,
         beta: Annotated[float, Ge(0), Lt(1)] = 0.9999,
         max_margin: Annotated[float, Ge(0)] = 0.5,
         scale: Annotated[float, Gt(0)] = 30.0,
     ):
         super().__init__(setup, max_margin=max_margin, scale=scale)
         self._class_sizes = setup.train_set.class_sizes
-        self._beta = beta
+        self._start, self._beta = start, beta
         self._deferred = True
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
-        self._deferred = warm_up
+        self._deferred = warm_up or epoch < self._start * self._setup.epochs
 
     def _loss(self, batch: Batch) -> Tensor:
         if self._deferred:

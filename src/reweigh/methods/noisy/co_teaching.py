@@ -31,8 +31,8 @@ class CoTeaching(ERM):
         forget_rate: share of a batch that is forgotten in the end. Paper: tau, the rate of wrong labels, which it
             takes as known; the default is a guess.
         gradual_epochs: number of epochs until this share is reached. Paper: T_k.
-        reset: the part of the second network that starts differently: all, last-block, last-layer (for a pretrained
-            model), or a pattern over parameter names.
+        reset: the part of the second network that starts differently: all, last-block, last-layer, or a pattern over
+            parameter names; by default all, or last-layer if the model has a start (``model.start``).
     """
 
     state = ("_peer", "_forgotten", "_weights")
@@ -43,7 +43,7 @@ class CoTeaching(ERM):
         *,
         forget_rate: Annotated[float, Ge(0), Lt(1)] = 0.2,
         gradual_epochs: Annotated[int, Ge(0)] = 10,
-        reset: str = "all",
+        reset: str | None = None,
     ):
         super().__init__(setup)
         if not 0 <= forget_rate < 1:

@@ -18,13 +18,13 @@ class Decoupling(TwoNetworks):
     Malach, Shalev-Shwartz: Decoupling "When to Update" from "How to Update".
 
     Args:
-        reset: the part of the second network that starts differently: all, last-block, last-layer (for a pretrained
-            model), or a pattern over parameter names.
+        reset: the part of the second network that starts differently: all, last-block, last-layer, or a pattern over
+            parameter names; by default all, or last-layer if the model has a start (``model.start``).
     """
 
     state = ("_warm_up",)
 
-    def __init__(self, setup: Setup, *, reset: str = "all"):
+    def __init__(self, setup: Setup, *, reset: str | None = None):
         super().__init__(setup, reset)
         self._warm_up = False
 

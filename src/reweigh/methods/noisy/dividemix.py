@@ -1,5 +1,6 @@
 """DivideMix: each of two networks divides the samples by their losses; the other learns some of them without label."""
 
+import logging
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -18,6 +19,8 @@ from reweigh.methods.parts.ramp import ramp
 from reweigh.methods.parts.views import another_view
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels.mixup import checked_draw
+
+logger = logging.getLogger(__name__)
 
 
 class DivideMix(TwoNetworks):
@@ -51,8 +54,8 @@ class DivideMix(TwoNetworks):
         ramp_epochs: number of epochs after the warm-up until it is reached.
         temperature: temperature of refined and guessed labels; below 1 sharpens them. Paper: T.
         mixup: strength of mixing samples in pairs; 0 mixes none. Paper: alpha, 4; 0.5 for photos from the web.
-        reset: the part of the second network that starts differently: all, last-block, last-layer (for a pretrained
-            model), or a pattern over parameter names.
+        reset: the part of the second network that starts differently: all, last-block, last-layer, or a pattern over
+            parameter names; by default all, or last-layer if the model has a start (``model.start``).
     """
 
     state = ("_right", "_epoch")
@@ -66,7 +69,7 @@ class DivideMix(TwoNetworks):
         ramp_epochs: Annotated[int, Ge(0)] = 16,
         temperature: Annotated[float, Gt(0)] = 0.5,
         mixup: Annotated[float, Ge(0)] = 4.0,
-        reset: str = "all",
+        reset: str | None = None,
     ):
         super().__init__(setup, reset)
         self._threshold, self._factor, self._ramp_epochs = threshold, factor, ramp_epochs
@@ -81,6 +84,10 @@ class DivideMix(TwoNetworks):
             self._epoch += 1
             losses = (self._setup.losses(net) for net in (self._model, self._peer.model))
             self._right = torch.stack([gaussian_low(each) for each in losses]).float()
+            if bool((self._right <= self._threshold).all(1).any()):
+                logger.warning(
+                    "dividemix: no label is kept in this epoch; lower method.threshold (%g)", self._threshold
+                )
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         kept = {} if self._right is None else {"weight": self._right[1, batch.index].mean()}

@@ -33,8 +33,8 @@ class ELRPlus(TwoNetworks):
         momentum: momentum of the targets. Paper: beta, 0.7 for CIFAR-10, 0.9 if noise is asymmetric and for CIFAR-100.
         average: decay of the EMAs. Paper: gamma.
         mixup: strength of mixing samples in pairs; 0 mixes none.
-        reset: the part of the second network that starts differently: all, last-block, last-layer (for a pretrained
-            model), or a pattern over parameter names.
+        reset: the part of the second network that starts differently: all, last-block, last-layer, or a pattern over
+            parameter names; by default all, or last-layer if the model has a start (``model.start``).
     """
 
     state = ("_averages", "_targets")
@@ -47,7 +47,7 @@ class ELRPlus(TwoNetworks):
         momentum: Annotated[float, Ge(0), Lt(1)] = 0.7,
         average: Annotated[float, Ge(0), Lt(1)] = 0.997,
         mixup: Annotated[float, Ge(0)] = 1.0,
-        reset: str = "all",
+        reset: str | None = None,
     ):
         super().__init__(setup, reset)
         self._strength, self._momentum, self._mixup = strength, momentum, mixup

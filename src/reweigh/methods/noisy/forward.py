@@ -24,6 +24,9 @@ class Forward(ERM):
 
     Patrini, Rozza, Menon, Nock, Qu: Making Deep Neural Networks Robust to Label Noise: a Loss Correction Approach.
 
+    Attributes:
+        transition: the noise as given or estimated; None until then.
+
     Args:
         transition: matrix of the noise; row: true class, column: given label; rows sum to one. Paper: T.
         quantile: each class is estimated from the sample at this quantile of its predicted probability, which surely
@@ -32,7 +35,7 @@ class Forward(ERM):
     """
 
     own_loss = "forward"
-    state = ("_transition",)
+    state = ("transition",)
 
     def __init__(
         self,
@@ -47,24 +50,19 @@ class Forward(ERM):
             raise RecipeError(
                 f"method.transition: {len(transition)} rows, but the data have {classes} classes; give one row for each"
             )
-        self._transition = transition
+        self.transition = transition
         self._quantile = quantile
-
-    @property
-    def transition(self) -> Rows | None:
-        """The noise as given or estimated; None until then."""
-        return self._transition
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
-        if self._transition is None and epoch > 0 and not warm_up:
+        if self.transition is None and epoch > 0 and not warm_up:
             probabilities = self._setup.per_sample(self._model, lambda logits, labels: logits.double().softmax(1))
-            self._transition = estimate(probabilities, self._quantile)
+            self.transition = estimate(probabilities, self._quantile)
 
     def _loss(self, batch: Batch) -> Tensor:
-        if self._transition is None:
+        if self.transition is None:
             return super()._loss(batch)
-        losses = forward(self._model(batch.inputs), batch.labels, transition=self._transition)
+        losses = forward(self._model(batch.inputs), batch.labels, transition=self.transition)
         return batch.weighted(losses).mean()
 
 

@@ -23,6 +23,7 @@ class Relabeling(ERM):
         window: number of epochs whose predictions are averaged.
     """
 
+    replaces_labels = True
     state = ("labels", "_recent", "_rounds")
 
     def __init__(self, setup: Setup, window: int):
@@ -50,6 +51,3 @@ class Relabeling(ERM):
 
     def follow(self, batch: Batch, outputs: Any) -> None:
         self._recent.note(batch.index, outputs.detach().softmax(1))
-
-    def pseudo_labels(self) -> Tensor | None:
-        return self.labels

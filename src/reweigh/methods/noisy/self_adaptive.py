@@ -51,6 +51,3 @@ class SelfAdaptive(ERM):
         targets = self._targets.update(batch.index, logits.detach().softmax(1))
         weights = targets.max(1).values
         return batch.weighted(weights * self._setup.loss(logits, targets)).sum() / weights.sum()
-
-    def pseudo_labels(self) -> Tensor | None:
-        return self._targets.labels()

@@ -62,9 +62,9 @@ class Selfie(ERM):
                 self._rate = 1 - float(gaussian_low(self._setup.losses(self._model)).mean())
             shares, times = self._recent.mean()
             steady = (times == self._window) & (uncertainty(shares) <= self._uncertainty)
-            before = self.pseudo_labels()
+            before = self.labels
             self._new = shares.argmax(1).where(steady, -1)
-            warn_of_vanished(before, self.pseudo_labels(), self._setup.train_set.class_names)
+            warn_of_vanished(before, self.labels, self._setup.train_set.class_names)
         self._recent.start_epoch()
 
     def _loss(self, batch: Batch) -> Tensor:
@@ -86,7 +86,9 @@ class Selfie(ERM):
     def sample_weights(self) -> Tensor | None:
         return self._weights.cpu()
 
-    def pseudo_labels(self) -> Tensor:
+    @property
+    def labels(self) -> Tensor:
+        """The labels that are learned, given or refurbished, shape (N,)."""
         return self._new.where(self._new >= 0, self._setup.train_set.labels)
 
 

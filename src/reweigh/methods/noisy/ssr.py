@@ -32,6 +32,9 @@ class SSR(ERM):
     Feng, Tzimiropoulos, Patras: SSR: An Efficient and Robust Framework for Learning with Unknown Label Noise. Views are
     those of the recipe's transforms, once per step; without the consistency term of SSR+.
 
+    Attributes:
+        labels: shape (N,), the current labels.
+
     Args:
         relabel: probability above which the likeliest class becomes the label. Paper: theta_r, 0.9; 0.8 for CIFAR-100
             with much noise.
@@ -41,7 +44,7 @@ class SSR(ERM):
     """
 
     one_process = True
-    state = ("_labels", "_kept")
+    state = ("labels", "_kept")
 
     def __init__(
         self,
@@ -55,7 +58,7 @@ class SSR(ERM):
         super().__init__(setup)
         self._relabel, self._neighbors, self._anchors, self._mixup = relabel, neighbors, anchors, mixup
         self._layer, _ = linear_head(setup.model, **NEEDS)
-        self._labels = setup.train_set.labels.clone()
+        self.labels = setup.train_set.labels.clone()
         self._kept: Tensor | None = None
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
@@ -65,12 +68,12 @@ class SSR(ERM):
         features, probabilities = self._looked()
         given = self._setup.train_set.labels
         labels = probabilities.argmax(1).where(probabilities.max(1).values > self._relabel, given)
-        warn_of_vanished(self._labels, labels, self._setup.train_set.class_names)
-        self._labels = labels
-        rows = F.one_hot(self._labels, probabilities.shape[1]).to(features)
+        warn_of_vanished(self.labels, labels, self._setup.train_set.class_names)
+        self.labels = labels
+        rows = F.one_hot(self.labels, probabilities.shape[1]).to(features)
         among = torch.randperm(len(features), generator=self._setup.generator)[: self._anchors]
         votes = neighbor_votes(features, features[among], rows[among], self._neighbors, same=among)
-        self._kept = votes.argmax(1) == self._labels
+        self._kept = votes.argmax(1) == self.labels
         if not bool(self._kept.any()):  # an untrained model of few features; all are as good as any
             self._kept = torch.ones_like(self._kept)
 
@@ -88,20 +91,17 @@ class SSR(ERM):
 
     def _loss(self, batch: Batch) -> Tensor:
         if self._kept is not None:
-            sizes = torch.bincount(self._labels[self._kept], minlength=self._setup.train_set.num_classes)
-            shares = self._kept / sizes[self._labels].clamp_min(1)
+            sizes = torch.bincount(self.labels[self._kept], minlength=self._setup.train_set.num_classes)
+            shares = self._kept / sizes[self.labels].clamp_min(1)
             index = torch.multinomial(shares, len(batch), replacement=True, generator=self._setup.generator)
             batch = self._setup.new_batch(index)
-            batch = replace(batch, labels=self._labels[index].to(batch.inputs.device))
+            batch = replace(batch, labels=self.labels[index].to(batch.inputs.device))
         mix = checked_draw(batch.inputs, self._mixup if self._kept is not None else 0.0, self._setup.generator)
         logits = self._model(mix.inputs(batch.inputs))
         return batch.weighted(self._setup.loss(logits, mix.inputs(as_rows(batch.labels, logits)))).mean()
 
     def sample_weights(self) -> Tensor | None:
         return None if self._kept is None else self._kept.float()
-
-    def pseudo_labels(self) -> Tensor | None:
-        return self._labels
 
 
 def neighbor_votes(

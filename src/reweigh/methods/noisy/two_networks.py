@@ -25,7 +25,7 @@ class TwoNetworks(ERM):
     def wraps(model: nn.Module) -> nn.Module:
         return Ensemble.of(model, 2)
 
-    def __init__(self, setup: Setup, reset: str):
+    def __init__(self, setup: Setup, reset: str | None):
         super().__init__(setup)
         self._peer = Peer(setup, reset)
         self._both = self._peer.together(setup.model)

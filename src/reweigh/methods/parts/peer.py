@@ -18,15 +18,16 @@ class Peer(Stateful):
     """A copy of a setup's model and optimizer that starts from other values, and follows the same schedule.
 
     It starts from the values of the first network in shuffled order: so it is initialized in the same way, whatever
-    the model, yet knows nothing of the first. The order comes from a generator that nothing else uses.
+    the model, yet knows nothing of the first, except for a start that both share. The order comes from a generator that
+    nothing else uses.
 
     Attributes:
         model: the second network.
         optimizer: trains it.
 
     Args:
-        reset: the part of the network that starts differently: all, last-block, last-layer (for a pretrained model),
-            or a pattern over parameter names.
+        reset: the part of the network that starts differently: all, last-block, last-layer, or a pattern over parameter
+            names. By default all, or the last layer if the model starts from weights that were learned elsewhere.
 
     Raises:
         ModelError: a second network would not fit into memory.
@@ -34,8 +35,9 @@ class Peer(Stateful):
 
     state = ("model", "optimizer")
 
-    def __init__(self, setup: Setup, reset: str = "all"):
+    def __init__(self, setup: Setup, reset: str | None = None):
         check_room(setup.model, setup.device)
+        reset = reset or ("last-layer" if setup.started else "all")
         self._first = setup.optimizer
         # copied together: the parameters of the copied optimizer are those of the copied model
         self.model, self.optimizer = copy.deepcopy((setup.model, setup.optimizer))

@@ -35,14 +35,15 @@ def weighting(accounts: Sequence[Account]) -> Section:
 
 
 def overlaid(accounts: Sequence[Account], end: float) -> list[Plot]:
-    """The functions of several runs in one figure: those with the usual number of families, or with a single one.
+    """The functions of several runs in one figure: those with a single family, and of the others the most alike.
 
     Args:
         end: End of the axis of losses.
     """
     known = {account.name: account.net for account in accounts if account.net and account.origin.reads == "loss"}
     counts = [num_curves(net, 1) for net in known.values()]
-    usual = max(counts, key=counts.count, default=1)
+    several = [count for count in counts if count > 1]
+    usual = max(several, key=lambda count: (several.count(count), count), default=1)
     nets = {run: net for (run, net), count in zip(known.items(), counts, strict=True) if count in (1, usual)}
     if len(nets) < 2:
         return []
