@@ -22,8 +22,8 @@ class ELRPlus(TwoNetworks):
 
     x', y' and t' are mixed in pairs by the same shares; p_other is what the EMA of the other network predicts for the
     sample itself. This applies from the first epoch on. Both together predict; a step costs about three of plain
-    training, and targets take 2 x N x num_classes numbers of memory. Without the ramp and the reweighted labels that
-    the authors add for CIFAR-100.
+    training, and targets take 2 x N x num_classes numbers of memory. EMAs predict in eval mode (released code: in train
+    mode). Without the ramp and the reweighted labels that the authors add for CIFAR-100.
 
     Liu, Niles-Weed, Razavian, Fernandez-Granda: Early-Learning Regularization Prevents Memorization of Noisy Labels.
 
