@@ -159,4 +159,4 @@ def test_posteriors_of_a_file(run, tmp_path):
     np.save(tmp_path / "rows.npy", 2 * rows)
     result = run("corrupt", "digits", *bias, "--posteriors", tmp_path / "rows.npy", "--out", out, "--overwrite")
     assert result.exit_code == 2
-    assert "1,257 of 1,257 rows are not probabilities" in " ".join(result.output.split())
+    assert "(wrong rows: 1,257 of 1,257)" in " ".join(result.output.split())

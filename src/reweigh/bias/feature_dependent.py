@@ -113,10 +113,11 @@ def checked(labels: Tensor, num_classes: int, posteriors: Tensor | None, rate: f
     wrong = ~((posteriors >= 0).all(1) & ((posteriors.sum(1) - 1).abs() < 1e-3))  # NaN is wrong too
     if wrong.any():
         row = int(wrong.nonzero()[0])
+        numbers = posteriors[row]
         raise DataError(
-            f"posteriors: {int(wrong.sum()):,} of {len(wrong):,} rows are not probabilities, the first is row {row}, "
-            f"from {posteriors[row].min():g} to {posteriors[row].max():g} with sum {posteriors[row].sum():g}; numbers "
-            "should be at least 0 and each row sum to 1: take the softmax of logits"
+            f"posteriors: row {row} does not hold probabilities: from {numbers.min():.3g} to {numbers.max():.3g}, with "
+            f"sum {numbers.sum():.3g} (wrong rows: {int(wrong.sum()):,} of {len(wrong):,}); give numbers of at least 0 "
+            "that sum to 1, such as the softmax of logits"
         )
     return posteriors
 
