@@ -68,7 +68,8 @@ class TwoLooks(Method):
     the posteriors start as the given labels. Four times they move toward the EMA of the network. (If the first look was
     best late, it did not memorize; the second then goes on from it, without mixup.) The judge compares both looks on
     samples that neither has seen; then these join. The model is the mean of both looks' probabilities; the second alone
-    if the first is a single network; the first if the second is clearly worse. Then the stock is taken once more.
+    if the first is a single network; the first if the second is clearly worse. By the same networks the stock is taken
+    once more.
 
     ``train.epochs`` counts the epochs of both looks together; give it 1.9 times those of one training. It often ends
     sooner. In each look the learning rate falls along half a cosine, whatever the schedule, and there is no warm-up. A
@@ -220,11 +221,11 @@ class TwoLooks(Method):
         """Judge the labels by both looks, and count those that are wrong."""
         assert self._stock is not None
         found, latest, alone = self._first.predictions(), second.predictions(), self._first.members == 1
-        logs = found.best.clamp_min(TINY).log() / self._stock.temperature
-        if not alone:  # (a single network, trained for long, has learned its labels by heart)
-            logs = (logs + self._first.consensus()) / 2
-        if not second.dropped:
-            logs = (logs + latest) / 2
+        first = found.best.clamp_min(TINY).log() / self._stock.temperature
+        if not alone:
+            first = (first + self._first.consensus()) / 2
+        # as in the model, a single network of the first look, which has learned labels by heart, no longer counts
+        logs = first if second.dropped else latest if alone else (first + latest) / 2
         self._stock = self._labels.stock(logs.softmax(1))
         self._count = self._counted(self._stock, found.unseen, found.known, latest, weak=alone)
 
