@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from reweigh.core.candidate_sets import CandidateSets
 from reweigh.core.judgment import Judgment
 from reweigh.data import Dataset
-from reweigh.data.candidate_sets import CandidateSets
 from reweigh.fit.out_of_fold import out_of_fold
 from reweigh.fit.scored import Scored
 from reweigh.fit.trainer import Trained, Trainer
