@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from reweigh.data import Dataset
-from reweigh.issues.stock import Stock, take_stock
+from reweigh.issues.stock import Stock, label_rows, take_stock
 
 
 class Labels:
@@ -20,9 +20,9 @@ class Labels:
     """
 
     def __init__(self, dataset: Dataset, vouched: Tensor | None = None):
-        self.given = self.uncorrected = label_rows(dataset, dataset.labels)
+        self.given = self.uncorrected = given_rows(dataset, dataset.labels)
         if dataset.uncorrected is not None:
-            self.uncorrected = label_rows(dataset, dataset.uncorrected)
+            self.uncorrected = given_rows(dataset, dataset.uncorrected)
         self._known = (
             torch.zeros(len(dataset), dtype=torch.bool) if dataset.trusted is None else dataset.trusted.clone()
         )
@@ -46,7 +46,7 @@ class Labels:
         return torch.where(self._known[:, None], self.given, rows)
 
 
-def label_rows(dataset: Dataset, labels: Tensor) -> Tensor:
+def given_rows(dataset: Dataset, labels: Tensor) -> Tensor:
     """The given labels as rows that sum to one, shape (N, num_classes); candidates count the same.
 
     Args:
@@ -56,4 +56,4 @@ def label_rows(dataset: Dataset, labels: Tensor) -> Tensor:
         return dataset.candidates[:] / dataset.candidates.counts[:, None]
     if dataset.soft_labels is not None:
         return dataset.soft_labels.float()
-    return torch.zeros(len(labels), dataset.num_classes).scatter_(1, labels[:, None], 1.0)
+    return label_rows(labels, dataset.num_classes)
