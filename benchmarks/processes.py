@@ -1,6 +1,7 @@
 """Several processes beside one: how far apart their results are, what they send, how fast they are, how they fail.
 
 python benchmarks/processes.py exact [N [METHOD ...]]    # methods, engines, look-aheads, normalizers, scopes; N = 2, 3
+python benchmarks/processes.py rounding [METHOD ...]    # one process beside itself with weights changed in the last bit
 python benchmarks/processes.py bytes    # sent in a step, relative to plain DistributedDataParallel
 python benchmarks/processes.py speed    # of two processes, one thread each, relative to one
 python benchmarks/processes.py kills    # 30 random kills of a process, resumed each time
@@ -58,6 +59,28 @@ def exact(numbers: tuple[str, ...] = ("2", "3"), chosen: tuple[str, ...] = ()) -
                 largest = ", ".join(f"{some[name]:.1e} ({name})" for name in worst)
                 print(f"{number} processes, {title}: {len(some)} cases, at most {largest}", flush=True)
         print(f"{number} processes: stopped and resumed by 2, 3, 1 and 1 processes: {outcome['resumed']:.1e}")
+
+
+def rounding(chosen: list[str]) -> None:
+    """How far one process is from itself if its initial weights are changed in their last bit."""
+    import training  # pyright: ignore[reportMissingImports]
+
+    plain = training.network
+
+    def changed(*arguments: Any) -> torch.nn.Module:
+        model = plain(*arguments)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.mul_(1 + torch.finfo(parameter.dtype).eps)
+        return model
+
+    for name in chosen:
+        runs: list[dict[str, Tensor]] = []
+        for training.network in (plain, changed):
+            runs.append(training.trained(name))
+        far = {key: float((runs[0][key] - runs[1][key]).double().abs().max()) for key in runs[0]}
+        worst = max(far, key=far.__getitem__)
+        print(f"{name}: {far[worst]:.1e} in {worst}, whose largest value is {float(runs[0][worst].abs().max()):.3g}")
 
 
 def problem(name: str, lookahead: Order, scope: str = "all", size: int = BATCH) -> tuple[Reweighter, list[Tensor], int]:
@@ -217,5 +240,6 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     verbs = {"bytes": lambda: several(sent, 2), "speed": speed, "kills": kills}
     verbs["exact"] = lambda: exact(*([tuple(sys.argv[2:3]), tuple(sys.argv[3:])] if sys.argv[2:] else []))
+    verbs["rounding"] = lambda: rounding(sys.argv[2:] or ["ldam", "ldam-drw", "ldam+cmw-net", "erm", "cmw-net"])
     verbs["torchrun"] = lambda: torchrun_kills(*map(int, sys.argv[2:]))
     verbs[sys.argv[1]]()

@@ -1,4 +1,6 @@
 import os
+import signal
+import subprocess
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -73,6 +75,17 @@ def test_batches_are_read_ahead_by_other_processes(tmp_path):
         assert os.getpid() not in torch.cat(found)[:, 1]
     rows = Rows(inputs, torch.tensor([8, 7, 6]))
     assert [batch[:, 0].tolist() for batch in rows.ahead([torch.tensor([2]), torch.tensor([0, 1])])] == [[6], [8, 7]]
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_who_reads_ahead_leaves_signals_to_the_training(signum):
+    """Ctrl-C, torchrun and the scheduler of a cluster send them to all processes of a training."""
+    inputs = OnDemand(lambda index: torch.tensor([os.getpid()]), 20, (1,), torch.int64, workers=2)
+    batches = inputs.ahead(list(torch.arange(20).split(1)))
+    found = [int(next(batches)) for _ in range(4)]
+    subprocess.run(["kill", f"-{int(signum)}", *map(str, {*found})], check=True)
+    assert {int(batch) for batch in batches} == {*found}
+    assert os.getpid() not in found
 
 
 def test_batches_read_ahead_are_those_read_here():

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.sparse import coo_matrix, csr_array
 
 from reweigh import DataError, RobustClassifier
 from reweigh.bias.candidates import independent
@@ -16,7 +17,7 @@ from reweigh.estimator.targets import read_candidates
 @pytest.fixture
 def mask(blobs):
     """Candidates of the samples of three blobs, the true label among them."""
-    return independent(torch.from_numpy(blobs[1]), 3, 0, q=0.3).numpy()
+    return independent(torch.from_numpy(blobs[1]), 3, 0, q=0.3)[:].numpy()
 
 
 def test_the_right_candidate_is_found(blobs, mask, tmp_path):
@@ -50,7 +51,22 @@ def test_rows_that_say_nothing_are_counted(caplog):
         targets = read_candidates(mask, 4)
     assert "y: 1 of 4 samples have every class as a candidate, which carries no information" in caplog.text
     assert targets.candidates is not None
-    assert targets.candidates.tolist() == mask.tolist()
+    assert targets.candidates[:].tolist() == mask.tolist()
+
+
+@pytest.mark.parametrize("sparse", [csr_array, coo_matrix])
+def test_a_sparse_mask_is_the_same_and_never_dense_as_a_whole(sparse, monkeypatch):
+    monkeypatch.setattr("reweigh.core.candidate_sets.AT_ONCE", 12)  # three rows
+    mask = np.random.default_rng(0).random((20, 4)) < 0.5
+    mask[range(20), np.arange(20) % 4] = True
+    found, dense = read_candidates(sparse(mask.astype(int)), 20), read_candidates(mask, 20)
+    assert found.candidates is not None
+    assert found.candidates[:].numpy().tolist() == mask.tolist()
+    assert found.labels.tolist() == dense.labels.tolist()
+    wrong = mask.astype(float)
+    wrong[11, 2] = 0.5
+    with pytest.raises(DataError, match="rows 11 are not"):
+        read_candidates(sparse(wrong), 20)
 
 
 def test_class_weights_are_the_mean_over_candidates():

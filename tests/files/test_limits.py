@@ -101,7 +101,7 @@ def test_an_image_of_too_many_pixels_is_skipped(tmp_path, monkeypatch):
     Image.new("1", (20000, 20000)).save(tmp_path / "a" / "bomb.png")
     dataset = read(tmp_path)
     assert len(dataset) == 4
-    assert "a/bomb.png: Image size (400000000 pixels) exceeds limit" in dataset.reading.skipped[0]
+    assert "a/bomb.png: too large: an image of 400,000,000 pixels" in dataset.reading.skipped[0]
     assert "REWEIGH_MAX_PIXELS" in dataset.reading.skipped[0]
     monkeypatch.setenv(variable("pixels"), "10")
     with pytest.raises(DataError, match=r"an image of 16 pixels; the limit is 10"):

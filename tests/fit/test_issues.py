@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from reweigh.data.candidate_sets import CandidateSets
+from reweigh.core.candidate_sets import CandidateSets
 from reweigh.fit.issues import judge_unseen, likeliest_candidates
 from reweigh.issues import Samples
 from reweigh.issues.stock import TEMPERATURES

@@ -176,6 +176,20 @@ def test_ctrl_c_while_evaluating(tiny, run, whole):
     assert weights(tiny.begin(run)[0]) == whole[0]
 
 
+def test_ctrl_c_in_the_last_evaluation(tiny, run, whole):
+    evaluated = []
+
+    def evaluate(model):
+        evaluated.append(model)
+        if len(evaluated) == 4:
+            press()
+        return {"accuracy": 0.5}
+
+    with pytest.raises(Interrupted, match="interrupted after the last epoch; continue with: reweigh train --resume"):
+        tiny.begin(run, evaluate=evaluate)
+    assert weights(tiny.begin(run)[0]) == whole[0]
+
+
 def test_the_second_ctrl_c_does_not_wait(tiny, run, whole):
     def twice():
         press()

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-from torch import Tensor
-
 from reweigh.bias.asymmetric import asymmetric
 from reweigh.bias.biased import Biased, summarize
 from reweigh.bias.candidates import independent, pairs
@@ -11,6 +9,7 @@ from reweigh.bias.feature_dependent import feature_dependent, feature_dependent_
 from reweigh.bias.long_tail import long_tail
 from reweigh.bias.mixture import apply
 from reweigh.bias.symmetric import open_set, symmetric, symmetric_others
+from reweigh.core.candidate_sets import CandidateSets
 
 BIASES: dict[str, Callable[..., Biased]] = {
     "asymmetric": asymmetric,
@@ -22,8 +21,8 @@ BIASES: dict[str, Callable[..., Biased]] = {
     "symmetric-others": symmetric_others,
 }
 
-# labels, num_classes, seed, *, q -> (N, C) bool: sets of labels, so they have their own table
-CANDIDATES: dict[str, Callable[..., Tensor]] = {
+# labels, num_classes, seed, *, q -> sets of labels, so they have their own table
+CANDIDATES: dict[str, Callable[..., CandidateSets]] = {
     "independent": independent,
     "pairs": pairs,
 }

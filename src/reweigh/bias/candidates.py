@@ -8,10 +8,11 @@ from annotated_types import Ge, Le
 from torch import Tensor
 
 from reweigh.bias.biased import check_labels, check_share
+from reweigh.core.candidate_sets import CandidateSets, at_once
 from reweigh.errors import DataError
 
 
-def independent(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[float, Ge(0), Le(1)]) -> Tensor:
+def independent(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[float, Ge(0), Le(1)]) -> CandidateSets:
     """Each false label becomes a candidate with probability q; a sample without any gets one at random.
 
     Args:
@@ -19,19 +20,26 @@ def independent(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[flo
         q: probability that a false label is a candidate. Paper: 0.1 to 0.7.
 
     Returns:
-        Tensor: the candidates, two or more per sample, shape (N, C) bool.
+        CandidateSets: two or more candidates per sample.
     """
     check(labels, num_classes, q)
     generator = np.random.default_rng(seed)
-    candidates = torch.from_numpy(generator.random((len(labels), num_classes)) < q)
-    candidates.scatter_(1, labels[:, None], False)
-    alone = (~candidates.any(1)).nonzero().squeeze(1)
-    shift = torch.from_numpy(generator.integers(1, num_classes, size=len(alone)))
-    candidates[alone, (labels[alone] + shift) % num_classes] = True
-    return candidates.scatter_(1, labels[:, None], True)
+
+    def drawn(some: Tensor) -> Tensor:
+        return torch.from_numpy(generator.random((len(some), num_classes)) < q).scatter_(1, some[:, None], True)
+
+    sets = CandidateSets.of_masks(map(drawn, labels.split(at_once(num_classes))), num_classes)
+    alone = sets.counts == 1
+    own = labels[alone]
+    other = (own + torch.from_numpy(generator.integers(1, num_classes, size=len(own)))) % num_classes
+    counts = sets.counts + alone
+    added, classes = alone.repeat_interleave(counts), torch.empty(int(counts.sum()), dtype=torch.int32)
+    classes[added] = torch.stack([own, other], 1).sort(1).values.flatten().int()
+    classes[~added] = sets.classes[~alone.repeat_interleave(sets.counts)]
+    return CandidateSets(counts, classes, num_classes)
 
 
-def pairs(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[float, Ge(0), Le(1)]) -> Tensor:
+def pairs(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[float, Ge(0), Le(1)]) -> CandidateSets:
     """The next class (the first for the last) becomes a candidate with probability q, and no other class.
 
     Args:
@@ -39,14 +47,13 @@ def pairs(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[float, Ge
         q: share of samples with two candidates.
 
     Returns:
-        Tensor: the candidates, one or two per sample, shape (N, C) bool.
+        CandidateSets: one or two candidates per sample.
     """
     check(labels, num_classes, q)
     next_too = torch.from_numpy(np.random.default_rng(seed).random(len(labels)) < q)
-    candidates = torch.zeros(len(labels), num_classes, dtype=torch.bool)
-    candidates.scatter_(1, labels[:, None], True)
-    candidates[next_too, (labels[next_too] + 1) % num_classes] = True
-    return candidates
+    both = torch.stack([labels, (labels + 1) % num_classes], 1).sort(1).values
+    candidates = next_too[:, None] | (both == labels[:, None])
+    return CandidateSets(candidates.sum(1), both[candidates], num_classes)
 
 
 def check(labels: Tensor, num_classes: int, q: float) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from reweigh.data.candidate_sets import CandidateSets
+from reweigh.core.candidate_sets import CandidateSets
 from reweigh.data.dataset import Dataset, Inputs
 from reweigh.errors import DataError
 from reweigh.names import listed, plural

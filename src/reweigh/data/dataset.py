@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from reweigh.core.batch import Batch
-from reweigh.data.candidate_sets import CandidateSets
+from reweigh.core.candidate_sets import CandidateSets
 from reweigh.data.normalize import as_float, unchanged
 from reweigh.data.views import drawn
 

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -110,7 +111,7 @@ class OnDemand(Fetched):
                 sampler=map(Tensor.tolist, batches),  # a tensor would be passed on through a file of its own
                 num_workers=workers,
                 prefetch_factor=AHEAD,
-                worker_init_fn=_ignore_interrupts,
+                worker_init_fn=_ended_by_its_parent,
                 multiprocessing_context="fork",
                 generator=torch.Generator(),  # otherwise it draws from torch's own
             )
@@ -150,10 +151,22 @@ class _Batches:
             return error  # raised there it would come with the traceback of this process
 
 
-def _ignore_interrupts(worker: int) -> None:
-    """Leave Ctrl-C to the training process, which ends its workers."""
+def _ended_by_its_parent(worker: int) -> None:
+    """Leave Ctrl-C and SIGTERM, which often reach all processes of a training, to the one that trains.
+
+    It finishes its step, for which it needs its workers, and then ends them.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if hasattr(signal, "sigwaitinfo"):  # not on macOS
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        threading.Thread(target=_wait_for_sigterm_of, args=(os.getppid(),), daemon=True).start()
+
+
+def _wait_for_sigterm_of(parent: int) -> None:
+    while signal.sigwaitinfo([signal.SIGTERM]).si_pid != parent:
+        pass
+    os._exit(0)
 
 
 def processors() -> int:

@@ -57,7 +57,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         calibration: Share of the samples of each class, such as 0.1, that is not trained on, so that
             ``predict(X, coverage=0.9)`` knows when to abstain.
         device: Where to train; "auto" takes a GPU if there is one.
-        candidates: Whether y is a mask, N x num_classes, true where a class may be the right one.
+        candidates: Whether y is a mask, N x num_classes, true where a class may be the right one; it may be sparse.
         warm_start: Whether ``fit`` continues from the network of an earlier ``fit``, with its classes, encoding and
             scale of the columns.
         callbacks: A function, or several, called after each epoch with its numbers, a dict like a row of ``history_``.

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reweigh.data import Dataset
-from reweigh.data.candidate_sets import CandidateSets
 from reweigh.data.dataset import Reading
 from reweigh.data.labels.class_numbers import as_array
 from reweigh.errors import DataError
@@ -109,7 +108,7 @@ def _first(estimator: Any, X: Any, y: Any, classes: np.ndarray | None) -> tuple[
         tuple(map(str, targets.classes)),
         normalize=read.normalize,
         soft_labels=targets.rows,
-        candidates=None if targets.candidates is None else CandidateSets.of_mask(targets.candidates),
+        candidates=targets.candidates,
         reading=Reading(encoding=read.encoding),
     )
     return dataset, targets, read.columns, read.index

@@ -34,7 +34,7 @@ def read_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Ten
     if targets.candidates is None:
         counted = targets.labels[counts & (targets.labels >= 0)].unique()
     else:
-        counted = targets.candidates[counts].any(0).nonzero().flatten()
+        counted = targets.candidates.subset(counts).classes.unique()
     if len(counted) == 0:
         raise DataError("sample_weight: all weights are zero; give at least two classes a weight above zero")
     if len(counted) == 1:
@@ -73,10 +73,13 @@ def by_sample(class_weight: Any, targets: Targets) -> np.ndarray:
         weights = np.ones(len(labels))
         weights[labels >= 0] = by_class(class_weight, targets, targets.classes[labeled])[labeled]
         return weights
-    share = targets.candidates.numpy() / targets.candidates.numpy().sum(1, keepdims=True)
+    sets, counts = targets.candidates.classes.numpy(), targets.candidates.counts.numpy()
+    rows, shares = np.arange(len(counts)).repeat(counts), (1 / counts).repeat(counts)
     if class_weight == "balanced":
-        return share @ (len(share) / (share.shape[1] * share.sum(0)))
-    return share @ by_class(class_weight, targets, targets.classes)
+        weights = len(counts) / (len(targets.classes) * np.bincount(sets, shares, len(targets.classes)))
+    else:
+        weights = by_class(class_weight, targets, targets.classes)
+    return np.bincount(rows, shares * weights[sets], len(counts))
 
 
 def by_class(class_weight: Any, targets: Targets, given: np.ndarray) -> np.ndarray:

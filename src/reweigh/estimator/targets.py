@@ -5,12 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
+from reweigh.core.candidate_sets import CandidateSets, at_once
 from reweigh.data import one_of_each
-from reweigh.data.candidate_sets import CandidateSets
 from reweigh.data.checks import candidate_mistakes, raise_all
 from reweigh.data.labels.class_numbers import as_array, known
 from reweigh.errors import DataError
@@ -29,13 +30,13 @@ class Targets(NamedTuple):
         labels: Shape (N,) int64, indices into ``classes``; for soft labels the likeliest class; -1 means no label.
         classes: Shape (num_classes,), the labels as the user writes them, sorted.
         rows: Shape (N, num_classes), soft labels as given.
-        candidates: Shape (N, num_classes) bool, if several labels are given; ``labels`` then holds one of each set.
+        candidates: The sets, if several labels are given; ``labels`` then holds one of each set.
     """
 
     labels: Tensor
     classes: np.ndarray
     rows: Tensor | None = None
-    candidates: Tensor | None = None
+    candidates: CandidateSets | None = None
 
 
 def read_targets(y: Any, samples: int, unlabeled: bool = False) -> Targets:
@@ -187,44 +188,58 @@ def read_candidates(y: Any, samples: int) -> Targets:
     """The candidate labels to train with.
 
     Args:
-        y: N x num_classes, true or 1 where a class may be the right one; the columns of a DataFrame name the classes,
-            otherwise they are 0, 1, ...
+        y: N x num_classes, true or 1 where a class may be the right one, possibly a sparse array of SciPy; the columns
+            of a DataFrame name the classes, otherwise they are 0, 1, ...
         samples: N, the number of samples in X.
 
     Raises:
         DataError: It is not such a mask, a sample has no candidate, or a class is not a candidate of any sample.
     """
-    array = as_array(y)
+    array = y.tocsr() if issparse(y) else as_array(y)
     if array.ndim != 2 or array.shape[1] < 2:
         raise DataError(
             f"y: shape {array.shape}; with candidates=True it should be a mask, true where a class may be the right "
             "one, shape (N, num_classes)"
         )
-    check_length(len(array), samples, "y")
-    try:
-        numbers = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"y: a mask of {array.dtype}; pass true and false, or 1 and 0") from None
-    if len(wrong := np.flatnonzero(((numbers != 0) & (numbers != 1)).any(1))):  # NaN is wrong too
-        raise DataError(
-            f"y: with candidates=True all values should be true or false, 1 or 0; rows {listed(wrong)} are not"
-        )
-    mask = torch.from_numpy(numbers == 1)
+    check_length(array.shape[0], samples, "y")
+    step = at_once(array.shape[1])
+    sets = CandidateSets.of_masks(
+        (mask(array[first : first + step], first) for first in range(0, samples, step)), array.shape[1]
+    )
     columns = getattr(y, "columns", None)
-    classes = np.arange(mask.shape[1]) if columns is None else np.asarray(columns)
-    sets = CandidateSets.of_mask(mask)
+    classes = np.arange(array.shape[1]) if columns is None else np.asarray(columns)
     raise_all(candidate_mistakes(sets, samples, len(classes)), "y")
-    if len(unused := np.flatnonzero(~mask.any(0).numpy())):
+    if len(unused := np.setdiff1d(np.arange(len(classes)), sets.classes.numpy())):
         raise DataError(
             f"y: class {listed(map(repr, classes[unused].tolist()))} is not a candidate of any sample; drop it"
         )
-    if useless := int(mask.all(1).sum()):
+    if useless := int((sets.counts == len(classes)).sum()):
         logger.info(
             "y: %d of %d samples have every class as a candidate, which carries no information", useless, samples
         )
     if useless == samples:
         raise DataError(f"y: all {samples} samples have every class as a candidate; there is nothing to learn from")
-    return Targets(one_of_each(sets), classes, candidates=mask)
+    return Targets(one_of_each(sets), classes, candidates=sets)
+
+
+def mask(rows: Any, first: int) -> Tensor:
+    """Some rows of a mask, as an array or a sparse array.
+
+    Args:
+        first: index of the first, for the message.
+
+    Raises:
+        DataError: A value is neither true nor false.
+    """
+    try:
+        numbers = (rows.toarray() if issparse(rows) else rows).astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"y: a mask of {rows.dtype}; pass true and false, or 1 and 0") from None
+    if len(wrong := np.flatnonzero(((numbers != 0) & (numbers != 1)).any(1))):  # NaN is wrong too
+        raise DataError(
+            f"y: with candidates=True all values should be true or false, 1 or 0; rows {listed(first + wrong)} are not"
+        )
+    return torch.from_numpy(numbers == 1)
 
 
 def undecided(labels: np.ndarray, doubtful: np.ndarray, classes: np.ndarray) -> np.ndarray:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from reweigh.names import plural
+
 DIFFERENT = 1.5
 BEYOND_CHANCE = 3.0  # standard deviations
 logger = logging.getLogger(__name__)
@@ -65,7 +67,9 @@ def by_size(class_sizes: Tensor, num_families: int) -> Families:
     counted = class_sizes[class_sizes > 0] if bool((class_sizes > 0).any()) else class_sizes
     sizes, how_many = counted.unique(return_counts=True)
     if len(sizes) < num_families:
-        logger.info("%d families requested, but the classes have only %d distinct sizes", num_families, len(sizes))
+        logger.info(
+            "%d families requested, but the classes have only %s", num_families, plural(len(sizes), "distinct size")
+        )
     starts = best_runs(sizes.double(), how_many, min(num_families, len(sizes)))
     of_class, of_counted = (torch.bucketize(each, sizes[starts[1:]], right=True) for each in (class_sizes, counted))
     centers = [counted[of_counted == family].double().mean() for family in range(len(starts))]

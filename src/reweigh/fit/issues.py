@@ -6,15 +6,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from reweigh.core.candidate_sets import CandidateSets
 from reweigh.core.judgment import Judgment
 from reweigh.data import Dataset
-from reweigh.data.candidate_sets import CandidateSets
 from reweigh.fit.out_of_fold import out_of_fold
 from reweigh.fit.scored import Scored
 from reweigh.fit.trainer import Trained, Trainer
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Rows, Samples, chunks, judge
-from reweigh.issues.stock import explain, judged, take_stock
+from reweigh.issues.stock import explain, judged, label_rows, take_stock
 from reweigh.plan import Plan
 from reweigh.plan.choose import POSTERIORS
 from reweigh.pseudo_labels import predictions
@@ -63,7 +63,7 @@ def judge_samples(
         judgment = judgment.replaced(kept, own)
     elif without is not None and len(without[0]):
         index, rows = without
-        labels = F.one_hot(given[kept[index]], train_set.num_classes).to(rows)
+        labels = label_rows(given[kept[index]], train_set.num_classes)
         found = judged(take_stock(rows, labels).posterior, given[kept[index]])
         judgment = judgment.replaced(kept[index], found)
     if own is None and recall.looks == 0 and plan.train["scoring"] == "in-training":

@@ -125,9 +125,9 @@ def _read(data: Part, seed: int, text: TextAs = "tf-idf") -> tuple[Dataset, Data
 def partially_labeled(train: Dataset, rule: Part, seed: int) -> Dataset:
     """The training set with a set of candidates in place of each label, the labels before kept as the true ones."""
     own = stream(seed, CANDIDATES) if rule.added["seed"] is None else rule.added["seed"]
-    mask = rule.bind()(train.labels, train.num_classes, own)
-    logger.info("candidates: %.2f per sample", mask.sum(1).double().mean())
-    return with_candidates(train, mask)
+    sets = rule.bind()(train.labels, train.num_classes, own)
+    logger.info("candidates: %.2f per sample", sets.counts.double().mean())
+    return with_candidates(train, sets)
 
 
 def read_trusted(meta_set: MetaSet, train: Dataset, data: Part) -> Dataset | None:

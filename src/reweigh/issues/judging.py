@@ -3,11 +3,10 @@
 from typing import Protocol
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.core.judgment import Judgment
-from reweigh.issues.stock import least_believed, take_stock
+from reweigh.issues.stock import label_rows, least_believed, take_stock
 
 VALUES_AT_ONCE = 16_000_000  # probabilities that are looked at together; 64 MB
 
@@ -55,7 +54,7 @@ def judge(given: Tensor, predictions: Rows) -> Judgment:
     if len(known) == 0 or len(known) * num_classes > VALUES_AT_ONCE:
         return judgment
     labels, rows = given[known], predictions[known].float()
-    posterior = take_stock(rows, F.one_hot(labels, num_classes).float()).posterior
+    posterior = take_stock(rows, label_rows(labels, num_classes)).posterior
     believed = posterior.gather(1, labels[:, None]).squeeze(1)
     share = int(contradicted.sum()) / len(known)
     return judgment.replaced(known, least_believed(believed, posterior, labels, share))

@@ -34,6 +34,11 @@ class Stock(NamedTuple):
     temperature: float
 
 
+def label_rows(labels: Tensor, num_classes: int) -> Tensor:
+    """Labels as rows of zeros and a 1, shape (N, num_classes); ``F.one_hot`` would take eight bytes for each number."""
+    return torch.zeros(len(labels), num_classes).scatter_(1, labels[:, None], 1.0)
+
+
 def take_stock(predictions: Tensor, given: Tensor, known: Tensor | None = None) -> Stock:
     """The posterior of the true class of each sample, by Bayes' rule.
 

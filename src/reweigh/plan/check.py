@@ -81,7 +81,7 @@ def _check_part(raw: Any, path: str, slot: Slot) -> tuple[Part | None, list[Mist
         raw = {"name": raw}
     if not isinstance(raw, Mapping):
         names = ", ".join(sorted(members(slot.table)))
-        wanted = f"a table with the name of a {TABLES[slot.table].kind}: {names}"
+        wanted = f"a table with the name of the {TABLES[slot.table].kind}: {names}"
         return None, [Mistake(path, f"{_got(raw)}; should be {wanted}")]
     parts: dict[str, tuple[Part, ...]] = {}
     mistakes: list[Mistake] = []
@@ -114,7 +114,7 @@ def check_name(name: Any, path: str, table: str) -> list[Mistake]:
             return [Mistake(path, str(error))]
         return []
     names = members(table)
-    return [Mistake(path, f"{_got(name)}; should be the name of a {TABLES[table].kind}: {', '.join(sorted(names))}")]
+    return [Mistake(path, f"{_got(name)}; should be the name of the {TABLES[table].kind}: {', '.join(sorted(names))}")]
 
 
 def _values(options: Options) -> dict[str, Any]:

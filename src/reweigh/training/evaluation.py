@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.data.candidate_sets import CandidateSets
+from reweigh.core.candidate_sets import CandidateSets
 
 
 class Samples(Protocol):

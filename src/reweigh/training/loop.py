@@ -173,8 +173,9 @@ def _ending(
     except KeyboardInterrupt:
         status = "interrupted"
         how = "nothing was saved" if run is None else f"continue with: reweigh train --resume {run.path}"
-        where = f"epoch {place.epoch + 1} of {epochs} after step {place.step} of {steps}"
-        raise Interrupted(f"interrupted in {where}; {how}", None if run is None else run.path) from None
+        where = f"in epoch {place.epoch + 1} of {epochs} after step {place.step} of {steps}"
+        where = where if place.epoch < epochs else "after the last epoch"
+        raise Interrupted(f"interrupted {where}; {how}", None if run is None else run.path) from None
     finally:
         observer.stop()
         if run is not None and processes.is_first():

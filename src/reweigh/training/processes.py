@@ -61,6 +61,7 @@ def joined(parent: int) -> Iterator[None]:
         yield
     finally:
         _joined = False
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # torchrun ends those that are left; there is nothing to save
         with suppress(RuntimeError):  # others may have ended
             distributed.destroy_process_group()
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from reweigh.core.candidate_sets import CandidateSets
 from reweigh.data import Dataset, one_of_each, with_candidates
-from reweigh.data.candidate_sets import CandidateSets
 from reweigh.data.labels.candidates import several_in_one, split_names
 from reweigh.data.named.own_files import files
 from reweigh.errors import DataError
@@ -23,7 +23,7 @@ def test_one_of_each_is_the_row_modulo_the_count_th_candidate():
 
 def test_batches_carry_uniform_rows_and_subsets_keep_them():
     before = Dataset(torch.arange(10.0).view(5, 2), torch.tensor([0, 2, 1, 1, 0]), ("a", "b", "c"))
-    data = with_candidates(before, MASK)
+    data = with_candidates(before, CandidateSets.of_mask(MASK))
     assert data.true_labels is not None
     assert data.true_labels.equal(before.labels)
     assert bool(MASK[torch.arange(5), data.labels].all())

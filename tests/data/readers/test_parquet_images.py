@@ -68,6 +68,8 @@ def test_labels_of_another_name(tmp_path: Path) -> None:
     pq.write_table(pa.table({"image": images, "breed": ["x", "y", "x", "y"]}), tmp_path / "b.parquet")
     with pytest.raises(DataError, match=r"which column is the label.*breed"):
         read(tmp_path / "b.parquet")
+    with pytest.raises(DataError, match=r"no column 'bred' for the label; there are: breed\. Did you mean 'breed'"):
+        read(tmp_path / "b.parquet", label="bred")
     assert read(tmp_path / "b.parquet", label="breed").class_names == ("x", "y")
     found = read_unlabeled(tmp_path / "b.parquet", (1, 4, 5), encoding=None, raw_bytes=True)
     assert len(found.inputs) == 4

@@ -69,6 +69,8 @@ def test_labels_in_json_in_folders_and_by_extension(tmp_path: Path) -> None:
     assert read(tmp_path / "kind.tar", label="kind").class_names == ("x", "y")
     with pytest.raises(DataError, match="which column is the label"):
         read(tmp_path / "kind.tar")
+    with pytest.raises(DataError, match=r"no column 'kin' for the label; there are: kind\. Did you mean 'kind'"):
+        read(tmp_path / "kind.tar", label="kin")
 
 
 def test_what_cannot_be_used_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

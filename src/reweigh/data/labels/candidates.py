@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from reweigh.data.candidate_sets import CandidateSets
+from reweigh.core.candidate_sets import CandidateSets
 from reweigh.data.checks import at_rows, listed, plural
 from reweigh.data.dataset import Dataset
 from reweigh.errors import DataError
@@ -17,14 +17,9 @@ OTHER_SEPARATORS = (";", ",", "/", "+", "&", " and ")
 SEPARATOR = "|"  # between candidate labels, by default
 
 
-def with_candidates(dataset: Dataset, candidates: Tensor) -> Dataset:
-    """The same inputs with a set of candidate labels each; the old labels become the true ones, unless known before.
-
-    Args:
-        candidates: shape (N, num_classes) bool.
-    """
-    sets = CandidateSets.of_mask(candidates)
-    return replace(dataset.with_labels(one_of_each(sets)), candidates=sets)
+def with_candidates(dataset: Dataset, candidates: CandidateSets) -> Dataset:
+    """The same inputs with a set of candidate labels each; the old labels become the true ones, unless known before."""
+    return replace(dataset.with_labels(one_of_each(candidates)), candidates=candidates)
 
 
 def one_of_each(candidates: CandidateSets) -> Tensor:

@@ -1,14 +1,14 @@
 """One image file as a tensor of bytes, with Pillow."""
 
 import os
-import warnings
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -143,8 +143,9 @@ def content(path: File) -> bytes | None:
     return found if len(found) == size else None
 
 
-def open_image(path: File, known: bytes | None = None) -> "ImageFile":
-    """An image file, not yet decoded.
+@contextmanager
+def open_image(path: File, known: bytes | None = None) -> Iterator["ImageFile"]:
+    """An image file, not yet decoded, until the end of the block.
 
     Args:
         known: the content of the file, if it was read before.
@@ -154,20 +155,35 @@ def open_image(path: File, known: bytes | None = None) -> "ImageFile":
     """
     from PIL import Image
 
-    most = limit("pixels")
-    if most != LIMITS["pixels"].most:  # set by the user, so Pillow's own limit does not apply
+    if limit("pixels") != LIMITS["pixels"].most:  # set by the user, so Pillow's own limit does not apply
         Image.MAX_IMAGE_PIXELS = None
-    source = path if known is None and isinstance(path, Path) else BytesIO(known or path.read_bytes())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # at half of the limit
+    with path.open("rb") if known is None and isinstance(path, Path) else BytesIO(known or path.read_bytes()) as file:
         try:
-            image = Image.open(source, formats=formats())
+            image = recognized(file)
         except Image.DecompressionBombError as error:
             raise DataError(f"{error} If you trust the file, raise the limit: {variable('pixels')}") from error
-    if image.width * image.height > most:
-        image.close()
-        check_amount("pixels", image.width * image.height, path.name, "an image")
-    return image
+        check_amount("pixels", image.width * image.height, "too large", "an image")
+        yield image
+
+
+def recognized(file: IO[bytes]) -> "ImageFile":
+    """What ``PIL.Image.open`` returns, without its warning about images of half the limit on pixels.
+
+    Images are decoded by threads, and ``warnings.catch_warnings`` changes the filters of all threads.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    prefix = file.read(16)
+    for name in formats():
+        factory, accept = Image.OPEN[name]
+        accepted = accept is None or accept(prefix)
+        if accepted and not isinstance(accepted, str):  # a string says what is missing to read it
+            file.seek(0)
+            try:
+                return factory(file, "")
+            except (SyntaxError, IndexError, TypeError, struct.error):  # what a plugin raises for other formats
+                continue
+    raise UnidentifiedImageError("cannot identify image file")
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from reweigh.data.readers.image_folder import in_form, size_mistakes
 from reweigh.data.readers.packed import File
 from reweigh.data.readers.reader import Form, Request, Unlabeled
 from reweigh.errors import DataError
+from reweigh.names import suggestion
 
 log = logging.getLogger(__name__)
 
@@ -108,6 +109,9 @@ def read_to_predict(found: ImageList, form: Form, path: Path) -> Unlabeled:
     return in_form(images, skipped, found.root, form, path)
 
 
-def no_labels(path: Path, columns: Sequence[str]) -> DataError:
-    """The error for images without a known column of labels."""
+def no_labels(path: Path, columns: Sequence[str], wanted: str | None) -> DataError:
+    """The error for images without a known column of labels, or without the wanted one."""
+    if wanted is not None:
+        near = suggestion(wanted, columns)
+        return DataError(f"{path}: no column {wanted!r} for the label; there are: {listed(columns)}.{near}")
     return DataError(f"{path}: which column is the label? There are: {listed(columns)}. Name one", "label")

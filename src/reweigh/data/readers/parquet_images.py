@@ -44,7 +44,7 @@ def find_parquet_images(path: Path, split: str = "train", label: str | None = No
     columns = _schema(files[0]).names
     column = next((name for name in ([label] if label else LABEL_COLUMNS) if name in columns), None)
     if column is None:
-        raise no_labels(path, [name for name in columns if name != _image_column(files[0])])
+        raise no_labels(path, [name for name in columns if name != _image_column(files[0])], label)
     images, labels = _unpacked(tuple(files), column, tuple(file.stat().st_mtime_ns for file in files))
     classes = class_names(_schema(files[0])).get(column)
     if classes is not None:

@@ -61,7 +61,7 @@ def _labels(path: Path, samples: Sequence[tuple[str, Parts]], label: str | None)
     folders = [str(PurePosixPath(key).parent.name) for key, _ in samples]
     if label is None and all(folders):
         return folders
-    raise no_labels(path, [*extensions, *keys])
+    raise no_labels(path, [*extensions, *keys], label)
 
 
 def _description(parts: Parts) -> dict[str, Any]:

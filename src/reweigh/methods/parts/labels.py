@@ -1,11 +1,10 @@
 """The labels of a training set, and what predictions say about them."""
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.data import Dataset
-from reweigh.issues.stock import Stock, take_stock
+from reweigh.issues.stock import Stock, label_rows, take_stock
 
 
 class Labels:
@@ -21,7 +20,9 @@ class Labels:
     """
 
     def __init__(self, dataset: Dataset, vouched: Tensor | None = None):
-        self.given, self.uncorrected = label_rows(dataset), label_rows(dataset, uncorrected=True)
+        self.given = self.uncorrected = given_rows(dataset, dataset.labels)
+        if dataset.uncorrected is not None:
+            self.uncorrected = given_rows(dataset, dataset.uncorrected)
         self._known = (
             torch.zeros(len(dataset), dtype=torch.bool) if dataset.trusted is None else dataset.trusted.clone()
         )
@@ -45,15 +46,14 @@ class Labels:
         return torch.where(self._known[:, None], self.given, rows)
 
 
-def label_rows(dataset: Dataset, uncorrected: bool = False) -> Tensor:
+def given_rows(dataset: Dataset, labels: Tensor) -> Tensor:
     """The given labels as rows that sum to one, shape (N, num_classes); candidates count the same.
 
     Args:
-        uncorrected: as they were before a person corrected some.
+        labels: shape (N,), those that count where neither candidates nor soft labels are given.
     """
     if dataset.candidates is not None:
         return dataset.candidates[:] / dataset.candidates.counts[:, None]
     if dataset.soft_labels is not None:
         return dataset.soft_labels.float()
-    labels = dataset.uncorrected if uncorrected and dataset.uncorrected is not None else dataset.labels
-    return F.one_hot(labels, dataset.num_classes).float()
+    return label_rows(labels, dataset.num_classes)

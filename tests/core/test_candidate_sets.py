@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from reweigh.core.candidate_sets import CandidateSets
 from reweigh.data import Dataset, one_of_each
-from reweigh.data.candidate_sets import CandidateSets
 
 MASK = torch.rand(40, 7, generator=torch.Generator().manual_seed(0)) < 0.3
 MASK[5], MASK[6] = False, True

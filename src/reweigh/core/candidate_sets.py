@@ -6,6 +6,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+AT_ONCE = 10_000_000  # values of a mask that are looked at in one go
+
 
 class CandidateSets:
     """The candidate labels of each sample: a mask of N x num_classes of which only what is true is stored.
@@ -23,7 +25,14 @@ class CandidateSets:
     @classmethod
     def of_mask(cls, mask: Tensor) -> "CandidateSets":
         """From a mask, shape (N, num_classes) bool."""
-        return cls(mask.sum(1), mask.nonzero()[:, 1], mask.shape[1])
+        return cls.of_masks(mask.split(at_once(mask.shape[1])), mask.shape[1])
+
+    @classmethod
+    def of_masks(cls, masks: Iterable[Tensor], num_classes: int) -> "CandidateSets":
+        """From the masks of some samples after the other, of which only one need be in memory at a time."""
+        parts = [(mask.sum(1), mask.nonzero()[:, 1].int()) for mask in masks]
+        counts, classes = (torch.cat(each) for each in zip(*parts, strict=True))
+        return cls(counts, classes, num_classes)
 
     @classmethod
     def of_lists(cls, lists: Iterable[Iterable[int]], num_classes: int) -> "CandidateSets":
@@ -65,3 +74,8 @@ class CandidateSets:
         """The candidates of each sample."""
         classes, ends = self.classes.tolist(), [0, *self.counts.cumsum(0).tolist()]
         return [classes[start:end] for start, end in pairwise(ends)]
+
+
+def at_once(num_classes: int) -> int:
+    """How many rows of a mask to look at in one go."""
+    return max(1, AT_ONCE // max(1, num_classes))
