@@ -55,6 +55,7 @@ class Categorical:
         return cells.spread(np.array(own, dtype=np.int64), gap), cells
 
     def strange(self, values: "pd.Series") -> str | None:
+        """Which categories training did not have, in words."""
         codes, cells = self._codes(values)
         new = np.flatnonzero((codes < 0) & (cells.codes >= 0))
         if not len(new):
