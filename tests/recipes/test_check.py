@@ -101,6 +101,10 @@ schedule = { name = "cosin" }
         ("compare.erm=3", "compare.erm: got 3; should be a table of sections"),
         ("compare.erm.optimizer.lr=high", "compare.erm.optimizer.lr: got 'high'; should be a valid number"),
         ("compare.erm.method.every=2", "compare.erm.method.every: erm has no option 'every'; it has none; got 2."),
+        (
+            "compare.erm.method.nam=x",
+            "compare.erm.method.nam: erm has no option 'nam'; it has none; got 'x'. Did you mean",
+        ),
     ],
 )
 def test_each_kind_of_mistake_says_what_was_got_and_what_is_allowed(recipe_file, override, start):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reweigh.cli import arguments as arg
-from reweigh.cli.outcome import learned_curves
 from reweigh.cli.printing import console, show_table
 from reweigh.cli.target import check_target
 from reweigh.cli.train import separated
@@ -153,6 +152,7 @@ def show_comparison(rows: "Sequence[Row]", folder: Path) -> None:
 
 def show_curves(rows: "Sequence[Row]") -> None:
     """Draw what each method learned under each bias, with the first seed."""
+    from reweigh.cli.outcome import learned_curves
     from reweigh.training import Run
 
     first = {(row.bias, row.method): row for row in reversed(rows)}

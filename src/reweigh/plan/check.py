@@ -94,7 +94,7 @@ def _check_part(raw: Any, path: str, slot: Slot) -> tuple[Part | None, list[Mist
         return None, wrong_name + mistakes
     given = {key: value for key, value in raw.items() if key != "name" and key not in slot.slots}
     chosen = member(slot.table, str(name))
-    options, found = check_options(options_of(chosen, slot.adds), given, path, str(name))
+    options, found = check_options(options_of(chosen, slot.adds), given, path, str(name), ["name", *slot.slots])
     if options and options.model_extra:
         taken = options.model_extra.keys() & set(supplied_to(chosen))
         found += [Mistake(f"{path}.{key}", "comes from the data; remove it") for key in taken]
