@@ -100,6 +100,8 @@ schedule = { name = "cosin" }
         ("compare=3", "compare: got 3; should be tables named after methods"),
         ("compare.erm=3", "compare.erm: got 3; should be a table of sections"),
         ("compare.erm.optimizer.lr=high", "compare.erm.optimizer.lr: got 'high'; should be a valid number"),
+        ("epochs=3", "epochs: a recipe has no such section; did you mean train.epochs=3?"),
+        ("optimizer.name=3", "optimizer.name: got 3; should be the name of an optimizer: "),
         ("compare.erm.method.every=2", "compare.erm.method.every: erm has no option 'every'; it has none; got 2."),
         (
             "compare.erm.method.nam=x",

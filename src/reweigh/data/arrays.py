@@ -1,6 +1,7 @@
 """NumPy arrays and torch tensors as a dataset, and the arrays of ``.npz`` and ``.npy`` files."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +45,10 @@ def from_arrays(
     numbers, names = encode(labels, class_names, f"{what}: labels", unlabeled=unlabeled)
     check_precision(inputs, what)
     tensor = channels_first(as_tensor(inputs, what))
-    dataset = Dataset(
-        tensor,
-        numbers,
-        names,
-        true_labels=None if true_labels is None else encode(true_labels, names, f"{what}: true labels")[0],
-    )
+    true = None if true_labels is None else encode(true_labels, names, f"{what}: true labels")[0]
+    dataset = Dataset(tensor, numbers, names, true)
     (check if class_names is None or unlabeled else check_samples)(dataset, what)
-    return Dataset(tensor, numbers, names, dataset.true_labels, normalize or standardize_like(tensor))
+    return replace(dataset, normalize=normalize or standardize_like(tensor))
 
 
 def check_precision(inputs: Any, what: str) -> None:

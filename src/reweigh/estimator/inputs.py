@@ -1,6 +1,7 @@
 """From X in any of its forms to the inputs of a dataset, in training and later on."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from reweigh.data import Inputs
 from reweigh.data.arrays import as_tensor, channels_first, check_precision
-from reweigh.data.normalize import standardize_like, unchanged
+from reweigh.data.normalize import as_float, standardize_like
 from reweigh.data.sparse import SparseRows, scale_like
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.errors import DataError
@@ -55,14 +56,14 @@ def read_inputs(estimator: Any, X: Any) -> ReadInputs:
         frame = found.set_axis(list(columns), axis=1)
         asked = estimator.features.get("name") if isinstance(estimator.features, Mapping) else estimator.features
         encoding = fit_encoding(frame, text=text_as(asked if isinstance(asked, str) else None), what="X")
-        return ReadInputs(encoding.apply(frame, "X"), unchanged, encoding, columns, found.index)
+        return ReadInputs(encoding.apply(frame, "X"), as_float, encoding, columns, found.index)
     if isinstance(found, np.ndarray) and found.ndim == 2 and found.dtype.kind == "f" and np.isnan(found).any():
         columns = tuple(str(number) for number in range(found.shape[1]))  # filled and flagged, as in a DataFrame
         if np.isnan(found).all():
             raise DataError("X: all values are NaN; give some numbers to learn from")
         frame = pd.DataFrame(found, columns=list(columns))
         encoding = fit_encoding(frame, kinds=dict.fromkeys(columns, "number"), what="X")
-        return ReadInputs(encoding.apply(frame, "X"), unchanged, encoding, columns)
+        return ReadInputs(encoding.apply(frame, "X"), as_float, encoding, columns)
     check_precision(found, "X")
     inputs = as_inputs(found, "X")
     return ReadInputs(inputs, scale_like(inputs.matrix) if isinstance(inputs, SparseRows) else standardize_like(inputs))
@@ -81,6 +82,8 @@ def read_more_inputs(estimator: Any, X: Any, form: InputForm, columns: tuple[str
     import pandas as pd
 
     found = validated(estimator, X, reset=False, what=what)
+    if form.encoding is None and isinstance(found, pd.DataFrame):  # the classifier was trained on plain numbers
+        found = validated(estimator, found.to_numpy(), reset=False, what=what)
     if form.encoding is not None:
         if sparse.issparse(found):
             raise DataError(f"{what}: a sparse matrix, but the classifier was trained on a DataFrame; pass one again")
@@ -104,6 +107,8 @@ def validated(estimator: Any, X: Any, reset: bool, what: str) -> Any:
             raise DataError(f"{what}: columns {listed(map(repr, twice))} occur more than once; give each its own name")
         validate_data(estimator, X, reset=reset, skip_check_array=True)  # pyright: ignore[reportArgumentType]
         return X
+    if X is None or isinstance(X, str | Path | Mapping):
+        raise DataError(f"{what}: got {type(X).__name__}; pass rows of numbers, a DataFrame, a sparse matrix or images")
     if isinstance(X, Tensor):
         X = X.detach().cpu()
         X = (X if X.dtype == torch.uint8 else X.float()).numpy()

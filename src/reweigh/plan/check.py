@@ -1,6 +1,7 @@
 """From the values of a plan, as nested dicts, to the checked plan, or to all of its mistakes."""
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pkgutil import resolve_name
 from typing import Any
 
@@ -22,7 +23,11 @@ def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Pl
     mistakes: list[Mistake] = []
     known = [*SECTIONS, "train", "compare"]
     for key in values:
-        if key not in known:
+        if key in known:
+            continue
+        if home := _section_with(key, values):
+            mistakes.append(Mistake(key, f"a recipe has no such section; did you mean {home}.{key}={values[key]}?"))
+        else:
             mistakes.append(unknown_key("", key, known, "a recipe has no such section;", values[key]))
     sections: dict[str, Any] = {}
     for key, slot in SECTIONS.items():
@@ -49,8 +54,23 @@ def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Pl
     return plan, []
 
 
+def _section_with(key: str, values: Mapping[str, Any]) -> str | None:
+    """The section that has an option of this name; None if none has."""
+    options = {"train": _train_options()}
+    for section, slot in SECTIONS.items():
+        chosen = values.get(section, slot.default)
+        with suppress(ReweighError):  # a wrong name, which is reported elsewhere
+            name = chosen.get("name") if isinstance(chosen, Mapping) else None
+            options[section] = options_of(member(slot.table, str(name)), slot.adds)
+    return next((section for section, model in options.items() if key in model.model_fields), None)
+
+
+def _train_options() -> type[Options]:
+    return options_of(resolve_name("reweigh.training:train"), TrainOptions)
+
+
 def _check_train(raw: Any) -> tuple[Mapping[str, Any], list[Mistake]]:
-    model = options_of(resolve_name("reweigh.training:train"), TrainOptions)
+    model = _train_options()
     if not isinstance(raw, Mapping):
         return {}, [Mistake("train", f"{_got(raw)}; should be a table of options: {', '.join(model.model_fields)}")]
     options, mistakes = check_options(model, raw, "train", "[train]")
@@ -81,7 +101,7 @@ def _check_part(raw: Any, path: str, slot: Slot) -> tuple[Part | None, list[Mist
         raw = {"name": raw}
     if not isinstance(raw, Mapping):
         names = ", ".join(sorted(members(slot.table)))
-        wanted = f"a table with the name of a {TABLES[slot.table].kind}: {names}"
+        wanted = f"a table with the name of {_a(TABLES[slot.table].kind)}: {names}"
         return None, [Mistake(path, f"{_got(raw)}; should be {wanted}")]
     parts: dict[str, tuple[Part, ...]] = {}
     mistakes: list[Mistake] = []
@@ -113,8 +133,12 @@ def check_name(name: Any, path: str, table: str) -> list[Mistake]:
         except ReweighError as error:
             return [Mistake(path, str(error))]
         return []
-    names = members(table)
-    return [Mistake(path, f"{_got(name)}; should be the name of a {TABLES[table].kind}: {', '.join(sorted(names))}")]
+    names = ", ".join(sorted(members(table)))
+    return [Mistake(path, f"{_got(name)}; should be the name of {_a(TABLES[table].kind)}: {names}")]
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeio" else f"a {kind}"
 
 
 def _values(options: Options) -> dict[str, Any]:

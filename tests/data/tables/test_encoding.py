@@ -96,7 +96,7 @@ def test_kinds_against_the_rule():
     encoding = fit_encoding(frame(), kinds={"age": "category", "note": "drop", "city": "text"})
     assert [(column.name, column.kind) for column in encoding.columns][:2] == [("age", "category"), ("city", "tf-idf")]
     assert "note" not in [column.name for column in encoding.columns]
-    with pytest.raises(DataError, match=r"columns: no column 'agee'; the table has: age, city, .*Did you mean 'age'\?"):
+    with pytest.raises(DataError, match=r"table: no column 'agee'; the table has: age, city, .*Did you mean 'age'\?"):
         fit_encoding(frame(), kinds={"agee": "number"})
     with pytest.raises(
         DataError, match="column 'age': no kind 'numeric'; there are: number, date, category, text, drop"

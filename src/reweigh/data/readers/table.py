@@ -41,6 +41,8 @@ def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> 
             ``encoding``, one is fitted to this table.
         what: Name of the table in messages.
     """
+    if len(frame) == 0:
+        raise DataError(f"{what}: a header without rows; there is nothing to learn from")
     label, true_label, labels, class_names = request.label, request.true_label, request.labels, request.class_names
     if labels is None:
         label = label_column(frame, label, what)

@@ -105,8 +105,9 @@ def _check_kinds(frame: "pd.DataFrame", kinds: Mapping[str, Kind], what: str) ->
     names = [str(name) for name in frame.columns]
     if unknown := [name for name in kinds if name not in names]:
         raise DataError(
-            f"{what}: columns: no column {listed(map(repr, unknown))}; the table has: {listed(names)}."
-            f"{suggestion(unknown[0], names)}"
+            f"{what}: no column {listed(map(repr, unknown))}; the table has: {listed(names)}."
+            f"{suggestion(unknown[0], names)}",
+            "columns",
         )
     if wrong := [name for name, kind in kinds.items() if kind not in KINDS]:
         raise DataError(f"{what}: column {wrong[0]!r}: no kind {kinds[wrong[0]]!r}; there are: {', '.join(KINDS)}")
