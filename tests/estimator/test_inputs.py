@@ -71,7 +71,7 @@ def test_later_tables_are_read_as_the_array_was():
     form = InputForm.of(Dataset(found.inputs, torch.zeros(50, dtype=torch.int64), ("a",)))
     again = read_more_inputs(estimator, pd.DataFrame(X, columns=list("abc")), form, (), "X")
     assert torch.equal(again, found.inputs)
-    with pytest.raises(ValueError, match="could not convert string to float"):
+    with pytest.raises(ValueError, match="X: not numbers, but the classifier was trained on an array"):
         read_more_inputs(estimator, pd.DataFrame({"a": ["x"], "b": ["y"], "c": ["z"]}), form, (), "X")
 
 

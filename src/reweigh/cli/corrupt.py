@@ -100,11 +100,7 @@ def as_table(text: str) -> dict[str, Any] | None:
 
 
 def labels_to_write(out: Path, dataset: "Dataset", done: "Biased") -> bytes | str:
-    """The contents of the label file.
-
-    Raises:
-        DataError: More than labels was changed, or a ``.npy`` cannot say which samples are left.
-    """
+    """The contents of the label file."""
     import numpy as np
 
     from reweigh.data.labels.class_numbers import encode

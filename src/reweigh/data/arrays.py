@@ -52,11 +52,7 @@ def from_arrays(
 
 
 def check_precision(inputs: Any, what: str) -> None:
-    """Refuse training inputs with a column that float32 cannot hold, such as 1e300, or 1e9 plus a number of about 1.
-
-    Raises:
-        DataError: values are too large, or rounding changes a column by more than a tenth of its standard deviation.
-    """
+    """Refuse training inputs with a column that float32 cannot hold, such as 1e300, or 1e9 plus a number of about 1."""
     array = inputs if isinstance(inputs, np.ndarray) else np.empty(0)
     if array.ndim != 2 or array.dtype.kind not in "iuf" or array.dtype.itemsize < 4 or array.dtype == np.float32:
         return
@@ -79,11 +75,7 @@ def check_precision(inputs: Any, what: str) -> None:
 
 
 def as_tensor(inputs: Any, what: str) -> Tensor:
-    """Bytes as bytes, numbers as float32.
-
-    Raises:
-        DataError: the values are not numbers, or the array has fewer than two dimensions.
-    """
+    """Bytes as bytes, numbers as float32."""
     tensor = inputs
     if not isinstance(inputs, Tensor):
         try:

@@ -43,10 +43,6 @@ def read_inputs(estimator: Any, X: Any) -> ReadInputs:
     Columns of numbers and channels of images get mean 0 and standard deviation 1; columns of a sparse matrix are
     divided by their largest absolute value. The columns of a DataFrame are encoded by ``data.tables.encoding``. Sets
     ``n_features_in_`` and ``feature_names_in_``.
-
-    Raises:
-        ValueError: X holds something other than numbers, infinite ones, NaN in images or sparse rows, or a table that
-            cannot be encoded.
     """
     import pandas as pd
 
@@ -75,15 +71,16 @@ def read_more_inputs(estimator: Any, X: Any, form: InputForm, columns: tuple[str
     Args:
         columns: All columns of the table that was trained on; empty if X was not a table.
         what: Name of X in messages.
-
-    Raises:
-        ValueError: X has other columns or another shape than in training, or holds no finite numbers.
     """
     import pandas as pd
 
     found = validated(estimator, X, reset=False, what=what)
-    if form.encoding is None and isinstance(found, pd.DataFrame):  # the classifier was trained on plain numbers
-        found = validated(estimator, found.to_numpy(), reset=False, what=what)
+    if form.encoding is None and isinstance(found, pd.DataFrame):
+        try:
+            numbers = found.to_numpy(dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"{what}: not numbers, but the classifier was trained on an array of numbers") from None
+        found = validated(estimator, numbers, reset=False, what=what)
     if form.encoding is not None:
         if sparse.issparse(found):
             raise DataError(f"{what}: a sparse matrix, but the classifier was trained on a DataFrame; pass one again")
@@ -137,11 +134,7 @@ def validated(estimator: Any, X: Any, reset: bool, what: str) -> Any:
 
 
 def as_inputs(found: Any, what: str) -> Tensor | SparseRows:
-    """Sparse rows as they are; arrays as tensors of bytes or float32, channels first.
-
-    Raises:
-        DataError: Some values are NaN.
-    """
+    """Sparse rows as they are; arrays as tensors of bytes or float32, channels first."""
     values = found.data if sparse.issparse(found) else found
     if values.dtype.kind == "f" and np.isnan(values).any():
         raise DataError(

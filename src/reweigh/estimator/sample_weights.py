@@ -20,10 +20,6 @@ def read_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Ten
         sample_weight: N numbers of at least zero, or None.
         class_weight: A dict from class to weight, or "balanced": N / (num_classes * N_class). It is one for samples
             without a label, and the mean over several candidates.
-
-    Raises:
-        DataError: Weights are negative, not finite, not one per sample, or leave fewer than two classes.
-        ValueError: ``class_weight`` is something else.
     """
     if not isinstance(class_weight, Mapping | None) and str(class_weight) != "balanced":
         raise DataError(f"class_weight: got {class_weight!r}; pass a dict from class to weight, or 'balanced'")

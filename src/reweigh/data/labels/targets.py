@@ -23,9 +23,6 @@ def check_target(values: Sequence[Any], label: str, what: str) -> None:
         values: One per row; None where it is missing.
         label: Name of the column.
         what: Name of the table in messages.
-
-    Raises:
-        DataError: With the reason, an example, and what to do.
     """
     given = [str(value) for value in values if value is not None]
     distinct = sorted({*given})

@@ -120,11 +120,7 @@ class Encoding:
 
     @classmethod
     def from_json(cls, text: str) -> "Encoding":
-        """The encoding that ``to_json`` wrote.
-
-        Raises:
-            DataError: the text is not a stored encoding.
-        """
+        """The encoding that ``to_json`` wrote."""
         from pydantic import TypeAdapter, ValidationError
 
         try:
