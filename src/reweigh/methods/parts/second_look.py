@@ -69,7 +69,7 @@ def weighing(class_sizes: Tensor, meta_lr: float, weighting: str | None) -> dict
         return {"families": families, "normalize": "mean", "weighting": load_weighting(weighting, reads=READS)[0]}
     net = ClassAwareNet.following(lambda doubt: torch.exp(-doubt), DOUBTS, families)
     rule = {"weight_net": net, "meta_lr": meta_lr} if meta_lr else {"weighting": net}
-    return {"families": families, "normalize": "mean", "engine": "difference", "every": EVERY, **rule}
+    return {"families": families, "normalize": "mean", "every": EVERY, **rule}
 
 
 class SecondLook:
