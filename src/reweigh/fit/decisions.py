@@ -61,7 +61,7 @@ class Decisions:
         self._all: dict[int, dict[str, list[Decision]]] = {}
 
     def refresh(self) -> bool:
-        """Read what was added since; whether there was anything."""
+        """Read what was added since; returns whether there was anything."""
         if self.path.is_file() and self.path.stat().st_size < self._place.end:  # put back from a copy
             self._start()
         records, self._place = ledger.read(self.path, self._place)

@@ -182,7 +182,7 @@ def _listening(port: int) -> socket.socket:
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         found.bind((ADDRESS, port))
-        found.listen()  # who opens the address before the server runs waits
+        found.listen()  # a browser that comes before the server runs will wait
     except (OSError, OverflowError) as error:
         found.close()
         raise DataError(f"port {port}: cannot be opened ({error}); leave it out to take any free one") from error

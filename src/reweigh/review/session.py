@@ -124,7 +124,7 @@ class Session:
             "values": [(_plain(name), _plain(text)) for name, text in values[:200]],
             "more": max(0, len(values) - 200),
             "mine": None if mine is None else {"label": self._decided(mine)},
-            # others' words would lead the reviewer, so they are shown afterward
+            # decisions of others would bias the reviewer, so they are shown afterward
             "others": [{"by": by, "label": self._decided(its)} for by, its in each.items() if mine],
         }
 

@@ -11,7 +11,7 @@ from reweigh.data.tables.numbers import notation_of
 from reweigh.errors import DataError
 
 MANY = 20  # rows, and classes that nobody would call quantities
-OFTEN = 5  # samples of a class on average; with fewer, its name is no class
+OFTEN = 5  # samples of a class on average; with fewer, they are not classes
 SHARE = 0.9
 OTHER = "name another column as the label"
 

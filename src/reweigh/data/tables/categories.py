@@ -62,7 +62,7 @@ class Categorical:
             return None
         names = Counter(cells.distinct[cells.codes[row]] for row in new.tolist())
         shown = ", ".join(repr(name) for name, _ in names.most_common(3))
-        return f"{plural(len(names), 'category was', 'categories were')} rare or not there in training, such as {shown}"
+        return f"{plural(len(names), 'category was', 'categories were')} rare or absent in training, such as {shown}"
 
 
 def category_cells(values: "pd.Series", known: frozenset[str] = frozenset()) -> Cells:

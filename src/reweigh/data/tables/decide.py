@@ -90,7 +90,7 @@ def decide(frame: "pd.DataFrame", kinds: Mapping[str, Kind] | None = None, what:
     for name, values in columns.items():
         given = kinds.get(name)
         if given == "drop":
-            found.append(ReadAs(name, "drop", odd="as you wish"))
+            found.append(ReadAs(name, "drop", odd="as requested"))
         elif name not in cells:
             found.append(_of_type(values, given))
         else:
