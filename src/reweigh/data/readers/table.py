@@ -13,6 +13,7 @@ from reweigh.data.labels.targets import check_target
 from reweigh.data.parts import parts_of
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.tables.cells import LABEL_GAPS
+from reweigh.data.tables.decide import Kind
 from reweigh.data.tables.encoding import fit_encoding
 from reweigh.data.tables.frames import is_table, read_frame, tables_at
 from reweigh.errors import DataError
@@ -67,7 +68,7 @@ def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> 
     features = frame.drop(columns=[name for name in (label, true_label) if name in frame.columns])
     encoding = request.encoding
     if encoding is None:
-        kinds = dict(request.columns or {})
+        kinds: dict[str, Kind] = dict(request.columns or {})
         if kinds.pop(label or "", None) == "drop":
             raise DataError(
                 f"{what}: column {label!r} is the label; keep it (no --drop {label}), or name another label"
