@@ -34,4 +34,5 @@ def review(
     echo(f"Open {served.address}\nCtrl-C ends the review; decisions are in {served.session.subject.file}.")
     with suppress(KeyboardInterrupt):
         served.run()
-    echo(f"\nNext: reweigh train --reviewed {run} trains with these decisions.")
+    if served.decisions.count:
+        echo(f"\nNext: reweigh train --reviewed {run} trains with these decisions.")

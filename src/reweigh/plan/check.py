@@ -91,7 +91,8 @@ def check_slot(raw: Any, path: str, slot: Slot) -> tuple[tuple[Part, ...], list[
         part, mistakes = _check_part(raw, path, slot)
         return ((part,) if part else ()), mistakes
     if not isinstance(raw, list):
-        return (), [Mistake(path, f"got {shown(raw)}; should be a list of tables, each with a name")]
+        wanted = f'a list of tables, each with a name, such as [{{name="{next(iter(members(slot.table)))}"}}]'
+        return (), [Mistake(path, f"got {shown(raw)}; should be {wanted}")]
     results = [_check_part(item, f"{path}.{place}", slot) for place, item in enumerate(raw)]
     return tuple(part for part, _ in results if part), [mistake for _, found in results for mistake in found]
 
@@ -102,7 +103,8 @@ def _check_part(raw: Any, path: str, slot: Slot) -> tuple[Part | None, list[Mist
     if not isinstance(raw, Mapping):
         names = ", ".join(sorted(members(slot.table)))
         wanted = f"a table with the name of {_a(TABLES[slot.table].kind)}: {names}"
-        return None, [Mistake(path, f"{_got(raw)}; should be {wanted}")]
+        remedy = f"; write {path}.name={raw}" if isinstance(raw, str) else ""
+        return None, [Mistake(path, f"{_got(raw)}; should be {wanted}{remedy}")]
     parts: dict[str, tuple[Part, ...]] = {}
     mistakes: list[Mistake] = []
     for key, inner in slot.slots.items():

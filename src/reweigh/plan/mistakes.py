@@ -100,6 +100,8 @@ def _allowed(message: str) -> str:
 
 
 def _nearest(fault: Any) -> str:
+    if fault["type"] in ("list_type", "tuple_type"):
+        return f", such as [{shown(fault['input'])}]"
     if fault["type"] != "literal_error":
         return ""
     return "." + suggestion(str(fault["input"]), re.findall(r"'([^']*)'", fault["ctx"]["expected"]))
