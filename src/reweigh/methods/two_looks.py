@@ -162,8 +162,8 @@ class TwoLooks(Method):
         return numbers
 
     @torch.no_grad()
-    def _loss(self, batch: Batch) -> float:
-        return float(batch.weighted(self._setup.loss(self._ensemble.eval()(batch.inputs), batch.labels)).mean())
+    def _loss(self, batch: Batch) -> Tensor:
+        return batch.weighted(self._setup.loss(self._ensemble.eval()(batch.inputs), batch.labels)).mean()
 
     def end_epoch(self) -> None:
         if self.finished:
