@@ -102,7 +102,7 @@ def _check_part(raw: Any, path: str, slot: Slot) -> tuple[Part | None, list[Mist
         raw = {"name": raw}
     if not isinstance(raw, Mapping):
         names = ", ".join(sorted(members(slot.table)))
-        wanted = f"a table with the name of {_a(TABLES[slot.table].kind)}: {names}"
+        wanted = f"a table with the name of the {TABLES[slot.table].kind}: {names}"
         remedy = f"; write {path}.name={raw}" if isinstance(raw, str) else ""
         return None, [Mistake(path, f"{_got(raw)}; should be {wanted}{remedy}")]
     parts: dict[str, tuple[Part, ...]] = {}
@@ -135,12 +135,8 @@ def check_name(name: Any, path: str, table: str) -> list[Mistake]:
         except ReweighError as error:
             return [Mistake(path, str(error))]
         return []
-    names = ", ".join(sorted(members(table)))
-    return [Mistake(path, f"{_got(name)}; should be the name of {_a(TABLES[table].kind)}: {names}")]
-
-
-def _a(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "aeio" else f"a {kind}"
+    names = members(table)
+    return [Mistake(path, f"{_got(name)}; should be the name of the {TABLES[table].kind}: {', '.join(sorted(names))}")]
 
 
 def _values(options: Options) -> dict[str, Any]:
