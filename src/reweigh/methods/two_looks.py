@@ -220,11 +220,11 @@ class TwoLooks(Method):
         """Judge the labels by both looks, and count those that are wrong."""
         assert self._stock is not None
         found, latest, alone = self._first.predictions(), second.predictions(), self._first.members == 1
-        logs = found.best.clamp_min(TINY).log() / self._stock.temperature
-        if not alone:  # (a single network, trained for long, has learned its labels by heart)
-            logs = (logs + self._first.consensus()) / 2
-        if not second.dropped:
-            logs = (logs + latest) / 2
+        first = found.best.clamp_min(TINY).log() / self._stock.temperature
+        if not alone:
+            first = (first + self._first.consensus()) / 2
+        # as in the model, a single network of the first look, which has learned labels by heart, no longer counts
+        logs = first if second.dropped else latest if alone else (first + latest) / 2
         self._stock = self._labels.stock(logs.softmax(1))
         self._count = self._counted(self._stock, found.unseen, found.known, latest, weak=alone)
 
