@@ -165,6 +165,17 @@ def test_of_few_samples_every_one_judges():
     assert not seen[100:].any()
 
 
+@pytest.mark.parametrize("single", [True, False])
+def test_a_single_network_of_the_first_look_no_longer_counts_in_the_end(single, monkeypatch):
+    monkeypatch.setattr(two_looks, "SMALL", 0 if single else 2000)
+    method, _ = learned("two-looks", symmetric(points()[1], 0.1))
+    assert method._first.members == (1 if single else 4)
+    by_second = method._labels.stock(method._second.predictions().softmax(1))
+    assert torch.equal(method._stock.posterior, by_second.posterior) == single
+    inputs, found = points(50, seed=3)[0], method.model.eval()
+    assert torch.equal(found(inputs), method._averages[-1].model.eval()(inputs)) == single
+
+
 def test_it_ends_early_and_what_it_left_is_whole(tmp_path):
     run = Run.create(tmp_path / "run", "")
     method, result = learned("two-looks", symmetric(points()[1]), epochs=60, run=run)

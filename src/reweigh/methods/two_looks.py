@@ -68,7 +68,8 @@ class TwoLooks(Method):
     the posteriors start as the given labels. Four times they move toward the EMA of the network. (If the first look was
     best late, it did not memorize; the second then goes on from it, without mixup.) The judge compares both looks on
     samples that neither has seen; then these join. The model is the mean of both looks' probabilities; the second alone
-    if the first is a single network; the first if the second is clearly worse. Then the stock is taken once more.
+    if the first is a single network; the first if the second is clearly worse. By the same networks the stock is taken
+    once more.
 
     ``train.epochs`` counts the epochs of both looks together; give it 1.9 times those of one training. It often ends
     sooner. In each look the learning rate falls along half a cosine, whatever the schedule, and there is no warm-up. A
