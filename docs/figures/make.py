@@ -18,7 +18,7 @@ from playwright.sync_api import sync_playwright
 
 from reweigh import load_weighting
 from reweigh.report.figures import plot_weighting
-from reweigh.review import review_run
+from reweigh.review import Review, of_run
 
 HERE = Path(__file__).parent
 TO_THE_CARDS = 1340  # pixels from the top of the report to the end of its first cards
@@ -54,7 +54,7 @@ def main() -> None:
         path = os.environ.get("CHROMIUM") or shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         photograph(browser, (run / "report.html").as_uri(), "report.png", ".gallery", TO_THE_CARDS)
-        review = review_run(run, "ann").start()
+        review = Review(of_run(run), "ann").start()
         photograph(browser, review.address, "review.png", ".similar img")
         review.stop()
         browser.close()

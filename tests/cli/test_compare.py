@@ -90,6 +90,7 @@ def test_an_interrupt_says_how_to_continue(compare, monkeypatch):
         (["--biases", "symetric-0.4"], "Did you mean 'symmetric'?"),
         (["--biases", "symmetric-1.4"], "symmetric-1.4: data.bias.0.rate: got 1.4; should be less than or equal to 1"),
         (["--methods", "erm,erm"], "erm: named twice"),
+        (["--methods", ","], "--methods: got ','; give names separated by commas"),
         (["--workers", "0"], "'--workers'"),
         (["--seeds", "0"], "'--seeds'"),
         (["--resume", "--overwrite"], "give only one of the two"),

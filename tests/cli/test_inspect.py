@@ -47,6 +47,12 @@ def test_images_and_labels_from_a_file(run, images, tmp_path):
     assert f"--labels {swapped}" in result.stdout
 
 
+def test_a_column_to_drop_that_is_not_there(run, table):
+    result = run("inspect", table, "--label", "kind", "--drop", "c")
+    assert result.exit_code == 2
+    assert "no column 'c'; the table has: a, b. (--drop COLUMN, or data.columns in a recipe)" in result.stderr
+
+
 def test_a_path_wins_over_a_name(run, table, tmp_path, monkeypatch):
     table.rename(tmp_path / "digits")
     monkeypatch.chdir(tmp_path)

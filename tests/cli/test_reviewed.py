@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from reweigh.cli.app import app
 from reweigh.fit.decisions import Decision, Decisions
-from reweigh.review import review_run
+from reweigh.review import Review, of_run
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def run(folder, *arguments, code=0):
 
 
 def test_decisions_become_labels_that_are_trusted(folder):
-    review = review_run(folder / "run", "ann")
+    review = Review(of_run(folder / "run"), "ann")
     session = review.session
     assert session.card(0)["name"].startswith("customer C-")
     with open(folder / "run" / "samples.csv", newline="") as file:
@@ -83,7 +83,7 @@ def test_a_run_that_nobody_reviewed(folder):
 def test_what_was_decided_is_applied_to_a_copy(folder, tmp_path):
     reviewed = tmp_path / "run"
     shutil.copytree(folder / "run", reviewed, ignore=shutil.ignore_patterns("decisions.jsonl*"))
-    ann, bob = (review_run(reviewed, name) for name in ("ann", "bob"))
+    ann, bob = (Review(of_run(reviewed), name) for name in ("ann", "bob"))
     changed, kept, unsure, disputed, undone = ann.session.queue({"show": "all"})[:5]
     given = {index: ann.session.card(index)["given"] for index in (changed, kept, unsure, disputed, undone)}
     for index in (changed, disputed, undone):
@@ -121,7 +121,7 @@ def test_held_out_rows_are_reviewed_and_tested_by_what_was_decided(folder, tmp_p
     shutil.copytree(folder / "run", reviewed, ignore=shutil.ignore_patterns("decisions.jsonl*"))
     with open(reviewed / "held_out.csv", newline="") as file:
         held_out = {int(line["row"]): line["given_label"] for line in csv.DictReader(file)}
-    review = review_run(reviewed, "ann")
+    review = Review(of_run(reviewed), "ann")
     session = review.session
     cards = [session.card(index) for index in session.queue({"show": "all"})]
     assert sorted(card["row"] for card in cards) == list(range(240))

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from reweigh.data.readers.reader import Request
 from reweigh.data.readers.table import from_frame
 from reweigh.data.traps import leaks
 
@@ -11,7 +12,7 @@ ROWS = 400
 
 def table(labels: np.ndarray, **columns: object):
     honest = np.random.default_rng(1).normal(size=len(labels)).round(3).astype(str)
-    return from_frame(pd.DataFrame({"size": honest, **columns, "kind": labels}), label="kind")
+    return from_frame(pd.DataFrame({"size": honest, **columns, "kind": labels}), Request(label="kind"))
 
 
 def test_a_leak_with_gaps():

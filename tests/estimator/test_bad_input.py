@@ -49,6 +49,9 @@ def test_labels(y, message):
         (np.where(X > 2, np.nan, X) * np.nan, "X: all values are NaN"),
         (np.abs(X) * np.inf, "infinity"),
         (["some text", "another"] * 6, "X: strings; pass a DataFrame"),
+        ("table.csv", "X: got str; pass rows of numbers, a DataFrame"),
+        ({"a": X[:, 0]}, "X: got dict; pass rows of numbers"),
+        (None, "X: got NoneType; pass rows of numbers"),
         (X[:, 0], "Expected 2D array"),
         (X[:0], r"0 sample\(s\)"),
         (pd.DataFrame(X[:0]), r"0 sample\(s\)"),
@@ -78,7 +81,7 @@ def test_sample_weights(weights, message):
         fit(sample_weight=weights)
 
 
-@pytest.mark.parametrize("weights", [{0: -1.0, 1: 1, 2: 1}, {0: np.nan, 1: 1, 2: 1}, "evenly", {"ant": 2}])
+@pytest.mark.parametrize("weights", [{0: -1.0, 1: 1, 2: 1}, {0: np.nan, 1: 1, 2: 1}, "evenly", [1, 2, 3], {"ant": 2}])
 def test_class_weights(weights):
     with pytest.raises(ValueError, match="class_weight"):
         fit(options={"class_weight": weights})

@@ -64,6 +64,17 @@ def test_later_arrays_are_read_as_the_table_was():
         read_more_inputs(estimator, sparse.csr_array(X), form, found.columns, "X")
 
 
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_later_tables_are_read_as_the_array_was():
+    estimator = RobustClassifier()
+    found = read_inputs(estimator, X)
+    form = InputForm.of(Dataset(found.inputs, torch.zeros(50, dtype=torch.int64), ("a",)))
+    again = read_more_inputs(estimator, pd.DataFrame(X, columns=list("abc")), form, (), "X")
+    assert torch.equal(again, found.inputs)
+    with pytest.raises(ValueError, match="X: not numbers, but the classifier was trained on an array"):
+        read_more_inputs(estimator, pd.DataFrame({"a": ["x"], "b": ["y"], "c": ["z"]}), form, (), "X")
+
+
 def test_gaps_in_an_array_are_those_of_a_frame():
     draw = np.random.default_rng(0)
     X = draw.normal(size=(60, 3))

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 import torch
 
-from reweigh.data import from_arrays, from_frame
+from reweigh.data import from_arrays
 from reweigh.data.on_demand import OnDemand
+from reweigh.data.readers.reader import Request
+from reweigh.data.readers.table import from_frame
 from reweigh.errors import DataError
 from reweigh.fit.inputs import InputForm
 
@@ -14,7 +16,7 @@ DRAW = np.random.default_rng(0)
 DATASETS = [
     from_arrays(DRAW.integers(0, 256, (9, 3, 5, 5), dtype=np.uint8), [0, 1, 2] * 3),
     from_arrays(DRAW.normal(size=(9, 4)), [0, 1, 2] * 3),
-    from_frame(pd.DataFrame({"a": [0.1, 0.2, 0.4] * 3, "b": ["x", "y", "x"] * 3, "label": [0, 1, 2] * 3})),
+    from_frame(pd.DataFrame({"a": [0.1, 0.2, 0.4] * 3, "b": ["x", "y", "x"] * 3, "label": [0, 1, 2] * 3}), Request()),
 ]
 
 

@@ -38,7 +38,8 @@ def test_rows_can_stay_in_order():
     [
         ([0, 1], [[0.5, 0.5]], r"labels of shape \(2,\) and pred_probs of shape \(1, 2\)"),
         ([0, 1], [[0.5, 0.5], [0.9, 0.9]], r"pred_probs: row 1 is \[0.9, 0.9\]; each row should sum to one"),
-        ([0, 2], [[0.5, 0.5], [0.5, 0.5]], "give class numbers 0 to 1, the columns"),
+        ([0, 1], [["a", "b"], ["c", "d"]], "pred_probs: not an array of numbers"),
+        ([0, 2], [[0.5, 0.5], [0.5, 0.5]], "labels: 0 to 2; give class numbers 0 to 1, the columns"),
         (["a", "b"], [[0.5, 0.5], [0.5, 0.5]], "such as 'a'; give class numbers 0 to 1"),
         ([], np.empty((0, 2)), "pass N labels and N rows"),
     ],

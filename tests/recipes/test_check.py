@@ -89,7 +89,9 @@ schedule = { name = "cosin" }
         ("train.epochs=true", "train.epochs: got true; should be a valid integer"),
         ("train.warmup_epochs=9", "train.warmup_epochs: got 9; should be at most train.epochs, 4"),
         ("train=3", "train: got 3; should be a table of options: device,"),
-        ("model=mlp", "model: got 'mlp'; should be a table with the name of the model: mlp"),
+        ("model=mlp", "model: got 'mlp'; should be a table with the name of the model: mlp; write model.name=mlp"),
+        ("model.hidden=3", "model.hidden: got 3; should be a valid array, such as [3]"),
+        ("data.bias=tail", "data.bias: got 'tail'; should be a list of tables, each with a name, such as [{name="),
         ("data.bias=3", "data.bias: got 3; should be a list of tables"),
         ("data.bias=[3]", "data.bias.0: got 3; should be a table with the name of the bias: noise, tail"),
         ("data.bias=[{name='noise'}]", "data.bias.0.rate: missing; expected a number, at least 0, at most 1"),
@@ -100,7 +102,13 @@ schedule = { name = "cosin" }
         ("compare=3", "compare: got 3; should be tables named after methods"),
         ("compare.erm=3", "compare.erm: got 3; should be a table of sections"),
         ("compare.erm.optimizer.lr=high", "compare.erm.optimizer.lr: got 'high'; should be a valid number"),
+        ("epochs=3", "epochs: a recipe has no such section; did you mean train.epochs=3?"),
+        ("optimizer.name=3", "optimizer.name: got 3; should be the name of the optimizer: "),
         ("compare.erm.method.every=2", "compare.erm.method.every: erm has no option 'every'; it has none; got 2."),
+        (
+            "compare.erm.method.nam=x",
+            "compare.erm.method.nam: erm has no option 'nam'; it has none; got 'x'. Did you mean",
+        ),
     ],
 )
 def test_each_kind_of_mistake_says_what_was_got_and_what_is_allowed(recipe_file, override, start):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from reweigh.review import review_run
+from reweigh.review import Review, of_run
 
 HOSTILE = ["<script>alert(1)</script>", "\"&'", "<img src=x onerror=alert(2)>", "\u202egnorw", "عربي", *"56789"]
 
@@ -129,7 +129,7 @@ def test_a_review_survives_a_killed_server(run, visit):
 
 
 def test_filters_show_what_they_say(run, visit):
-    review = review_run(run, "ann").start()
+    review = Review(of_run(run), "ann").start()
     try:
         tab = visit(review.address)
         tab.locator("#filters summary").click()
@@ -167,7 +167,7 @@ def hostile(run, tmp_path) -> Path:
 def test_names_stay_text_the_page_fits_and_everybody_can_use_it(hostile, visit, width, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
-    review = review_run(hostile, "<b>ann</b>").start()
+    review = Review(of_run(hostile), "<b>ann</b>").start()
     try:
         tab = visit(review.address, width, 844, color_scheme=scheme)
         assert tab.evaluate("document.querySelectorAll('script').length") == 1

@@ -9,12 +9,12 @@ import pytest
 
 from reweigh.errors import DataError
 from reweigh.fit.decisions import Decision, Decisions
-from reweigh.review import review_run
+from reweigh.review import Review, of_run
 
 
 @pytest.fixture
 def served(run):
-    review = review_run(run, "ann").start()
+    review = Review(of_run(run), "ann").start()
     yield review
     review.stop()
 
@@ -175,7 +175,7 @@ def test_a_full_disk_loses_nothing_and_says_so(ask, run, monkeypatch):
 
 def test_two_reviewers_and_their_disagreement(ask, served, run):
     ask("/decision", {"index": 5, "label": 1})
-    other = review_run(run, "bo").start()
+    other = Review(of_run(run), "bo").start()
     theirs = Client(other.address)
     try:
         assert theirs("/sample/5")[1]["others"] == []  # not before they have decided
@@ -192,7 +192,7 @@ def test_two_reviewers_and_their_disagreement(ask, served, run):
 
 def test_decisions_about_rows_that_are_not_in_the_run_are_left_alone(run):
     Decisions(run / "decisions.jsonl").add(Decision(10**6, "1", "2", "ann"))
-    review = review_run(run, "ann")
+    review = Review(of_run(run), "ann")
     assert review.session.progress()["decided"] == 0
     review.stop()
 
@@ -200,13 +200,13 @@ def test_decisions_about_rows_that_are_not_in_the_run_are_left_alone(run):
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 61])
 def test_a_reviewer_has_a_name(run, name):
     with pytest.raises(DataError, match="reviewer"):
-        review_run(run, name)
+        Review(of_run(run), name)
 
 
 def test_the_port_may_be_taken(served, run):
     port = int(served.address.split(":")[2].partition("/")[0])
     with pytest.raises(DataError, match=f"port {port}"):
-        review_run(run, "ann", port)
+        Review(of_run(run), "ann", port)
 
 
 def test_pictures_are_those_of_the_data(ask, served):
@@ -228,7 +228,7 @@ def test_data_that_are_gone_are_reported_and_labels_can_still_be_decided(run, mo
         raise DataError("photos: there is no such folder")
 
     monkeypatch.setattr("reweigh.report.read.read_training_set", gone)
-    review = review_run(run, "ann")
+    review = Review(of_run(run), "ann")
     assert "photos" in review.session.start()["trouble"]
     assert review.session.card(0)["values"] == []
     assert review.session.decide(0, 1)["decided"] == 1
@@ -247,6 +247,6 @@ def test_data_that_changed_are_not_shown_beside_labels_of_others(run, monkeypatc
         return train.with_labels(train.labels.roll(1)), test
 
     monkeypatch.setattr(read, "read_training_set", changed)
-    review = review_run(run, "ann")
+    review = Review(of_run(run), "ann")
     assert "no longer those of the run" in review.session.start()["trouble"]
     review.stop()

@@ -8,7 +8,7 @@ from torch import nn
 from reweigh.data import Dataset, from_arrays
 from reweigh.data.sparse import SparseRows
 from reweigh.fit.front import own_front
-from reweigh.review import review_run
+from reweigh.review import Review, of_run
 from reweigh.review.similar import MOST, Similar
 
 
@@ -67,7 +67,7 @@ def test_color_images_and_data_that_are_gone_have_none():
 
 
 def test_beside_a_sample_are_those_that_nothing_speaks_against(run):
-    review = review_run(run, "ann")
+    review = Review(of_run(run), "ann")
     session, samples = review.session, review.session.subject.samples
     index = session.queue({})[0]
     given = int(samples.given[index])

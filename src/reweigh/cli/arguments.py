@@ -58,6 +58,7 @@ def written(sep: str | None, encoding: str | None, drop: Sequence[str] | None, j
 
 # how a user of the command line gives an argument that an error asks for
 OPTIONS = {
+    "columns": "--drop COLUMN, or data.columns in a recipe",
     "label": "--label COLUMN, or data.label in a recipe",
     "labels": "--labels FILE, or data.labels in a recipe",
 }

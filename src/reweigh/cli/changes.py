@@ -4,16 +4,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reweigh.cli.printing import echo, show_table
+from reweigh.data.checks import raise_all
+from reweigh.data.tables.frames import read_frame
 from reweigh.errors import DataError
+from reweigh.fit.decisions import Decisions, decisions_file
 from reweigh.names import listed, plural, suggestion
-
-if TYPE_CHECKING:
-    from reweigh.report.tables import Samples
+from reweigh.report.tables import Samples
 
 PAIRS = 12  # that are shown
 ACCEPT = ("accept", "accepted", "yes", "y", "ok", "1", "true")
@@ -39,7 +39,7 @@ class Changes:
         return cls(np.array(list(labels), dtype=np.int64), np.array(list(labels.values()), dtype=np.int64))
 
 
-def choose(samples: "Samples", min_doubt: float | None, top: int | None) -> Changes:
+def choose(samples: Samples, min_doubt: float | None, top: int | None) -> Changes:
     """The labels that look wrong; or those that are doubted enough, or the most doubted ones, flagged or not.
 
     Args:
@@ -58,16 +58,8 @@ def choose(samples: "Samples", min_doubt: float | None, top: int | None) -> Chan
     return Changes(index, samples.suggested[index])
 
 
-def read_reviewed(path: Path, samples: "Samples", class_names: Sequence[str]) -> Changes:
-    """Decisions in a column that a reviewer added to the list that ``--out`` writes.
-
-    Raises:
-        DataError: No such column, a sample that is not in the run, or a decision that is neither a word for accept or
-            reject nor a class.
-    """
-    from reweigh.data.checks import raise_all
-    from reweigh.data.tables.frames import read_frame
-
+def read_reviewed(path: Path, samples: Samples, class_names: Sequence[str]) -> Changes:
+    """Decisions in a column that a reviewer added to the list that ``--out`` writes."""
     if path.is_dir() or path.suffix == ".jsonl":
         return decided_changes(path, samples, class_names)
     frame = read_frame(path)
@@ -102,18 +94,12 @@ def read_reviewed(path: Path, samples: "Samples", class_names: Sequence[str]) ->
     return Changes.of({index: label for index, label in sorted(found.items()) if label != samples.given[index]})
 
 
-def decided_changes(path: Path, samples: "Samples", class_names: Sequence[str]) -> Changes:
+def decided_changes(path: Path, samples: Samples, class_names: Sequence[str]) -> Changes:
     """What people decided on the review page, where they agree.
 
     Args:
         path: The folder of the run, or its file of decisions.
-
-    Raises:
-        DataError: There are no decisions, or they are about other labels.
     """
-    from reweigh.data.checks import raise_all
-    from reweigh.fit.decisions import Decisions, decisions_file
-
     file = decisions_file(path)
     agreed = Decisions(file).agreed()
     numbers = {name: number for number, name in enumerate(class_names)}
@@ -129,7 +115,7 @@ def decided_changes(path: Path, samples: "Samples", class_names: Sequence[str]) 
     return Changes.of(found)
 
 
-def show_changes(changes: Changes, samples: "Samples", class_names: Sequence[str]) -> None:
+def show_changes(changes: Changes, samples: Samples, class_names: Sequence[str]) -> None:
     """Print how many labels change, by given and new class."""
     given = samples.given[changes.index]
     pairs = Counter(zip(given.tolist(), changes.labels.tolist(), strict=True))
@@ -142,12 +128,8 @@ def show_changes(changes: Changes, samples: "Samples", class_names: Sequence[str
         echo(f"and {len(pairs) - PAIRS} more pairs of classes.")
 
 
-def check_changes(changes: Changes, samples: "Samples", class_names: Sequence[str], yes: bool, reviewed: bool) -> None:
-    """Refuse, without --yes, to change labels that do not look wrong, or to remove a class.
-
-    Raises:
-        DataError: With what would happen, and how to confirm it.
-    """
+def check_changes(changes: Changes, samples: Samples, class_names: Sequence[str], yes: bool, reviewed: bool) -> None:
+    """Refuse, without --yes, to change labels that do not look wrong, or to remove a class."""
     assert samples.issue is not None
     reasons = []
     beyond = 0 if reviewed else int((~samples.issue[changes.index]).sum())

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reweigh.cli import arguments as arg
-from reweigh.cli.outcome import learned_curves
 from reweigh.cli.printing import console, show_table
 from reweigh.cli.target import check_target
 from reweigh.cli.train import separated
@@ -92,7 +91,7 @@ def compare(
     from reweigh.training.processes import is_first
     from reweigh.training.series import series
 
-    wanted = names(methods)
+    wanted, wanted_biases = names("--methods", methods), names("--biases", biases)
     options = {"methods": methods, "biases": biases, "seeds": seeds, "json": json, "out": out}
     options |= {"workers": workers} if workers > 1 else {}
     flags = ["--trust-code"] if trust_code else []
@@ -106,11 +105,11 @@ def compare(
         contents = recipe_for(data, label, labels, False, None, changes, how, compare=wanted or ())
         wanted = wanted or list(contents.values["compare"])
         command = shlex.join(["reweigh", "compare", *source.as_words(), *changes, *given, *flags])
-        planned, folder = plan(contents, (), wanted, names(biases), seeds), out or Path("runs", title_of(data))
+        planned, folder = plan(contents, (), wanted, wanted_biases, seeds), out or Path("runs", title_of(data))
     else:
         assert recipe is not None
         command = shlex.join(["reweigh", "compare", recipe, *changes, *given, *flags])
-        planned, folder = plan(recipe, changes, wanted, names(biases), seeds), out or Path("runs", title(recipe))
+        planned, folder = plan(recipe, changes, wanted, wanted_biases, seeds), out or Path("runs", title(recipe))
     try:
         rows = carry_out(planned, folder, workers, resume, overwrite, series(), trust_code)
     except KeyboardInterrupt as stop:
@@ -123,9 +122,14 @@ def compare(
         raise ReweighError(f"{failed}\ntry them again with:\n{command} --resume")
 
 
-def names(text: str | None) -> list[str] | None:
+def names(option: str, text: str | None) -> list[str] | None:
     """The names in a list that is separated by commas."""
-    return None if text is None else [name.strip() for name in text.split(",")]
+    if text is None:
+        return None
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    if not found:
+        raise RecipeError(f"{option}: got {text!r}; give names separated by commas")
+    return found
 
 
 def show_comparison(rows: "Sequence[Row]", folder: Path) -> None:
@@ -153,6 +157,7 @@ def show_comparison(rows: "Sequence[Row]", folder: Path) -> None:
 
 def show_curves(rows: "Sequence[Row]") -> None:
     """Draw what each method learned under each bias, with the first seed."""
+    from reweigh.cli.outcome import learned_curves
     from reweigh.training import Run
 
     first = {(row.bias, row.method): row for row in reversed(rows)}

@@ -5,19 +5,21 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
 
 from reweigh.cli.target import check_ending
+from reweigh.data import Dataset
+from reweigh.data.readers.table import label_column
+from reweigh.data.tables.dialect import dialect_of
+from reweigh.data.tables.frames import SUFFIXES, data_errors, is_text, read_frame, tables_at
 from reweigh.errors import DataError
 from reweigh.files.cells import as_text, to_csv, warn_of_formulas
 from reweigh.files.limits import opened
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
-    from reweigh.data import Dataset
-    from reweigh.report.account import Account
+from reweigh.fit.source import data_root, read_training_set
+from reweigh.report.account import Account
 
 
 class Corrected(NamedTuple):
@@ -28,7 +30,7 @@ class Corrected(NamedTuple):
 
 
 def corrected_copy(
-    account: "Account", rows: "np.ndarray", labels: "np.ndarray", out: Path, spreadsheet_safe: bool = False
+    account: Account, rows: np.ndarray, labels: np.ndarray, out: Path, spreadsheet_safe: bool = False
 ) -> Corrected:
     """The same table with other labels; a label file for images, arrays, and labels that had a file of their own.
 
@@ -37,9 +39,6 @@ def corrected_copy(
         labels: Shape (n,), the new label of each.
         out: Path of the copy; its ending must be that of the table, or of a label file.
         spreadsheet_safe: Whether to write formulas as text; otherwise the copy is exact but for the labels.
-
-    Raises:
-        DataError: The labels are not those of a file, or the file is gone or was changed.
     """
     changes = dict(zip(rows.tolist(), labels.tolist(), strict=True))
     data, dataset = account.recipe.source, account.dataset
@@ -52,9 +51,6 @@ def corrected_copy(
         )
     if dataset is None:
         raise DataError(f"--apply: the data cannot be copied: {account.no_data}")
-    from reweigh.data.tables.frames import SUFFIXES
-    from reweigh.fit.source import data_root
-
     path = Path(data_root(data.added["root"]), data.options["path"])
     if path.name.endswith(SUFFIXES) and data.options["labels"] is None:
         return _table(account, path, changes, out, spreadsheet_safe)
@@ -64,7 +60,7 @@ def corrected_copy(
     return Corrected(to_csv(_label_file(account, changes), out, spreadsheet_safe), shlex.join(usage))
 
 
-def _kind(account: "Account") -> list[str]:
+def _kind(account: Account) -> list[str]:
     """Options that a command needs to read the same labels and columns."""
     options = account.recipe.source.options
     several = ["--candidates"] if options["separator"] else []
@@ -74,10 +70,8 @@ def _kind(account: "Account") -> list[str]:
     return [*several, *(["data.unlabeled=true"] if options["unlabeled"] else [])]
 
 
-def _label_file(account: "Account", changes: Mapping[int, int]) -> list[tuple[Any, ...]]:
+def _label_file(account: Account, changes: Mapping[int, int]) -> list[tuple[Any, ...]]:
     """A header, and index, name and label of every sample of the source, the held-out ones too."""
-    from reweigh.fit.source import read_training_set
-
     train, test = read_training_set(account.recipe.source, account.recipe.train["seed"])
     between = account.recipe.source.options["separator"]
     labels = dict(enumerate(_as_written(train, between))) if train.origin is None else {}
@@ -90,7 +84,7 @@ def _label_file(account: "Account", changes: Mapping[int, int]) -> list[tuple[An
     return [("index", "name", "label") if names else ("index", "label"), *rows]
 
 
-def _as_written(part: "Dataset", separator: str | None) -> list[str]:
+def _as_written(part: Dataset, separator: str | None) -> list[str]:
     """The label of each sample as a file has it; empty where there is none."""
     if part.candidates is None:
         return [part.class_names[label] if label >= 0 else "" for label in part.labels.tolist()]
@@ -98,14 +92,8 @@ def _as_written(part: "Dataset", separator: str | None) -> list[str]:
     return [separator.join(part.class_names[number] for number in row) for row in part.candidates.tolist()]
 
 
-def _table(account: "Account", path: Path, changes: Mapping[int, int], out: Path, spreadsheet_safe: bool) -> Corrected:
+def _table(account: Account, path: Path, changes: Mapping[int, int], out: Path, spreadsheet_safe: bool) -> Corrected:
     """The same table, cell by cell, except for the labels that change."""
-    import pandas as pd
-
-    from reweigh.data.readers.table import label_column
-    from reweigh.data.tables.dialect import dialect_of
-    from reweigh.data.tables.frames import data_errors, is_text, read_frame, tables_at
-
     options = account.recipe.source.options
     if len(tables_at(path)) > 1:
         raise DataError(f"--apply: {path} is several files; write the list with --out, or make one table of them")
@@ -154,7 +142,7 @@ def _line_end(path: Path) -> str:
         return "\r\n" if b"\r" in file.readline() else "\n"
 
 
-def _replace(account: "Account", frame: "pd.DataFrame", column: int, first: int, changes: Mapping[int, int]) -> None:
+def _replace(account: Account, frame: pd.DataFrame, column: int, first: int, changes: Mapping[int, int]) -> None:
     """Put other labels into a column, each as the table itself writes that class most often.
 
     Args:

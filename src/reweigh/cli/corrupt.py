@@ -100,11 +100,7 @@ def as_table(text: str) -> dict[str, Any] | None:
 
 
 def labels_to_write(out: Path, dataset: "Dataset", done: "Biased") -> bytes | str:
-    """The contents of the label file.
-
-    Raises:
-        DataError: More than labels was changed, or a ``.npy`` cannot say which samples are left.
-    """
+    """The contents of the label file."""
     import numpy as np
 
     from reweigh.data.labels.class_numbers import encode
@@ -177,10 +173,10 @@ def show_corruption(
         echo(f"No label of {', '.join(empty)} is left, so no model can be trained on this.")
     echo(f"Labels: {out}\nSummary: {out.with_suffix('.json')}")
     if left == len(dataset) and source.takes_labels:
-        echo(f"Next: reweigh train demo {source.as_changes(out)} 'data.bias=[]'")
+        echo(f"Next: {shlex.join(['reweigh', 'train', *source.as_words(out)])}")
         return
-    changes = shlex.join([f"data.bias={inline(biases(parts))}", f"train.seed={seed}"])
-    echo(f"To train with such labels, let the recipe make them:\nreweigh train demo {source.as_changes()} {changes}")
+    changes = [f"data.bias={inline(biases(parts))}", *([f"train.seed={seed}"] if seed else [])]
+    echo(f"Next: {shlex.join(['reweigh', 'train', *source.as_words(), *changes])}")
 
 
 def biases(parts: "Sequence[Part]") -> list[dict[str, Any]]:

@@ -1,10 +1,9 @@
 """Draw the learned weighting in the terminal: weight against loss, one curve per family."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.text import Text
+import numpy as np
+from rich.text import Text
 
 COLORS = ("red", "green", "blue", "magenta", "cyan", "yellow")
 
@@ -16,7 +15,7 @@ def draw(
     what: str = "loss",
     height: int = 11,
     width: int = 60,
-) -> "Text":
+) -> Text:
     """A plot of characters; each curve has its own letter and color, so it can be read without colors.
 
     Where curves meet, the letter of the first is shown.
@@ -26,9 +25,6 @@ def draw(
         labels: Description of each family, for the legend.
         what: What the weights depend on.
     """
-    import numpy as np
-    from rich.text import Text
-
     top = max(1.0, *(max(curve) for curve in curves))
     grid: list[list[int | None]] = [[None] * width for _ in range(height)]
     for family in reversed(range(len(curves))):  # the first family is drawn last, on top

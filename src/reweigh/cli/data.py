@@ -13,11 +13,6 @@ data = typer.Typer(
 )
 
 
-@data.callback()
-def about() -> None:
-    """Download named datasets, and manage cached features."""
-
-
 @data.command()
 def get(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the dataset, such as fashion-mnist.")],

@@ -4,12 +4,31 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from reweigh.data.tables.decide import ReadAs
-    from reweigh.plan import Part
-    from reweigh.plan.facts import Facts
+import torch
+
+from reweigh.data.labels.candidates import several_in_one
+from reweigh.data.labels.class_numbers import encode
+from reweigh.data.named.own_files import rows as split_rows
+from reweigh.data.readers import has_test_part
+from reweigh.data.readers.cifar import find_layout
+from reweigh.data.readers.found_images import find_images
+from reweigh.data.readers.idx import find_idx_pair
+from reweigh.data.readers.image_files import check_pillow
+from reweigh.data.readers.image_list import find_list
+from reweigh.data.readers.image_paths import class_folders, split_folder
+from reweigh.data.readers.listed_images import headers
+from reweigh.data.readers.parquet_images import find_parquet_images, holds_images
+from reweigh.data.readers.shards import find_shards, is_shards
+from reweigh.data.tables.decide import ReadAs
+from reweigh.data.tables.frames import is_table
+from reweigh.fit.source import data_root
+from reweigh.plan import Part
+from reweigh.plan.check import check_slot
+from reweigh.plan.choose import feature_width, features
+from reweigh.plan.facts import Facts
+from reweigh.plan.schema import SECTIONS
 
 SMALL = 2  # samples of a class
 LARGEST = 64  # side in pixels that the small network is made for
@@ -31,13 +50,13 @@ class Look(NamedTuple):
         small: Classes with one or two training samples.
     """
 
-    facts: "Facts"
+    facts: Facts
     held_out: int | None
     sizes: int = 1
     size: int | None = None
     frozen: bool = False
     several_in_one: tuple[str, str] | None = None
-    readings: "Sequence[ReadAs]" = ()
+    readings: Sequence[ReadAs] = ()
     small: Sequence[str] = ()
 
 
@@ -46,23 +65,13 @@ def look(given: Mapping[str, Any]) -> Look | None:
 
     Args:
         given: The sections that the user has written.
-
-    Raises:
-        DataError: The data cannot be read.
     """
-    from reweigh.fit.source import data_root
-    from reweigh.plan.check import check_slot
-    from reweigh.plan.schema import SECTIONS
-
     parts, mistakes = check_slot(given["data"], "data", SECTIONS["data"])
     if mistakes:
         return None
     found = look_at_images(parts[0], data_root(parts[0].added["root"]), given)
     if found is not None:
         return found
-    from reweigh.data.labels.candidates import several_in_one
-    from reweigh.plan.facts import Facts
-
     train, test = parts[0].bind()(data_root(parts[0].added["root"]))
     held_out = None if parts[0].name != "files" or train.origin is None else len(test)
     several = None if train.candidates is not None else several_in_one(train.class_names)
@@ -72,30 +81,11 @@ def look(given: Mapping[str, Any]) -> Look | None:
     return Look(Facts.of(train), held_out, several_in_one=several, readings=readings, small=small)
 
 
-def look_at_images(part: "Part", root: Path, given: Mapping[str, Any]) -> Look | None:
+def look_at_images(part: Part, root: Path, given: Mapping[str, Any]) -> Look | None:
     """Look at a folder of images by their headers; None if the data are something else."""
-    import torch
-
-    from reweigh.data.labels.class_numbers import encode
-    from reweigh.data.named.own_files import rows as split_rows
-    from reweigh.data.readers import has_test_part
-    from reweigh.data.readers.cifar import find_layout
-    from reweigh.data.readers.found_images import find_images
-    from reweigh.data.readers.idx import find_idx_pair
-    from reweigh.data.readers.image_files import check_pillow
-    from reweigh.data.readers.image_list import find_list
-    from reweigh.data.readers.image_paths import class_folders, split_folder
-    from reweigh.data.readers.listed_images import headers
-    from reweigh.data.readers.parquet_images import find_parquet_images, holds_images
-    from reweigh.data.readers.shards import find_shards, is_shards
-    from reweigh.data.tables.frames import is_table
-
     path = Path(root, part.options.get("path") or "")
     if part.name != "files" or part.options["separator"]:
         return None  # folder names are not the classes
-    from reweigh.plan.choose import feature_width, features
-    from reweigh.plan.facts import Facts
-
     labels = part.options["labels"] and Path(root, part.options["labels"])
     if holds_images(path):
         by_list = find_parquet_images(path, label=part.options["label"])

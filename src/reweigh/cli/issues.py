@@ -10,6 +10,7 @@ from reweigh.cli.arguments import Overwrite, RunFolder, SpreadsheetSafe
 from reweigh.cli.printing import echo, show_table
 from reweigh.cli.target import check_ending, check_target
 from reweigh.errors import DataError
+from reweigh.names import plural
 
 if TYPE_CHECKING:
     from reweigh.report.tables import Samples
@@ -102,7 +103,7 @@ def issues(
             )
     if out:
         write_whole(out, to_csv(table, out, spreadsheet_safe))
-        echo(f"All {len(table) - 1}: {out}")
+        echo(f"{plural(len(table) - 1, 'label')} written to {out}")
     if apply and corrected:
         write_whole(apply, corrected.content)
         echo(f"Corrected copy: {apply}\nNext: {corrected.usage}")

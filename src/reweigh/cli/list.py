@@ -55,7 +55,10 @@ def list_members(
 
 def row_of(name: str, part: "Callable[..., Any]") -> list[str]:
     """Name, description and options of a member."""
-    return [name, first_sentence(part), ", ".join(_options(part))]
+    from reweigh.plan.options import parameters_of
+
+    options = [p.name if p.default is p.empty else f"{p.name}={_value(p.default)}" for p in parameters_of(part)]
+    return [name, first_sentence(part), ", ".join(options)]
 
 
 def first_sentence(part: object) -> str:
@@ -63,22 +66,12 @@ def first_sentence(part: object) -> str:
     return " ".join((inspect.getdoc(part) or "").partition("\n\n")[0].split())
 
 
-def _options(part: "Callable[..., Any]") -> list[str]:
-    from reweigh.plan.options import parameters_of
-
-    return [p.name if p.default is p.empty else f"{p.name}={_value(p.default)}" for p in parameters_of(part)]
-
-
 def _value(default: Any) -> str:
     return "none" if default is None else json.dumps(default, default=str)
 
 
 def show_runs(folder: Path) -> None:
-    """Print the runs below a folder, and what is wrong with the damaged ones.
-
-    Raises:
-        DataError: There is no such folder.
-    """
+    """Print the runs below a folder, and what is wrong with the damaged ones."""
     from reweigh.training import Run
     from reweigh.training.status import STATES, damage, status
 

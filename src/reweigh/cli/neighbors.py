@@ -1,16 +1,19 @@
 """What ``reweigh inspect`` prints about samples that are nearly the same, outliers, and classes that are two."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from torch import Tensor
+
+from reweigh.data import Dataset
 from reweigh.errors import DataError
+from reweigh.features import build
+from reweigh.features.doubles import doubles
+from reweigh.features.near_rows import near_duplicates
+from reweigh.features.neighbors import PHOTOS, neighborhood
+from reweigh.fit.front import Front
 from reweigh.names import listed, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from torch import Tensor
-
-    from reweigh.data import Dataset
+from reweigh.plan.choose import PRETRAINED
+from reweigh.training import progress
 
 PAIRS = 5  # near-duplicates that are named
 HINT = "Near-duplicates, conflicts among them and outliers: add --neighbors. Its features serve training too."
@@ -19,22 +22,12 @@ ROWS = 10_000
 EXAMPLES = 3
 
 
-def neighbors_of(dataset: "Dataset") -> list[str]:
+def neighbors_of(dataset: Dataset) -> list[str]:
     """Near-duplicates and outliers among photos, in words.
 
     Args:
         dataset: Photos, read on demand as training does, so that training finds their features in the cache.
-
-    Raises:
-        DataError: The samples are not photos, or too few or too many.
-        ModelError: The weights of the network are not available.
     """
-    from reweigh.features import build
-    from reweigh.features.neighbors import PHOTOS, neighborhood
-    from reweigh.fit.front import Front
-    from reweigh.plan.choose import PRETRAINED
-    from reweigh.training import progress
-
     network = build(PRETRAINED, dataset.shape)
     assert network is not None
     observer = progress()
@@ -63,16 +56,14 @@ def neighbors_of(dataset: "Dataset") -> list[str]:
     return lines + double_classes(known)
 
 
-def names_of(dataset: "Dataset") -> "Sequence[str]":
+def names_of(dataset: Dataset) -> Sequence[str]:
     """What each sample is called: its file, or its row."""
     rows = dataset.source_rows.tolist()
     return [dataset.reading.names[row] if dataset.reading.names else f"row {row}" for row in rows]
 
 
-def near_rows(dataset: "Dataset") -> list[str]:
+def near_rows(dataset: Dataset) -> list[str]:
     """Rows that are nearly the same but have different labels, in words; not for images."""
-    from reweigh.features.near_rows import near_duplicates
-
     if len(dataset.shape) != 1:
         return []
     index, rows = _compared(dataset)
@@ -88,10 +79,8 @@ def near_rows(dataset: "Dataset") -> list[str]:
     ]
 
 
-def double_classes(dataset: "Dataset") -> list[str]:
+def double_classes(dataset: Dataset) -> list[str]:
     """Classes that fall into two kinds of samples, in words; for images only if these are features."""
-    from reweigh.features.doubles import doubles
-
     if len(dataset.shape) != 1:
         return []
     index, rows = _compared(dataset)
@@ -105,7 +94,7 @@ def double_classes(dataset: "Dataset") -> list[str]:
     return sentences
 
 
-def _compared(dataset: "Dataset") -> "tuple[Tensor, Tensor]":
+def _compared(dataset: Dataset) -> tuple[Tensor, Tensor]:
     """Indices of labeled samples, spread over the dataset and as many as can be compared, and their features."""
     labeled = dataset.labeled.nonzero().flatten()
     most = max(1, min(ROWS, VALUES // max(1, dataset.shape[0])))
@@ -113,10 +102,10 @@ def _compared(dataset: "Dataset") -> "tuple[Tensor, Tensor]":
     return index, dataset.normalize(dataset.inputs[index].float())
 
 
-def _examples(dataset: "Dataset", rows: "Tensor") -> str:
+def _examples(dataset: Dataset, rows: Tensor) -> str:
     names = names_of(dataset)
     return listed(names[row] for row in rows[:EXAMPLES].tolist())
 
 
-def _label(dataset: "Dataset", index: int) -> str:
+def _label(dataset: Dataset, index: int) -> str:
     return repr(dataset.class_names[int(dataset.labels[index])])

@@ -4,30 +4,30 @@ import math
 import tomllib
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.text import Text
 
 from reweigh.cli.curves import draw
 from reweigh.cli.printing import console, show_table, visible
-from reweigh.report.words import in_words
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
-    from reweigh.fit.run_folder import Outcome
-    from reweigh.plan import Plan
-    from reweigh.training import Run
+from reweigh.files import read_json, read_text
+from reweigh.fit.origin import describe
+from reweigh.fit.run_folder import Outcome, open_run
+from reweigh.plan import Plan
+from reweigh.report.figures.weighting import curves as curves_of
+from reweigh.report.tables import read_tested
+from reweigh.report.words import describe_families, in_words, judged
+from reweigh.training import Run
+from reweigh.training.processes import is_first
+from reweigh.weighting import load_weighting
 
 NINETY = 1.645  # standard errors
 
 
-def show_outcome(outcome: "Outcome") -> None:
+def show_outcome(outcome: Outcome) -> None:
     """Print the end of ``reweigh train``; of several processes, only the first does."""
-    from reweigh.fit.origin import describe
-    from reweigh.training.processes import is_first
-
     if not is_first():
         return
-
     out = console()
     result = outcome.result
     kept, best = result.kept, result.best
@@ -52,15 +52,8 @@ def show_outcome(outcome: "Outcome") -> None:
         )
 
 
-def learned_curves(run: "Run") -> "Text | None":
+def learned_curves(run: Run) -> Text | None:
     """The weight that each family gives to a loss, from a run folder; None if the run has no weighting function."""
-    import numpy as np
-
-    from reweigh.files import read_json, read_text
-    from reweigh.report.figures.weighting import curves as curves_of
-    from reweigh.report.words import describe_families
-    from reweigh.weighting import load_weighting
-
     if not run.weighting.exists():
         return None
     weighting, origin = load_weighting(run.weighting)
@@ -77,17 +70,15 @@ def learned_curves(run: "Run") -> "Text | None":
     return draw(curves, [visible(label) for label in labels], max_loss, origin.reads)
 
 
-def judged_labels(outcome: "Outcome") -> str | None:
+def judged_labels(outcome: Outcome) -> str | None:
     """How many labels were judged, and how; None if none were."""
-    from reweigh.report.words import judged
-
     samples, unseen = outcome.fit.samples, outcome.fit.unseen if outcome.run.held_out.is_file() else None
     if bool(samples.quality.isnan().all()):
         return None
     return judged(int((samples.given >= 0).sum()), 0 if unseen is None else int((unseen.given >= 0).sum()))
 
 
-def trust(outcome: "Outcome") -> str | None:
+def trust(outcome: Outcome) -> str | None:
     """Mean weights of right and wrong labels, if it is known which are wrong."""
     samples, true = outcome.fit.samples, outcome.train_set.true_labels
     if samples.weights is None or true is None or outcome.train_set.candidates is not None:
@@ -112,11 +103,6 @@ def percent(share: float) -> str:
 
 def worth(before: Path, after: Path) -> str | None:
     """What a review was worth, in a sentence; None if the runs were not tested on the same samples."""
-    import numpy as np
-
-    from reweigh.fit.run_folder import open_run
-    from reweigh.report.tables import read_tested
-
     (first, plan), (second, new) = open_run(before), open_run(after)
     old, now = read_tested(first.test), read_tested(second.test)
     if old is None or now is None or len(old.label) != len(now.label) or _unreviewed(plan) != _unreviewed(new):
@@ -131,6 +117,6 @@ def worth(before: Path, after: Path) -> str | None:
     )
 
 
-def _unreviewed(plan: "Plan") -> object:
+def _unreviewed(plan: Plan) -> object:
     """The data of a plan, without what reviewers decided."""
     return replace(plan.source, added={**plan.source.added, "reviewed": None, "decisions": None})

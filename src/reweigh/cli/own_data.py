@@ -4,17 +4,22 @@ import shlex
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reweigh.cli.facts import Look, look
 from reweigh.cli.printing import echo, shape_words, show_columns
 from reweigh.cli.source import find
+from reweigh.data.labels.candidates import SEPARATOR
 from reweigh.names import listed
-
-if TYPE_CHECKING:
-    from reweigh.plan.choose import Choice
-    from reweigh.plan.facts import Facts
-    from reweigh.recipes.read import Contents
+from reweigh.plan.choose import Choice, choose
+from reweigh.plan.edit import put
+from reweigh.plan.facts import Facts
+from reweigh.plan.mistakes import raise_all
+from reweigh.plan.options import options_of
+from reweigh.plan.tables import members, method_named
+from reweigh.plan.toml import inline, plain
+from reweigh.recipes.check import check
+from reweigh.recipes.read import Contents, apply, read
 
 BASELINE = "erm"
 
@@ -28,7 +33,7 @@ def recipe_for(
     changes: Sequence[str],
     written: Mapping[str, Any],
     compare: Sequence[str] | None = None,
-) -> "Contents":
+) -> Contents:
     """The recipe that trains on the data; prints what was chosen.
 
     Args:
@@ -37,18 +42,7 @@ def recipe_for(
         written: How the files are written, as options of section [data].
         compare: Methods to choose for, each in a section [compare.METHOD]; if empty, plain training and the method that
             suits the data.
-
-    Raises:
-        RecipeError: There are no such data, no such recipe, or a mistake in it.
-        DataError: The data cannot be read.
     """
-    from reweigh.plan.choose import choose
-    from reweigh.plan.edit import put
-    from reweigh.plan.facts import Facts
-    from reweigh.plan.mistakes import raise_all
-    from reweigh.recipes.check import check
-    from reweigh.recipes.read import Contents, apply, read
-
     values = {} if recipe is None else deepcopy(dict(read(recipe).values))
     source, mistakes = find(data, label, labels, written=written)
     raise_all(mistakes, "reweigh train --data")
@@ -80,13 +74,8 @@ def recipe_for(
     return contents
 
 
-def chosen_for(method: str, facts: "Facts", given: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
+def chosen_for(method: str, facts: Facts, given: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
     """The choices for the data and a method, without those that the user overrides."""
-    from reweigh.plan.choose import choose
-    from reweigh.plan.edit import put
-    from reweigh.plan.options import options_of
-    from reweigh.plan.tables import members, method_named
-
     own: dict[str, Any] = {}
     changed = {change.partition("=")[0] for change in changes}
     with_method = {**given, "method": {**given.get("method", {}), "name": method}}
@@ -104,10 +93,8 @@ def title(data: str) -> str:
     return Path(data).resolve().name.split(".")[0] or "data"
 
 
-def reading(found: Look) -> "list[Choice]":
+def reading(found: Look) -> list[Choice]:
     """How images are read: the size that they are resized to, if they are, and when."""
-    from reweigh.plan.choose import Choice
-
     choices = []
     if found.size is not None:
         why = f"the images have {found.sizes} sizes" if found.sizes > 1 else f"larger than {found.size} pixels"
@@ -120,19 +107,13 @@ def reading(found: Look) -> "list[Choice]":
 
 def takes_unlabeled(values: Mapping[str, Any]) -> bool:
     """Whether the method of an unchecked recipe also learns from samples without a label."""
-    from reweigh.plan.tables import members, method_named
-
     method = values.get("method")
     name = method.get("name") if isinstance(method, Mapping) else method
     return str(name) in members("methods") and method_named(str(name)).unlabeled
 
 
-def show_choices(
-    data: str, found: Look, choices: "Sequence[Choice]", changes: Sequence[str], recipe: str | None
-) -> None:
+def show_choices(data: str, found: Look, choices: Sequence[Choice], changes: Sequence[str], recipe: str | None) -> None:
     """Print what is in the data, and what was chosen for them."""
-    from reweigh.data.labels.candidates import SEPARATOR
-
     facts, shape = found.facts, shape_words(found.facts.shape)
     show_columns(found.readings)
     echo(f"{data}: {facts.samples:,} samples of {shape} to train on, {len(facts.class_sizes):,} classes")
@@ -156,10 +137,8 @@ def show_choices(
     echo()
 
 
-def as_changes(choice: "Choice", given: Sequence[str]) -> list[str]:
+def as_changes(choice: Choice, given: Sequence[str]) -> list[str]:
     """A choice as it would be typed, and why; without what the user chose."""
-    from reweigh.plan.toml import inline, plain
-
     mine = {key: value for key, value in choice.values.items() if key not in given}
     if not mine or any(key.endswith("name") for key in choice.values.keys() - mine.keys()):  # its options went with it
         return []

@@ -177,11 +177,7 @@ def show_accuracy(trained: "TrainedModel", frame: "pd.DataFrame", predicted: Seq
 
 
 def calibrated_threshold(run: "Run", coverage: float) -> float:
-    """The score that a sample must reach, from the scores of samples that the run did not train on.
-
-    Raises:
-        DataError: No samples were held out, or their file is not what the run wrote.
-    """
+    """The score that a sample must reach, from the scores of samples that the run did not train on."""
     import numpy as np
     import torch
 

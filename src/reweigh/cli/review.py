@@ -21,9 +21,9 @@ def review(
     Each decision is written to RUN/decisions.jsonl at once; stop and continue whenever you like. The page is for this
     computer only; its address holds a secret, so do not pass it on.
     """
-    from reweigh.review import review_run
+    from reweigh.review import Review, of_run
 
-    served = review_run(run, reviewer, port)
+    served = Review(of_run(run), reviewer, port)
     progress = served.session.progress()
     echo(
         f"{progress['suspicious']:,} labels look wrong; {served.session.reviewer} has decided on "
@@ -34,4 +34,5 @@ def review(
     echo(f"Open {served.address}\nCtrl-C ends the review; decisions are in {served.session.subject.file}.")
     with suppress(KeyboardInterrupt):
         served.run()
-    echo(f"\nNext: reweigh train --reviewed {run} trains with these decisions.")
+    if served.decisions.count:
+        echo(f"\nNext: reweigh train --reviewed {run} trains with these decisions.")

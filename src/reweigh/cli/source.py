@@ -1,19 +1,23 @@
 """The data that a command is given: files at a path, or a dataset by name."""
 
 import glob
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from reweigh.data import Dataset, read
+from reweigh.data.labels.candidates import SEPARATOR
+from reweigh.data.readers import has_columns
 from reweigh.errors import RecipeError
+from reweigh.fit.source import data_root
 from reweigh.names import suggestion
-
-if TYPE_CHECKING:
-    from reweigh.data import Dataset
-    from reweigh.plan.mistakes import Mistake
-    from reweigh.plan.plan import Part
+from reweigh.plan.check import check_slot
+from reweigh.plan.mistakes import Mistake
+from reweigh.plan.options import options_of
+from reweigh.plan.plan import Part
+from reweigh.plan.schema import SECTIONS
+from reweigh.plan.tables import members
 
 # of a recipe's [data]: how files are read
 KEPT = ("size", "test_fraction", "split_seed", "columns", "sep", "encoding", "join_labels")
@@ -32,22 +36,19 @@ class Source(NamedTuple):
     """
 
     data: str
-    part: "Part | None"
+    part: Part | None
     label: str | None
     labels: Path | None
     root: Path | None
     written: Mapping[str, Any] = MappingProxyType({})
 
-    def read(self, size: int | None = None, **more: Any) -> "Dataset":
+    def read(self, size: int | None = None, **more: Any) -> Dataset:
         """The training samples: all of a path that has no test part of its own.
 
         Args:
             size: Height and width to resize images to.
             more: Other options of ``data.read``, for a path.
         """
-        from reweigh.data import read
-        from reweigh.fit.source import data_root
-
         if self.part is None:
             how = {"charset" if key == "encoding" else key: value for key, value in self.written.items()}
             return read(self.data, label=self.label, labels=self.labels, size=size, drop_unlabeled=True, **how, **more)
@@ -64,16 +65,11 @@ class Source(NamedTuple):
         Args:
             candidates: Whether a label may name several candidates.
             before: Section [data] of the recipe; only how it reads files is kept, and no bias.
-
-        Raises:
-            RecipeError: The options do not fit the data.
         """
         section: dict[str, Any] = {"name": "files" if self.part is None else self.data}
         if self.part is None:
             section |= {"root": str(Path.cwd()), "path": str(Path(self.data).resolve())}  # root: for data.test
         if self.label is not None:
-            from reweigh.data.readers import has_columns
-
             if Path(self.data).is_dir() and self.labels is None and not has_columns(Path(self.data)):
                 raise RecipeError(
                     f"--label: got {self.label!r}, but a folder has no columns; leave it out (or use --labels FILE)"
@@ -87,41 +83,26 @@ class Source(NamedTuple):
                 raise RecipeError(
                     f"--candidates: {self.data} has one label per sample; use data.candidates to draw candidates"
                 )
-            from reweigh.data.labels.candidates import SEPARATOR
-
             section["separator"] = SEPARATOR
         files = isinstance(before, Mapping) and before.get("name") == "files"
         return {key: before[key] for key in KEPT if files and key in before} | section
 
-    def as_changes(self, labels: Path | None = None) -> str:
-        """The data as ``key=value`` changes of a recipe, quoted for a shell.
+    def as_words(self, labels: Path | None = None) -> list[str]:
+        """The data as options of ``reweigh train``.
 
         Args:
             labels: Label file to use instead of the one given.
         """
-        if self.part is None:
-            changes = ["data.name=files", f"data.path={Path(self.data).resolve()}"]
-        else:
-            changes = [f"data.name={self.data}"]
-        if self.label:
-            changes.append(f"data.label={self.label}")
-        if labels or self.labels:
-            changes.append(f"data.labels={Path(labels or self.labels or '').resolve()}")
-        if self.root and self.part is not None:
-            changes.append(f"data.root={self.root.resolve()}")
-        return shlex.join(changes)
-
-    def as_words(self) -> list[str]:
-        """The data as options of ``reweigh train``."""
+        labels = labels or self.labels
         words = ["--data", self.data]
         words += ["--label", self.label] if self.label else []
-        words += ["--labels", str(self.labels)] if self.labels else []
+        words += ["--labels", str(labels)] if labels else []
         for key, value in self.written.items():
             if key == "columns":
                 words += [word for name in value for word in ("--drop", name)]
             else:
                 words += [f"--{key.replace('_', '-')}"] + ([] if value is True else [str(value)])
-        return words
+        return words + ([f"data.root={self.root}"] if self.root and self.part is not None else [])
 
 
 def find(
@@ -130,18 +111,8 @@ def find(
     labels: Path | None,
     root: Path | None = None,
     written: Mapping[str, Any] = MappingProxyType({}),
-) -> "tuple[Source, list[Mistake]]":
-    """The data of that path or name, and what is wrong with the options; a path wins if it exists.
-
-    Raises:
-        RecipeError: There is neither such a path nor such a name.
-    """
-    from reweigh.plan.check import check_slot
-    from reweigh.plan.mistakes import Mistake
-    from reweigh.plan.options import options_of
-    from reweigh.plan.schema import SECTIONS
-    from reweigh.plan.tables import members
-
+) -> tuple[Source, list[Mistake]]:
+    """The data of that path or name, and what is wrong with the options; a path wins if it exists."""
     if Path(data).exists() or (glob.has_magic(data) and glob.glob(data)):
         return Source(data, None, label, labels, root, written), []
     fields = {name: options_of(part).model_fields.values() for name, part in members("datasets").items()}
@@ -159,9 +130,7 @@ def find(
     return Source(data, parts[0] if parts else None, label, labels, root), mistakes + found
 
 
-def files_of(data: "Part") -> list[Path]:
+def files_of(data: Part) -> list[Path]:
     """The user's own files that a section [data] names."""
-    from reweigh.fit.source import data_root
-
     named = [data.options.get(key) for key in ("path", "test", "labels")]
     return [Path(data_root(data.added["root"]), path) for path in named if path]

@@ -14,9 +14,6 @@ def check_target(option: str, out: Path, targets: Sequence[Path], used: Sequence
         out: The path as given.
         targets: All files that are to be written.
         used: The data; never written into, not even with ``overwrite``.
-
-    Raises:
-        DataError: The files cannot be written there; says why and what to do.
     """
     if not out.absolute().parent.is_dir():
         raise DataError(f"{option} {out}: there is no folder {out.parent}; create it first, or choose another")
@@ -30,22 +27,14 @@ def check_target(option: str, out: Path, targets: Sequence[Path], used: Sequence
 
 
 def check_outside(option: str, target: Path, used: Sequence[Path]) -> None:
-    """Refuse to write into the data.
-
-    Raises:
-        DataError: The target is in the data.
-    """
+    """Refuse to write into the data."""
     for path in used:
         if path.exists() and target.resolve().is_relative_to(path.resolve()):
             raise DataError(f"{option} {target}: would write into the data, {path}; choose a path outside")
 
 
 def check_ending(option: str, out: Path, endings: Sequence[str], what: str) -> None:
-    """Refuse a file name with the wrong ending.
-
-    Raises:
-        DataError: The ending is not one of ``endings``.
-    """
+    """Refuse a file name with the wrong ending."""
     if out.suffix not in endings:
         allowed = " or ".join(endings)
         raise DataError(f"{option} {out}: {what} ends in {allowed}; got {out.suffix or 'no ending'!r}")

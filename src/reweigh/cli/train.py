@@ -96,11 +96,7 @@ def contents_of(
     candidates: bool = False,
     how: Mapping[str, Any] = MappingProxyType({}),
 ) -> "tuple[str, Contents]":
-    """A name for the run, and the recipe, not yet checked: one for the data, or the one given.
-
-    Raises:
-        RecipeError: There is no such recipe, or labels are given without data.
-    """
+    """A name for the run, and the recipe, not yet checked: one for the data, or the one given."""
     if data is not None:
         from reweigh.cli.own_data import recipe_for
         from reweigh.cli.own_data import title as title_of

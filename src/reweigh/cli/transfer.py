@@ -57,11 +57,7 @@ def transfer(
 
 
 def _learned_in(folder: Path) -> str:
-    """The file of the weighting function that a run has learned.
-
-    Raises:
-        DataError: it has not ended, or its method learns none.
-    """
+    """The file of the weighting function that a run has learned."""
     from reweigh.fit.run_folder import not_ended, open_run
 
     run, plan = open_run(folder)

@@ -14,7 +14,7 @@ class Batch:
         labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
         index: shape (n,), the index of each sample in the training set, on the CPU; weights and pseudo-labels are keyed
             by it.
-        weights: shape (n,), how much each sample counts by the user's wish; None counts all the same.
+        weights: shape (n,), the user's weight of each sample; None weighs all the same.
     """
 
     inputs: Tensor

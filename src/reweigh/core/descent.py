@@ -19,7 +19,7 @@ _scaler: GradScaler | None = None
 def scaled(scaler: GradScaler | None) -> Iterator[None]:
     """Inside, gradients are those of the loss times the scale of ``scaler``, divided by it; None changes nothing.
 
-    A step whose gradients are not finite is left out, and the scale lowered; to know that, each step waits for the
+    A step whose gradients are not finite is skipped, and the scale lowered; to know that, each step waits for the
     device.
     """
     global _scaler

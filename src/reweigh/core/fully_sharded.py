@@ -13,8 +13,8 @@ Params = dict[str, Tensor]
 
 
 def is_fully_sharded(model: nn.Module) -> bool:
-    """Whether ``fully_shard`` was called on a model or a part of it; it was not unless torch has loaded it."""
-    loaded = sys.modules.get("torch.distributed.fsdp")
+    """Whether ``fully_shard`` was called on a model or a part of it."""
+    loaded = sys.modules.get("torch.distributed.fsdp")  # importing it takes a while
     return loaded is not None and any(isinstance(module, loaded.FSDPModule) for module in model.modules())
 
 

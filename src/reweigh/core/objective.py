@@ -51,7 +51,7 @@ def reweighted(loss: Loss, inputs: Any, labels: Tensor, scale: Tensor | float = 
     """Each sample's loss times its weight: MW-Net, CMW-Net, L2RW. Paper: Eq. 6.
 
     Args:
-        scale: shape (n,), how much each sample counts besides, as the user says; the weight net does not see it.
+        scale: shape (n,), the user's weight of each sample, which the weight net does not see.
     """
 
     def objective(forward: Forward) -> Terms:
@@ -69,9 +69,8 @@ def soft_labels(loss: Loss, inputs: Any, labels: Tensor, pseudo: Tensor, scale: 
         sum_i  v_i L_i + (1 - v_i) L_i^pseudo
 
     Args:
-        scale: shape (n,), how much each sample counts besides.
+        scale: shape (n,), the user's weight of each sample.
     """
-
     return instead(loss, lambda outputs: loss(outputs, pseudo), inputs, labels, scale)
 
 
@@ -84,7 +83,7 @@ def instead(
 
     Args:
         other: what the model returns -> another loss of each sample, shape (n,).
-        scale: shape (n,), how much each sample counts besides.
+        scale: shape (n,), the user's weight of each sample.
     """
 
     def objective(forward: Forward) -> Terms:
@@ -109,7 +108,7 @@ def mixed_soft_labels(
     Args:
         partner: shape (n,), the sample that each one is mixed with. Paper: idx.
         share: how much of the mixture is the sample itself. Paper: lambda.
-        scale: shape (n,), how much each sample counts besides, wherever it is mixed in.
+        scale: shape (n,), the user's weight of each sample, wherever it is mixed in.
     """
     partners_scale = scale[partner] if isinstance(scale, Tensor) else scale
     mixed = share * inputs + (1 - share) * inputs[partner]

@@ -58,7 +58,7 @@ def group_of(model: nn.Module) -> distributed.ProcessGroup | None:
 
 
 def _refused(module: nn.Module) -> str | None:
-    """The wrapper of a module that cannot be used, by its name; no model has one unless torch has loaded it."""
+    """The wrapper of a module that cannot be used, by its name; None if it has none."""
     found = next((kind.__name__ for kind in type(module).__mro__ if kind.__name__ == "FullyShardedDataParallel"), None)
     contract = sys.modules.get("torch.distributed._composable.contract")
     if found is None and contract is not None and "replicate" in (contract._get_registry(module) or ()):

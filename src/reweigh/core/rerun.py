@@ -89,8 +89,8 @@ class Rerun:
 
     It keeps the buffers as they are when it is made. Each repetition sees copies of them and the same random numbers:
     BatchNorm statistics move once a step, in the real forward, and dropout drops the same units in every pass that
-    stands for the same forward. Compiled parts run as they are written: their compiled form knows no forward mode, and
-    computes something else without a word.
+    stands for the same forward. Compiled parts run as they are written: their compiled form has no forward mode, and
+    silently computes something else.
 
     Args:
         compiled: whether ``model`` has compiled parts.

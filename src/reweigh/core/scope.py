@@ -40,7 +40,7 @@ def scoped(model: nn.Module, optimizer: Optimizer, scope: str) -> Params:
     chosen = {name: p for name, p in names.items() if fnmatchcase(name, scope)}
     if not chosen:
         raise ModelError(
-            f"scope {scope!r} matches no trained parameter; take 'all', 'last-layer', 'last-block' or a pattern over "
+            f"scope {scope!r} matches no trained parameter; use 'all', 'last-layer', 'last-block' or a pattern over "
             f"names such as {next(iter(names))!r} ... {list(names)[-1]!r}"
         )
     return chosen
@@ -76,6 +76,6 @@ def _first_of_last_block(model: nn.Module, names: Params) -> str:
         path += f"{name}."
     if not in_list:
         raise ModelError(
-            "the model has no list of blocks, so no last one; take scope='last-layer' or a pattern over names"
+            "the model has no list of blocks, so no last one; use scope='last-layer' or a pattern over names"
         )
     return next(name for name in names if name.startswith(path))

@@ -67,7 +67,7 @@ class Step(NamedTuple):
     def scalars(self) -> dict[str, Tensor]:
         """What to log of it: the loss, the mean weight and, where the weights were learned, how.
 
-        Scalars on the device of the model, which nobody has waited for; ``float`` reads one.
+        Scalars that stay on the device of the model until ``float`` reads them.
         """
         scalars = {"loss": self.loss, "weight": self.weights.mean()}
         if self.meta_loss is None or self.gradient_norms is None:

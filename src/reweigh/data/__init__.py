@@ -7,8 +7,6 @@ from reweigh.data.foreign import replace_inputs
 from reweigh.data.labels.candidates import one_of_each, with_candidates
 from reweigh.data.named import DATASETS
 from reweigh.data.readers import read
-from reweigh.data.readers.table import from_frame
-from reweigh.data.readers.torch_dataset import from_torch
 from reweigh.data.scan import inspect
 from reweigh.data.subsets import few_labels, with_label
 
@@ -21,8 +19,6 @@ __all__ = [
     "check_samples",
     "few_labels",
     "from_arrays",
-    "from_frame",
-    "from_torch",
     "inspect",
     "one_of_each",
     "read",

@@ -1,6 +1,7 @@
 """NumPy arrays and torch tensors as a dataset, and the arrays of ``.npz`` and ``.npy`` files."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,22 +45,14 @@ def from_arrays(
     numbers, names = encode(labels, class_names, f"{what}: labels", unlabeled=unlabeled)
     check_precision(inputs, what)
     tensor = channels_first(as_tensor(inputs, what))
-    dataset = Dataset(
-        tensor,
-        numbers,
-        names,
-        true_labels=None if true_labels is None else encode(true_labels, names, f"{what}: true labels")[0],
-    )
+    true = None if true_labels is None else encode(true_labels, names, f"{what}: true labels")[0]
+    dataset = Dataset(tensor, numbers, names, true)
     (check if class_names is None or unlabeled else check_samples)(dataset, what)
-    return Dataset(tensor, numbers, names, dataset.true_labels, normalize or standardize_like(tensor))
+    return replace(dataset, normalize=normalize or standardize_like(tensor))
 
 
 def check_precision(inputs: Any, what: str) -> None:
-    """Refuse training inputs with a column that float32 cannot hold, such as 1e300, or 1e9 plus a number of about 1.
-
-    Raises:
-        DataError: values are too large, or rounding changes a column by more than a tenth of its standard deviation.
-    """
+    """Refuse training inputs with a column that float32 cannot hold, such as 1e300, or 1e9 plus a number of about 1."""
     array = inputs if isinstance(inputs, np.ndarray) else np.empty(0)
     if array.ndim != 2 or array.dtype.kind not in "iuf" or array.dtype.itemsize < 4 or array.dtype == np.float32:
         return
@@ -82,11 +75,7 @@ def check_precision(inputs: Any, what: str) -> None:
 
 
 def as_tensor(inputs: Any, what: str) -> Tensor:
-    """Bytes as bytes, numbers as float32.
-
-    Raises:
-        DataError: the values are not numbers, or the array has fewer than two dimensions.
-    """
+    """Bytes as bytes, numbers as float32."""
     tensor = inputs
     if not isinstance(inputs, Tensor):
         try:

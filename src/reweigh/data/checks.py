@@ -92,43 +92,25 @@ def class_mistakes(dataset: Dataset) -> list[str]:
     labels, names = dataset.labels, dataset.class_names
     if labels.ndim != 1 or labels.dtype != torch.int64 or len(labels) == 0:
         return []
-    labeled = dataset.labeled
-    present = set(labels[labeled].unique().tolist())
+    labeled = int(dataset.labeled.sum())
+    present = set(labels[dataset.labeled].unique().tolist())
     if isinstance(dataset.candidates, CandidateSets):  # a mask of the wrong type is reported elsewhere
         present = set(dataset.candidates.classes.unique().tolist())
-    elif bool((labels == -1).any()):
-        return unlabeled_mistakes(int(labeled.sum()), present, names)
-    if len(present) == 1:
+    gaps = dataset.candidates is None and bool((labels == -1).any())
+    if gaps and labeled < len(names):
+        many = plural(labeled, "labeled sample")
+        return [f"labels: {many} for {len(names)} classes; label at least one of each class"]
+    if not gaps and len(present) == 1:
         only = present.pop()
         name = names[only] if 0 <= only < len(names) else only
         return [f"labels: only one class, {name!r}, in {plural(len(labels), 'sample')}; a classifier needs two or more"]
-    absent = [name for number, name in enumerate(names) if number not in present]
+    absent = listed(repr(name) for number, name in enumerate(names) if number not in present)
     if not absent:
         return []
-    return [
-        f"labels: no samples of {listed(map(repr, absent))} (of {len(names)} classes); "
-        "add some, or leave the class out of the class names"
-    ]
-
-
-def unlabeled_mistakes(labeled: int, present: set[int], names: Sequence[str]) -> list[str]:
-    """Too few labels, or classes without any, in data where some samples have no label.
-
-    Args:
-        labeled: number of samples with a label.
-        present: the classes of these labels.
-    """
-    if labeled < len(names):
-        return [
-            f"labels: {plural(labeled, 'labeled sample')} for {len(names)} classes; label at least one of each class"
-        ]
-    absent = [name for number, name in enumerate(names) if number not in present]
-    if not absent:
-        return []
-    return [
-        f"labels: no labeled sample of {listed(map(repr, absent))} "
-        f"(of {len(names)} classes, {plural(labeled, 'label')}); label some, or leave the class out of the class names"
-    ]
+    found = f"no labeled sample of {absent}" if gaps else f"no samples of {absent}"
+    known = f"{len(names)} classes, {plural(labeled, 'label')}" if gaps else f"{len(names)} classes"
+    remedy = "label some" if gaps else "add some"
+    return [f"labels: {found} (of {known}); {remedy}, or leave the class out of the class names"]
 
 
 def candidate_mistakes(candidates: CandidateSets | Tensor, num_labels: int, num_classes: int) -> list[str]:

@@ -10,18 +10,12 @@ from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.core.candidate_sets import CandidateSets
-from reweigh.data.normalize import as_float, unchanged
+from reweigh.data.normalize import as_float
 from reweigh.data.views import drawn
 
 SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together, at most
 VALUES_AT_ONCE = 5_000_000  # values of their inputs; 33 color images of 224 x 224 pixels
-PER_SAMPLE = (
-    "true_labels",
-    "sample_weight",
-    "soft_labels",
-    "trusted",
-    "uncorrected",
-)  # where they are known
+PER_SAMPLE = ("true_labels", "sample_weight", "soft_labels", "trusted", "uncorrected")  # where they are known
 SMALL_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32)
 
 
@@ -143,7 +137,7 @@ class Dataset:
     labels: Tensor
     class_names: tuple[str, ...]
     true_labels: Tensor | None = None
-    normalize: Callable[[Tensor], Tensor] = unchanged
+    normalize: Callable[[Tensor], Tensor] = as_float
     sample_weight: Tensor | None = None
     soft_labels: Tensor | None = None
     candidates: CandidateSets | None = None

@@ -36,9 +36,6 @@ def replace_inputs(dataset: Dataset, replaced: Tensor, foreign: Inputs, seed: in
     Args:
         replaced: the samples to replace, shape (N,) bool, as ``bias.open_set`` chooses them.
         foreign: inputs of the same shape and type (CIFAR-100 for CIFAR-10).
-
-    Raises:
-        DataError: shapes or types differ, or the mask has another length.
     """
     theirs = foreign[torch.empty(0, dtype=torch.int64)]
     own = dataset.inputs[torch.empty(0, dtype=torch.int64)]

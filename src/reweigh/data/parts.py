@@ -53,11 +53,7 @@ def parts_of(files: Sequence[Path]) -> dict[str, list[Path]]:
 
 
 def of_split(path: Path, suffix: str | tuple[str, ...], split: str) -> list[Path]:
-    """The files of a split at a path.
-
-    Raises:
-        DataError: There are none.
-    """
+    """The files of a split at a path."""
     parts = parts_of(archives_at(path, suffix))
     if split not in parts:
         raise DataError(f"{path}: no {split} part; files for testing have names that begin with test or val")

@@ -17,9 +17,6 @@ def stratified(labels: Tensor, size: int, seed: int, what: str = "size") -> Tens
     Args:
         labels: shape (N,).
         what: name of the size in messages.
-
-    Raises:
-        DataError: there are fewer samples.
     """
     if not 0 < size <= len(labels):
         raise DataError(f"{what}: {size}; the data have {plural(len(labels), 'sample')}, so give 1 to {len(labels)}")
@@ -40,11 +37,7 @@ def part(dataset: Dataset, size: int | None, seed: int, what: str = "size") -> D
 
 
 def beyond(dataset: Dataset, size: int | None, more: int, seed: int) -> Dataset:
-    """A stratified part of ``more`` samples that shares none with the part of ``size``.
-
-    Raises:
-        DataError: there are fewer samples left.
-    """
+    """A stratified part of ``more`` samples that shares none with the part of ``size``."""
     left = len(dataset) - (len(dataset) if size is None else size)
     if not 0 < more <= left:
         raise DataError(f"held_out: {more}; train_size leaves {left} of {len(dataset)} samples; lower one of the two")
@@ -68,9 +61,6 @@ def few_labels(dataset: Dataset, count: int, seed: int) -> Dataset:
 
     Args:
         count: number of labels to keep, at least one per class.
-
-    Raises:
-        DataError: the count is below the number of classes, or a class has too few samples.
     """
     classes = dataset.num_classes
     if count < classes:

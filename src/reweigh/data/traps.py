@@ -14,7 +14,7 @@ COLUMNS = 300
 DETERMINES = 0.97  # held-out accuracy of a tree on one column
 NEARLY = 0.8  # of the way from a guess to certainty
 ORDERED = 0.5  # of the way from a guess to certainty
-FEWEST = 40  # samples; fewer prove nothing;
+FEWEST = 40  # samples; fewer prove nothing
 FEW = 5  # smallest class that a tree can learn
 
 

@@ -14,9 +14,6 @@ def watched(callbacks: Any, label: str | None) -> Observer | None:
 
     Args:
         callbacks: None, a function, or several.
-
-    Raises:
-        RecipeError: They are something else.
     """
     bar = None if label is None else progress(label=label)
     if callbacks is None:

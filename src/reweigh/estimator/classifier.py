@@ -16,7 +16,6 @@ from reweigh.estimator.inputs import read_more_inputs
 from reweigh.estimator.learning import Learned, learn
 from reweigh.estimator.reviewing import Reviewing, trained_html
 from reweigh.estimator.targets import undecided
-from reweigh.fit.out_of_fold import probabilities
 from reweigh.fit.scored import device_of, scored
 from reweigh.selective import check_coverage, threshold
 
@@ -174,7 +173,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             ValueError: X has other columns or another shape than in training.
         """
         check_is_fitted(self)
-        return probabilities(self.model_, self._samples(X), device_of(self.model_)).numpy()
+        return scored(self.model_, self._samples(X), device_of(self.model_)).probabilities.numpy()
 
     def predict(self, X: Any, coverage: float | None = None) -> np.ndarray:
         """The likeliest label of each sample, shape (N,).

@@ -1,6 +1,7 @@
 """From X in any of its forms to the inputs of a dataset, in training and later on."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from reweigh.data import Inputs
 from reweigh.data.arrays import as_tensor, channels_first, check_precision
-from reweigh.data.normalize import standardize_like, unchanged
+from reweigh.data.normalize import as_float, standardize_like
 from reweigh.data.sparse import SparseRows, scale_like
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.errors import DataError
@@ -42,10 +43,6 @@ def read_inputs(estimator: Any, X: Any) -> ReadInputs:
     Columns of numbers and channels of images get mean 0 and standard deviation 1; columns of a sparse matrix are
     divided by their largest absolute value. The columns of a DataFrame are encoded by ``data.tables.encoding``. Sets
     ``n_features_in_`` and ``feature_names_in_``.
-
-    Raises:
-        ValueError: X holds something other than numbers, infinite ones, NaN in images or sparse rows, or a table that
-            cannot be encoded.
     """
     import pandas as pd
 
@@ -55,14 +52,14 @@ def read_inputs(estimator: Any, X: Any) -> ReadInputs:
         frame = found.set_axis(list(columns), axis=1)
         asked = estimator.features.get("name") if isinstance(estimator.features, Mapping) else estimator.features
         encoding = fit_encoding(frame, text=text_as(asked if isinstance(asked, str) else None), what="X")
-        return ReadInputs(encoding.apply(frame, "X"), unchanged, encoding, columns, found.index)
+        return ReadInputs(encoding.apply(frame, "X"), as_float, encoding, columns, found.index)
     if isinstance(found, np.ndarray) and found.ndim == 2 and found.dtype.kind == "f" and np.isnan(found).any():
         columns = tuple(str(number) for number in range(found.shape[1]))  # filled and flagged, as in a DataFrame
         if np.isnan(found).all():
             raise DataError("X: all values are NaN; give some numbers to learn from")
         frame = pd.DataFrame(found, columns=list(columns))
         encoding = fit_encoding(frame, kinds=dict.fromkeys(columns, "number"), what="X")
-        return ReadInputs(encoding.apply(frame, "X"), unchanged, encoding, columns)
+        return ReadInputs(encoding.apply(frame, "X"), as_float, encoding, columns)
     check_precision(found, "X")
     inputs = as_inputs(found, "X")
     return ReadInputs(inputs, scale_like(inputs.matrix) if isinstance(inputs, SparseRows) else standardize_like(inputs))
@@ -74,13 +71,16 @@ def read_more_inputs(estimator: Any, X: Any, form: InputForm, columns: tuple[str
     Args:
         columns: All columns of the table that was trained on; empty if X was not a table.
         what: Name of X in messages.
-
-    Raises:
-        ValueError: X has other columns or another shape than in training, or holds no finite numbers.
     """
     import pandas as pd
 
     found = validated(estimator, X, reset=False, what=what)
+    if form.encoding is None and isinstance(found, pd.DataFrame):
+        try:
+            numbers = found.to_numpy(dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"{what}: not numbers, but the classifier was trained on an array of numbers") from None
+        found = validated(estimator, numbers, reset=False, what=what)
     if form.encoding is not None:
         if sparse.issparse(found):
             raise DataError(f"{what}: a sparse matrix, but the classifier was trained on a DataFrame; pass one again")
@@ -104,6 +104,8 @@ def validated(estimator: Any, X: Any, reset: bool, what: str) -> Any:
             raise DataError(f"{what}: columns {listed(map(repr, twice))} occur more than once; give each its own name")
         validate_data(estimator, X, reset=reset, skip_check_array=True)  # pyright: ignore[reportArgumentType]
         return X
+    if X is None or isinstance(X, str | Path | Mapping):
+        raise DataError(f"{what}: got {type(X).__name__}; pass rows of numbers, a DataFrame, a sparse matrix or images")
     if isinstance(X, Tensor):
         X = X.detach().cpu()
         X = (X if X.dtype == torch.uint8 else X.float()).numpy()
@@ -132,11 +134,7 @@ def validated(estimator: Any, X: Any, reset: bool, what: str) -> Any:
 
 
 def as_inputs(found: Any, what: str) -> Tensor | SparseRows:
-    """Sparse rows as they are; arrays as tensors of bytes or float32, channels first.
-
-    Raises:
-        DataError: Some values are NaN.
-    """
+    """Sparse rows as they are; arrays as tensors of bytes or float32, channels first."""
     values = found.data if sparse.issparse(found) else found
     if values.dtype.kind == "f" and np.isnan(values).any():
         raise DataError(

@@ -54,9 +54,6 @@ def learn(
         trusted: Samples whose labels the user vouches for, and these labels.
         classes: All classes, if y may lack some.
         earlier: Earlier result to continue from: its network, classes and form of the inputs. None starts from scratch.
-
-    Raises:
-        ValueError: Parameters, data or labels are not what they should be.
     """
     params = estimator.get_params(deep=False)
     names = None if classes is None else np.unique(as_array(classes))
@@ -138,11 +135,7 @@ def _more(estimator: Any, X: Any, y: Any, earlier: Learned) -> tuple[Dataset, Ta
 def read_trusted(
     estimator: Any, X: Any, y: Any, form: InputForm, columns: tuple[str, ...], classes: np.ndarray
 ) -> Dataset | None:
-    """The trusted samples in the form of the training samples; None if there are none.
-
-    Raises:
-        DataError: One of X and y is missing, they differ in number, or from the training set in columns or classes.
-    """
+    """The trusted samples in the form of the training samples; None if there are none."""
     if X is None and y is None:
         return None
     if X is None or y is None:

@@ -18,9 +18,6 @@ def own_builder(model: Any) -> Build:
     Args:
         model: A network, which is copied with its weights; or a class or function that is called with the shape of a
             sample and the number of classes.
-
-    Raises:
-        ModelError: ``model`` is something else.
     """
     if isinstance(model, nn.Module):
         return partial(checked, name_of(model), partial(_copy, model))
@@ -33,11 +30,7 @@ def own_builder(model: Any) -> Build:
 
 
 def continued(build: Build, trained: nn.Module) -> Build:
-    """A function that makes networks with the weights of a trained one; of an ensemble, its strongest member.
-
-    Raises:
-        ModelError: The networks differ.
-    """
+    """A function that makes networks with the weights of a trained one; of an ensemble, its strongest member."""
 
     def copied(input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
         model = build(input_shape, num_classes)

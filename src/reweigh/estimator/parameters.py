@@ -40,9 +40,6 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
     Args:
         params: Parameters of the estimator.
         trusted: Whether trusted samples are given.
-
-    Raises:
-        RecipeError: Lists every parameter that is not what it may be.
     """
     given: dict[str, Any] = {"train": {"seed": draw_seed(params["random_state"])}}
     for name, key in KEYS.items():
@@ -86,11 +83,7 @@ def own_words(path: str) -> str:
 
 
 def takes_unlabeled(method: str) -> bool:
-    """Whether a method learns from samples without a label too.
-
-    Raises:
-        RecipeError: There is no such method.
-    """
+    """Whether a method learns from samples without a label too."""
     return method != "auto" and find(method).unlabeled
 
 

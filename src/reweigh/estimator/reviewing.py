@@ -37,11 +37,12 @@ class Reviewing:
         Raises:
             DataError: X holds other samples, or the extra is not installed.
         """
-        from reweigh.review import review_fit
+        from reweigh.review import Review, of_fit
 
         check_is_fitted(self)
         frame = X if hasattr(X, "iloc") and hasattr(X, "columns") else None
-        return review_fit(self._fit, self._samples(X), frame, file, reviewer, self.classes_.tolist()).start()
+        subject = of_fit(self._fit, self._samples(X), frame, Path(file), self.classes_.tolist())
+        return Review(subject, reviewer).start()
 
 
 def trained_html(plan: Plan, issues: "pd.DataFrame") -> str:

@@ -1,5 +1,6 @@
 """How much each sample should count according to the user: ``sample_weight`` times ``class_weight``."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,9 @@ def read_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Ten
         sample_weight: N numbers of at least zero, or None.
         class_weight: A dict from class to weight, or "balanced": N / (num_classes * N_class). It is one for samples
             without a label, and the mean over several candidates.
-
-    Raises:
-        DataError: Weights are negative, not finite, not one per sample, or leave fewer than two classes.
-        ValueError: ``class_weight`` is something else.
     """
+    if not isinstance(class_weight, Mapping | None) and str(class_weight) != "balanced":
+        raise DataError(f"class_weight: got {class_weight!r}; pass a dict from class to weight, or 'balanced'")
     samples = len(targets.labels)
     weights = np.ones(samples) if sample_weight is None else checked(sample_weight, samples)
     if class_weight is not None:

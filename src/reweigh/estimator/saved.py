@@ -33,9 +33,6 @@ def save(
     Args:
         params: Parameters of the estimator; a network of the user's own is not stored.
         seen: What scikit-learn wants to know of X.
-
-    Raises:
-        DataError: Labels or parameters are not plain numbers or strings.
     """
     more = {
         "params": {name: plain(value) for name, value in _storable(params).items()},
@@ -53,10 +50,6 @@ def load(
 
     Args:
         names: Parameters of the classifier in this version.
-
-    Raises:
-        DataError: There is no such file, or it is not a classifier of a version known here.
-        ModelError: The network is needed, or does not fit.
     """
     build = None if model is None or isinstance(model, str) else own_builder(model)
     found, more = store.load(path, build, features, trust_code)

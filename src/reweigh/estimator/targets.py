@@ -47,10 +47,6 @@ def read_targets(y: Any, samples: int, unlabeled: bool = False) -> Targets:
             name the classes.
         samples: N, the number of samples in X.
         unlabeled: Whether -1 (as a number or a string), None and NaN mark samples without a label.
-
-    Raises:
-        DataError: Labels are missing, of several types or not as many as samples; there is only one class, or nearly as
-            many classes as samples.
     """
     if y is None:
         raise DataError("RobustClassifier requires y to be passed, but the target y is None")
@@ -82,11 +78,7 @@ def read_targets(y: Any, samples: int, unlabeled: bool = False) -> Targets:
 
 
 def read_more_targets(y: Any, classes: np.ndarray, samples: int, what: str) -> Targets:
-    """Labels of other samples, of classes that are known.
-
-    Raises:
-        DataError: Some are missing, or not one of these classes.
-    """
+    """Labels of other samples, of classes that are known."""
     array = plain_array(y, what)
     if array.ndim == 2 and array.shape[1] > 1:
         targets = soft(array, getattr(y, "columns", None), what)
@@ -105,11 +97,7 @@ def read_more_targets(y: Any, classes: np.ndarray, samples: int, what: str) -> T
 
 
 def plain_array(y: Any, what: str) -> np.ndarray:
-    """The labels as an array.
-
-    Raises:
-        DataError: A label is a list, a dict or the like.
-    """
+    """The labels as an array of numbers, strings or booleans."""
     try:
         array = as_array(y)
     except ValueError:  # lists of different lengths
@@ -191,9 +179,6 @@ def read_candidates(y: Any, samples: int) -> Targets:
         y: N x num_classes, true or 1 where a class may be the right one, possibly a sparse array of SciPy; the columns
             of a DataFrame name the classes, otherwise they are 0, 1, ...
         samples: N, the number of samples in X.
-
-    Raises:
-        DataError: It is not such a mask, a sample has no candidate, or a class is not a candidate of any sample.
     """
     array = y.tocsr() if issparse(y) else as_array(y)
     if array.ndim != 2 or array.shape[1] < 2:

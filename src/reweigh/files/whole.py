@@ -16,6 +16,7 @@ REMEDIES = {
     errno.EACCES: "ask for permission to write there, or choose another folder",
     errno.EPERM: "ask for permission to write there, or choose another folder",
     errno.ENOENT: "the folder is gone, moved or deleted; put it back, or choose another one",
+    errno.EISDIR: "it is a folder; give the name of a file",
     errno.ENAMETOOLONG: "choose a shorter name",
     errno.ELOOP: "it is a link to another place, where reweigh does not write; delete the link",
 }

@@ -61,7 +61,7 @@ class Decisions:
         self._all: dict[int, dict[str, list[Decision]]] = {}
 
     def refresh(self) -> bool:
-        """Read what was added since; whether there was anything."""
+        """Read what was added since; returns whether there was anything."""
         if self.path.is_file() and self.path.stat().st_size < self._place.end:  # put back from a copy
             self._start()
         records, self._place = ledger.read(self.path, self._place)
@@ -80,11 +80,7 @@ class Decisions:
             history.pop()
 
     def add(self, decision: Decision) -> None:
-        """Write a decision to disk, and only then count it.
-
-        Raises:
-            StorageError: It cannot be written.
-        """
+        """Write a decision to disk, and only then count it."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         ledger.append(self.path, {**decision._asdict(), "at": now})
         self.refresh()
@@ -136,9 +132,6 @@ def decisions_file(path: str | Path) -> Path:
 
     Args:
         path: The folder of a run, or the file itself.
-
-    Raises:
-        DataError: There is no such file.
     """
     file = Path(path)
     if file.is_dir():
@@ -158,9 +151,6 @@ def with_decisions(parts: Sequence[Dataset], path: str | Path, count: int | None
     Args:
         parts: Parts of one source, such as training and test part, which share its rows.
         count: Number of lines to use, from the start of the file; None uses all.
-
-    Raises:
-        DataError: There are no decisions, or the data are not those that were reviewed.
     """
     file = decisions_file(path)
     decisions = Decisions(file, count)

@@ -141,7 +141,7 @@ def to_onnx(trained: TrainedModel) -> bytes:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No word of torch's exporter about itself."""
+    """Silence what torch's exporter reports about itself."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     with warnings.catch_warnings():

@@ -52,11 +52,7 @@ class Front:
     tuned: bool = False
 
     def with_weights(self, state: Mapping[str, Tensor], file: Any) -> "Front":
-        """The network with weights that were fine-tuned.
-
-        Raises:
-            ModelError: They do not fit.
-        """
+        """The network with weights that were fine-tuned."""
         fill(self.network.module, state, f"{file}: not the fine-tuned weights of {self.network.name}")
         return replace(self, cache=False, tuned=True)
 
@@ -168,11 +164,7 @@ def open_front(
 
 
 def own_front(module: Any, shape: tuple[int, ...]) -> Front:
-    """A module of the caller's own as the frozen network. It gets samples as they are, bytes divided by 255.
-
-    Raises:
-        ModelError: It is not a module, cannot take such samples, or does not return one row for each.
-    """
+    """A module of the caller's own as the frozen network. It gets samples as they are, bytes divided by 255."""
     if not isinstance(module, nn.Module):
         raise ModelError(
             f"features: got {module!r}; pass a name ({', '.join(features.FEATURES)}, timm:NAME, ...), or a "
@@ -182,11 +174,7 @@ def own_front(module: Any, shape: tuple[int, ...]) -> Front:
 
 
 def left_out(dataset: Dataset, unreadable: dict[int, str]) -> Dataset:
-    """The dataset without the samples that cannot be read.
-
-    Raises:
-        DataError: None is left.
-    """
+    """The dataset without the samples that cannot be read."""
     reasons = listed(unreadable.values())
     if len(unreadable) == len(dataset):
         raise DataError(f"features: none of {plural(len(dataset), 'sample')} can be read: {reasons}")

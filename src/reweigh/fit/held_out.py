@@ -20,11 +20,7 @@ FEWEST = 3  # samples of a class that is held out
 
 
 def set_apart(train_set: Dataset, share: float | None, seed: int) -> tuple[Tensor, Tensor]:
-    """Indices of the samples to train on, and of a share of each class that is held out for calibration.
-
-    Raises:
-        DataError: A class, or either side, would be left without a sample.
-    """
+    """Indices of the samples to train on, and of a share of each class that is held out for calibration."""
     everything = torch.arange(len(train_set))
     if share is None:
         return everything, everything[:0]
@@ -45,11 +41,7 @@ def set_apart(train_set: Dataset, share: float | None, seed: int) -> tuple[Tenso
 
 
 def judges(train_set: Dataset, share: float, seed: int) -> Tensor:
-    """Indices of a share of each class that judges the epochs; classes of fewer than three samples are not held out.
-
-    Raises:
-        DataError: No sample can be held out.
-    """
+    """Indices of a share of each class that judges the epochs; classes of fewer than three samples are not held out."""
     fold = stratified_folds(train_set.labels, max(2, round(1 / share)), FEWEST, seeded(seed, JUDGE))
     found = (fold == 0).nonzero().flatten()
     if len(found) == 0:

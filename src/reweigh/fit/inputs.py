@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 
 from reweigh.data import Dataset, Inputs
-from reweigh.data.normalize import Standardize, unchanged
+from reweigh.data.normalize import Standardize, as_float
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError
 from reweigh.fit.front import Front
@@ -53,7 +53,7 @@ class InputForm:
             behind = cls.of(dataset)
             return replace(behind, shape=raw.shape, bytes=raw.dtype == torch.uint8, width=behind.shape[0])
         normalize = dataset.normalize
-        assert isinstance(normalize, Standardize) or normalize is unchanged, normalize
+        assert isinstance(normalize, Standardize) or normalize is as_float, normalize
         scale = (normalize.mean, normalize.std) if isinstance(normalize, Standardize) else ()
         mean_and_std = [tuple(values.tolist()) for values in scale]
         return cls(dataset.shape, dataset.dtype == torch.uint8, *mean_and_std, encoding=dataset.reading.encoding)
@@ -78,7 +78,7 @@ class InputForm:
             assert front is not None
             raw = Dataset(inputs, unknown, class_names)
             return front.through(raw, Standardize(self.mean, self.std), device, observer)
-        normalize = unchanged
+        normalize = as_float
         if self.mean:
             factor = {(True, False): 255.0, (False, True): 1 / 255}.get((self.bytes, _are_bytes(inputs)), 1.0)
             normalize = Standardize(torch.tensor(self.mean) * factor, torch.tensor(self.std) * factor)
@@ -94,9 +94,6 @@ class InputForm:
 
         Args:
             what: Name of the text in the message.
-
-        Raises:
-            DataError: It is something else.
         """
         from pydantic import TypeAdapter, ValidationError
 

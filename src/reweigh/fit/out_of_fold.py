@@ -9,10 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
+from reweigh.fit.scored import scored
 from reweigh.fit.trainer import Trainer
 from reweigh.methods.parts.folds import stratified_folds
 from reweigh.plan import Part
-from reweigh.training.evaluation import logits
 from reweigh.training.randomness import seeded
 
 logger = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class HeldOut:
         self.losses: list[float] = []
 
     def __call__(self, model: nn.Module) -> dict[str, float]:
-        rows = probabilities(model, self._samples, self._device).double()
+        rows = scored(model, self._samples, self._device).probabilities.double()
         self._sum += rows
         self.losses.append(float(F.nll_loss(rows.clamp_min(1e-12).log(), self._samples.labels)))
         if self._stop and len(self.losses) - self.best_epoch >= max(self.best_epoch, PATIENCE):
@@ -118,14 +118,6 @@ def folds(labels: Tensor, seed: int) -> Tensor:
     It is -1, never held out, for the only sample of a class and for a sample without a label (-1 as well).
     """
     return stratified_folds(labels, FOLDS, least=2, generator=seeded(seed, FOLDS))
-
-
-def probabilities(model: nn.Module, samples: Dataset, device: torch.device) -> Tensor:
-    """The probability of each class, shape (N, num_classes) float32."""
-    rows = torch.empty(len(samples), samples.num_classes)
-    for index, outputs in logits(model, samples, device):
-        rows[index] = outputs.double().softmax(1).float()
-    return rows
 
 
 def _changed(trainer: Trainer, **train: object) -> Trainer:

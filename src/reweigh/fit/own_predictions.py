@@ -35,7 +35,10 @@ def find_label_issues(labels: Any, pred_probs: Any, *, ranked: bool = True) -> "
     Raises:
         DataError: The two do not fit, rows are not probabilities, or labels are not their columns.
     """
-    rows = np.asarray(pred_probs, dtype=np.float64)
+    try:
+        rows = np.asarray(pred_probs, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("pred_probs: not an array of numbers; pass N rows of probabilities") from None
     given = np.asarray(labels)
     if rows.ndim != 2 or given.ndim != 1 or len(rows) != len(given) or len(given) == 0:
         raise DataError(f"labels of shape {given.shape} and pred_probs of shape {rows.shape}; pass N labels and N rows")
@@ -43,10 +46,12 @@ def find_label_issues(labels: Any, pred_probs: Any, *, ranked: bool = True) -> "
     if len(wrong):
         raise DataError(f"pred_probs: row {wrong[0]} is {rows[wrong[0]].tolist()}; each row should sum to one")
     classes = rows.shape[1]
-    if given.dtype.kind not in "biu" or given.min() < 0 or given.max() >= classes:
+    numbered = given.dtype.kind in "biu"
+    if not numbered or given.min() < 0 or given.max() >= classes:
+        got = f"{given.min()} to {given.max()}" if numbered else f"{given.dtype}, such as {given[0].item()!r}"
         raise DataError(
-            f"labels: {given.dtype}, such as {given[0].item()!r}; give class numbers 0 to {classes - 1}, the columns "
-            "of pred_probs. np.unique(labels, return_inverse=True)[1] numbers names in their order"
+            f"labels: {got}; give class numbers 0 to {classes - 1}, the columns of pred_probs. "
+            "np.unique(labels, return_inverse=True)[1] numbers names in their order"
         )
     numbers = torch.from_numpy(given.astype(np.int64))
     one_hot = F.one_hot(numbers, classes).double()

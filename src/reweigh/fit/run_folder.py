@@ -264,11 +264,7 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
 
 
 def names_of(run: Run) -> tuple[str, ...]:
-    """The names of the classes of a run.
-
-    Raises:
-        DataError: The file is something else.
-    """
+    """The names of the classes of a run."""
     names = read_json(run.classes).get("names")
     if not isinstance(names, list) or not names:
         raise DataError(f"{run.classes}: no names of classes; is this file the one that the run wrote?")

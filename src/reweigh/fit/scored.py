@@ -90,9 +90,6 @@ def metrics(logits: Tensor, labels: Tensor, class_sizes: Tensor, scores: Tensor 
         labels: shape (n,).
         class_sizes: samples of each class in the training set, shape (num_classes,).
         scores: shape (n,), how sure each prediction is, for a model that abstains.
-
-    Raises:
-        DataError: there is no sample.
     """
     if len(labels) == 0:
         raise DataError("the set to judge on is empty; give it at least one sample")

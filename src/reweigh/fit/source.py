@@ -22,7 +22,6 @@ from reweigh.data.tables.encoding import TextAs
 from reweigh.errors import DataError, RecipeError
 from reweigh.features import text_as
 from reweigh.fit.decisions import with_decisions
-from reweigh.meta_sets import MetaSet
 from reweigh.meta_sets.balanced_random import BalancedRandom
 from reweigh.plan import Part, Plan
 from reweigh.plan.tables import member
@@ -65,7 +64,10 @@ def read_source(plan: Plan) -> Source:
         name: read_like(train, path, plan.source, f"data.further_tests.{name}", part="test")
         for name, path in (plan.source.added["further_tests"] or {}).items()
     }
-    return Source(train, test, apart or read_trusted(meta_set, train, plan.source), further)
+    trusted = apart
+    if meta_set.source is not None:
+        trusted = read_like(train, meta_set.source, plan.source, "meta_set.path", meta_set.label)
+    return Source(train, test, trusted, further)
 
 
 def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
@@ -73,9 +75,6 @@ def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
 
     Args:
         seed: The seed of the run; a bias may have its own.
-
-    Raises:
-        DataError, RecipeError: As for ``read_source``.
     """
     return _read(data, seed)[:2]
 
@@ -130,20 +129,6 @@ def partially_labeled(train: Dataset, rule: Part, seed: int) -> Dataset:
     return with_candidates(train, sets)
 
 
-def read_trusted(meta_set: MetaSet, train: Dataset, data: Part) -> Dataset | None:
-    """The trusted samples that a meta set keeps apart from the training set, in the form of the training samples.
-
-    Args:
-        data: The section [data], for the folder that paths are relative to and for how images are resized.
-
-    Raises:
-        DataError: they cannot be read, or differ in shape from the training samples.
-    """
-    if meta_set.source is None:
-        return None
-    return read_like(train, meta_set.source, data, "meta_set.path", meta_set.label)
-
-
 def read_like(
     train: Dataset, path: str, data: Part, what: str, label: str | None = None, part: str = "train"
 ) -> Dataset:
@@ -151,12 +136,10 @@ def read_like(
 
     Args:
         path: Where they are, below the root of the data.
+        data: The section [data], for that root and for how images are resized.
         what: The option that names them, for messages.
         label: The column of the labels, if it is not that of the training data.
         part: Which part to read, "train" or "test", where there are two.
-
-    Raises:
-        DataError: they cannot be read, or differ in shape from the training samples.
     """
     source = data_root(data.added["root"]) / path
     try:
@@ -185,11 +168,7 @@ def data_root(given: str | Path | None) -> Path:
 
 
 def biased(train: Dataset, data: Part, seed: int) -> Dataset:
-    """The training set with worse labels, the labels before kept as the true ones.
-
-    Raises:
-        RecipeError: inputs are to be replaced by foreign ones, but it is not said from where.
-    """
+    """The training set with worse labels, the labels before kept as the true ones."""
     done = draw(train, data.parts["bias"], seed, data.added["posteriors"])
     kept, before = len(done.index), len(train)
     logger.info("bias: %d of %d samples kept, %.1f %% of them wrong", kept, before, 100 * done.rate)
@@ -228,11 +207,7 @@ def draw(train: Dataset, parts: Sequence[Part], seed: int, file: str | None = No
 
 
 def read_posteriors(file: str, train: Dataset) -> Tensor:
-    """Posteriors of a file, one row for each training sample before any bias: shape (N, num_classes).
-
-    Raises:
-        DataError: it cannot be read, or has another shape.
-    """
+    """Posteriors of a file, one row for each training sample before any bias: shape (N, num_classes)."""
     rows = load(Path(file))
     if not isinstance(rows, np.ndarray) or rows.shape != (len(train), train.num_classes):
         shape = getattr(rows, "shape", "several arrays")

@@ -59,9 +59,6 @@ def fill(model: nn.Module, state: Mapping[str, Tensor], wrong: str) -> None:
 
     Args:
         wrong: What to say if they are not weights of this model.
-
-    Raises:
-        ModelError: They are not.
     """
     try:
         model.load_state_dict(dict(state))

@@ -37,9 +37,6 @@ def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
 
     Args:
         more: What the caller wants to store with it, as JSON can hold it.
-
-    Raises:
-        DataError: ``more`` holds something else.
     """
     weighting = found.weighting
     content = {

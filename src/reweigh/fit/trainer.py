@@ -170,11 +170,7 @@ def builder(part: Part, trust_code: bool = False) -> Build:
 
 
 def find_device(name: str) -> torch.device:
-    """The device of that name, or for "auto" the best one available.
-
-    Raises:
-        RecipeError: It is not available.
-    """
+    """The device of that name, or for "auto" the best one available."""
     available = ["cpu"]
     if torch.cuda.is_available():
         available += ["cuda", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]

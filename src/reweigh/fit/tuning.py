@@ -53,10 +53,6 @@ def fine_tuned(
         raw: The samples before the network, in the order of ``samples``.
         normalize: Normalization of the features, which stays.
         prior: Whether the model predicts as if all classes were equally frequent.
-
-    Raises:
-        RecipeError: There are several processes.
-        ModelError: The network has no such parameters.
     """
     if processes.several():
         raise RecipeError("features.unfreeze: fine-tuning runs in one process; train without torchrun")

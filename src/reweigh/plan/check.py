@@ -1,6 +1,7 @@
 """From the values of a plan, as nested dicts, to the checked plan, or to all of its mistakes."""
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pkgutil import resolve_name
 from typing import Any
 
@@ -22,7 +23,11 @@ def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Pl
     mistakes: list[Mistake] = []
     known = [*SECTIONS, "train", "compare"]
     for key in values:
-        if key not in known:
+        if key in known:
+            continue
+        if home := _section_with(key, values):
+            mistakes.append(Mistake(key, f"a recipe has no such section; did you mean {home}.{key}={values[key]}?"))
+        else:
             mistakes.append(unknown_key("", key, known, "a recipe has no such section;", values[key]))
     sections: dict[str, Any] = {}
     for key, slot in SECTIONS.items():
@@ -49,8 +54,23 @@ def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Pl
     return plan, []
 
 
+def _section_with(key: str, values: Mapping[str, Any]) -> str | None:
+    """The section that has an option of this name; None if none has."""
+    options = {"train": _train_options()}
+    for section, slot in SECTIONS.items():
+        chosen = values.get(section, slot.default)
+        with suppress(ReweighError):  # a wrong name, which is reported elsewhere
+            name = chosen.get("name") if isinstance(chosen, Mapping) else None
+            options[section] = options_of(member(slot.table, str(name)), slot.adds)
+    return next((section for section, model in options.items() if key in model.model_fields), None)
+
+
+def _train_options() -> type[Options]:
+    return options_of(resolve_name("reweigh.training:train"), TrainOptions)
+
+
 def _check_train(raw: Any) -> tuple[Mapping[str, Any], list[Mistake]]:
-    model = options_of(resolve_name("reweigh.training:train"), TrainOptions)
+    model = _train_options()
     if not isinstance(raw, Mapping):
         return {}, [Mistake("train", f"{_got(raw)}; should be a table of options: {', '.join(model.model_fields)}")]
     options, mistakes = check_options(model, raw, "train", "[train]")
@@ -71,7 +91,8 @@ def check_slot(raw: Any, path: str, slot: Slot) -> tuple[tuple[Part, ...], list[
         part, mistakes = _check_part(raw, path, slot)
         return ((part,) if part else ()), mistakes
     if not isinstance(raw, list):
-        return (), [Mistake(path, f"got {shown(raw)}; should be a list of tables, each with a name")]
+        wanted = f'a list of tables, each with a name, such as [{{name="{next(iter(members(slot.table)))}"}}]'
+        return (), [Mistake(path, f"got {shown(raw)}; should be {wanted}")]
     results = [_check_part(item, f"{path}.{place}", slot) for place, item in enumerate(raw)]
     return tuple(part for part, _ in results if part), [mistake for _, found in results for mistake in found]
 
@@ -82,7 +103,8 @@ def _check_part(raw: Any, path: str, slot: Slot) -> tuple[Part | None, list[Mist
     if not isinstance(raw, Mapping):
         names = ", ".join(sorted(members(slot.table)))
         wanted = f"a table with the name of the {TABLES[slot.table].kind}: {names}"
-        return None, [Mistake(path, f"{_got(raw)}; should be {wanted}")]
+        remedy = f"; write {path}.name={raw}" if isinstance(raw, str) else ""
+        return None, [Mistake(path, f"{_got(raw)}; should be {wanted}{remedy}")]
     parts: dict[str, tuple[Part, ...]] = {}
     mistakes: list[Mistake] = []
     for key, inner in slot.slots.items():
@@ -94,7 +116,7 @@ def _check_part(raw: Any, path: str, slot: Slot) -> tuple[Part | None, list[Mist
         return None, wrong_name + mistakes
     given = {key: value for key, value in raw.items() if key != "name" and key not in slot.slots}
     chosen = member(slot.table, str(name))
-    options, found = check_options(options_of(chosen, slot.adds), given, path, str(name))
+    options, found = check_options(options_of(chosen, slot.adds), given, path, str(name), ["name", *slot.slots])
     if options and options.model_extra:
         taken = options.model_extra.keys() & set(supplied_to(chosen))
         found += [Mistake(f"{path}.{key}", "comes from the data; remove it") for key in taken]

@@ -17,7 +17,7 @@ from reweigh.plan.facts import Facts
 LR = 1e-3  # of AdamW, falling along a cosine
 STEPS = 1000  # of training on small data, within the limits of EPOCHS
 EPOCHS = (20, 50)  # at least, at most
-LOOKS = 1.9  # trainings that two looks are
+LOOKS = 1.9  # times the epochs of a single training, for two looks
 BATCH = (16, 256)
 WIDTHS = ((2_000, 64), (20_000, 128))  # samples below this number: width of the hidden layers; otherwise 256
 DROPOUT = 0.2
@@ -28,7 +28,7 @@ JUDGE = 0.1  # share of the samples that judges,
 JUDGED = 2_000  # if there are this many in classes of FEWEST or more; fewer cannot decide
 FEWEST = 3  # samples of a class, without which none of it is held out
 POSTERIORS = 50_000_000  # samples times classes at most for two looks, which keep several numbers for each
-MOST_ROWS = 20_000  # beyond, out-of-fold models take too long to be trained unasked
+MOST_ROWS = 20_000  # more rows make out-of-fold models too slow to be the default
 
 TINY = 16  # pixels; smaller images have too little in them,
 TINY_GRAY = 64  # and smaller gray ones are digits and the like, which photos teach nothing about

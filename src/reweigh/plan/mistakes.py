@@ -33,15 +33,22 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def unknown_key(path: str, key: str, known: Iterable[str], owner: str, got: Any) -> Mistake:
-    """A key that nothing reads."""
+def unknown_key(
+    path: str, key: str, known: Iterable[str], problem: str, got: Any, beside: Iterable[str] = ()
+) -> Mistake:
+    """A key that nothing reads.
+
+    Args:
+        beside: keys that are not listed, but may be meant.
+    """
     names = sorted(known)
     there_are = f"there are: {', '.join(names)}" if names else "it has none"
-    return Mistake(f"{path}.{key}" if path else key, f"{owner} {there_are}; got {shown(got)}.{suggestion(key, names)}")
+    text = f"{problem} {there_are}; got {shown(got)}.{suggestion(key, [*names, *beside])}"
+    return Mistake(f"{path}.{key}" if path else key, text)
 
 
 def check_options(
-    model: type[Options], raw: Mapping[str, Any], path: str, owner: str
+    model: type[Options], raw: Mapping[str, Any], path: str, owner: str, beside: Iterable[str] = ()
 ) -> tuple[Options | None, list[Mistake]]:
     """The checked options, or None and every mistake in them.
 
@@ -50,14 +57,17 @@ def check_options(
     Args:
         path: where ``raw`` is in the recipe.
         owner: whose options they are, for the message about an unknown key.
+        beside: other keys that may be in the same table.
     """
     try:
         return model.model_validate_json(json.dumps(raw, default=str)), []
     except ValidationError as error:
-        return None, _translate(error, model, raw, path, owner)
+        return None, _translate(error, model, raw, path, owner, list(beside))
 
 
-def _translate(error: ValidationError, model: type[Options], raw: Any, path: str, owner: str) -> list[Mistake]:
+def _translate(
+    error: ValidationError, model: type[Options], raw: Any, path: str, owner: str, beside: list[str]
+) -> list[Mistake]:
     mistakes: dict[str, Mistake] = {}
     for fault in error.errors(include_url=False):
         key, *rest = fault["loc"] or ("",)
@@ -66,7 +76,8 @@ def _translate(error: ValidationError, model: type[Options], raw: Any, path: str
         keys = own if isinstance(own, dict) else ()
         where = ".".join([path, str(key), *(str(step) for step in rest if isinstance(step, int) or step in keys)])
         if fault["type"] == "extra_forbidden":
-            mistake = unknown_key(path, str(key), model.model_fields, f"{owner} has no option {key!r};", fault["input"])
+            text = f"{owner} has no option {key!r};"
+            mistake = unknown_key(path, str(key), model.model_fields, text, fault["input"], beside)
         elif fault["type"] == "missing":
             mistake = Mistake(where, f"missing; expected {expected(model, str(key))}")
         elif fault["type"] == "value_error":
@@ -89,6 +100,8 @@ def _allowed(message: str) -> str:
 
 
 def _nearest(fault: Any) -> str:
+    if fault["type"] in ("list_type", "tuple_type"):
+        return f", such as [{shown(fault['input'])}]"
     if fault["type"] != "literal_error":
         return ""
     return "." + suggestion(str(fault["input"]), re.findall(r"'([^']*)'", fault["ctx"]["expected"]))
@@ -103,13 +116,10 @@ def expected(model: type[Options], key: str) -> str:
 
 
 def raise_all(mistakes: list[Mistake], what: str) -> None:
-    """Raise one error that lists all mistakes, if there are any.
+    """Raise one RecipeError that lists all mistakes, if there are any.
 
     Args:
-        what: how the message calls that which is wrong.
-
-    Raises:
-        RecipeError: there are.
+        what: name of what has the mistakes, in the message.
     """
     if mistakes:
         head = f"{what}: {plural(len(mistakes), 'mistake')}"

@@ -17,11 +17,7 @@ class Options(BaseModel):
 
 
 def named_member(table: str, name: str) -> str:
-    """The name itself, if a member of the table has it.
-
-    Raises:
-        RecipeError: none has.
-    """
+    """The name itself if a member of the table has it; otherwise a RecipeError."""
     member(table, name)
     return name
 

@@ -59,10 +59,6 @@ def member(table: str, name: str) -> Callable[..., Any]:
 
 
 def method_named(name: str) -> "type[Method]":
-    """A method; its class attributes describe what it accepts.
-
-    Raises:
-        RecipeError: there is none of that name.
-    """
+    """A method; its class attributes describe what it accepts."""
     found: Any = member("methods", name)
     return found

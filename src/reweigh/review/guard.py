@@ -25,11 +25,11 @@ LARGEST = 10_000  # bytes of a request
 class Guard:
     """Refuses requests that do not come from the page; adds the headers that bind the page itself.
 
-    - Host must be a loopback name with the port of this server: another name may belong to a page that pretends to be
-      us (DNS rebinding).
+    - Host must be a loopback name with the port of this server: another name may belong to a page that poses as this
+      server (DNS rebinding).
     - Origin, if there is one, must be this server, and what changes something must have one.
-    - The path must begin with the token, which only who started the server knows: other users of this computer can
-      open the port as well.
+    - The path must begin with the token, which only the user who started the server knows: other users of this
+      computer can open the port as well.
 
     Args:
         token: First part of every path.

@@ -4,22 +4,18 @@ import getpass
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reweigh.data import Dataset
 from reweigh.errors import DataError, StorageError
-from reweigh.fit import Fit
 from reweigh.fit.decisions import Decisions
 from reweigh.review.session import Session
-from reweigh.review.subject import Subject, of_fit, of_run
+from reweigh.review.subject import Subject
 
 if TYPE_CHECKING:
-    import pandas as pd
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
@@ -186,39 +182,8 @@ def _listening(port: int) -> socket.socket:
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         found.bind((ADDRESS, port))
-        found.listen()  # who opens the address before the server runs waits
+        found.listen()  # a browser that comes before the server runs will wait
     except (OSError, OverflowError) as error:
         found.close()
         raise DataError(f"port {port}: cannot be opened ({error}); leave it out to take any free one") from error
     return found
-
-
-def review_run(path: str | Path, reviewer: str | None = None, port: int = 0) -> Review:
-    """The review of a run folder, not yet served.
-
-    Raises:
-        DataError: There is nothing to review there.
-    """
-    return Review(of_run(Path(path)), reviewer, port)
-
-
-def review_fit(
-    found: Fit,
-    dataset: Dataset,
-    frame: "pd.DataFrame | None",
-    file: str | Path,
-    reviewer: str | None = None,
-    classes: Sequence[Any] | None = None,
-) -> Review:
-    """The review of a fit, not yet served.
-
-    Args:
-        dataset: The inputs that it was fitted to.
-        frame: The table that they come from.
-        file: Where decisions are written.
-        classes: The classes as the caller writes them; their names by default.
-
-    Raises:
-        DataError: These are other samples, or the fit does not judge labels.
-    """
-    return Review(of_fit(found, dataset, frame, Path(file), classes), reviewer)

@@ -23,13 +23,10 @@ STATES = {"open", "decided", "unsure", "disputed", "any"}
 
 
 class Session:
-    """What the page asks for.
+    """What the page asks for; a DataError if there is no such sample, class or value.
 
     Args:
         reviewer: Name under which decisions are written.
-
-    Raises:
-        DataError: The file of decisions is damaged.
     """
 
     def __init__(self, subject: Subject, reviewer: str):
@@ -70,9 +67,6 @@ class Session:
         Args:
             wanted: ``order``; ``show`` suspicious or all; ``state`` of decision; ``given`` and ``suggested`` class; and
                 the largest ``quality``. What is absent does not restrict.
-
-        Raises:
-            DataError: A value is not allowed.
         """
         with self._lock:
             self.decisions.refresh()
@@ -109,11 +103,7 @@ class Session:
         return found
 
     def card(self, index: int) -> dict[str, Any]:
-        """A sample, its labels, and what was decided about it.
-
-        Raises:
-            DataError: There is no such sample.
-        """
+        """A sample, its labels, and what was decided about it."""
         self._check(index)
         given, suggested = int(self._given[index]), int(self._suggested[index])
         subject, weight = self.subject, self.subject.samples.weight
@@ -134,7 +124,7 @@ class Session:
             "values": [(_plain(name), _plain(text)) for name, text in values[:200]],
             "more": max(0, len(values) - 200),
             "mine": None if mine is None else {"label": self._decided(mine)},
-            # others' words would lead the reviewer, so they are shown afterward
+            # decisions of others would bias the reviewer, so they are shown afterward
             "others": [{"by": by, "label": self._decided(its)} for by, its in each.items() if mine],
         }
 
@@ -142,12 +132,7 @@ class Session:
         return None if decision.label is None else self._number.get(decision.label, -1)
 
     def similar(self, index: int) -> dict[str, list[dict[str, Any]]]:
-        """By class, the given and the suggested one, the samples most like this one; apart from the card, since the
-        first time they take a while.
-
-        Raises:
-            DataError: There is no such sample.
-        """
+        """The samples most like this one, of the given and of the suggested class; the first time takes a while."""
         self._check(index)
         labels = {int(self._given[index]), self._other(index)}
         return {str(label): self._beside(index, label) for label in labels if label >= 0}
@@ -180,11 +165,7 @@ class Session:
         return [{"index": each, "text": _plain(text(each))[:300]} for each in found]
 
     def picture(self, index: int, small: bool = False) -> bytes:
-        """A sample as PNG.
-
-        Raises:
-            DataError: There is no such sample, or it is not an image, or cannot be read anymore.
-        """
+        """A sample as PNG."""
         self._check(index)
         looks, side = self.subject.looks, SMALL if small else LARGE
         if looks is None or not looks.is_images:
@@ -207,12 +188,7 @@ class Session:
         return self._write(index, None if label is None else self.subject.class_names[label])
 
     def undo(self, index: int) -> dict[str, Any]:
-        """Take back the last decision about a sample; the one before it counts again.
-
-        Raises:
-            DataError: There is nothing to take back.
-            StorageError: As for ``decide``.
-        """
+        """Take back the last decision about a sample; the one before it counts again."""
         self._check(index)
         with self._lock:
             self.decisions.refresh()

@@ -59,11 +59,7 @@ class Subject:
 
 
 def of_run(path: Path) -> Subject:
-    """The samples of a run that has ended.
-
-    Raises:
-        DataError: There is no run, it has not ended, or it does not judge labels.
-    """
+    """The samples of a run that has ended and judges labels."""
     run, plan = open_run(path)
     account = read_account(path, path.resolve().name, decoded=True)
     account, held_out = account.with_held_out()
@@ -89,9 +85,16 @@ def _front(plan: Plan, dataset: Dataset) -> Front | None:
 
 
 def of_fit(
-    found: Fit, dataset: Dataset, frame: "pd.DataFrame | None", file: Path, classes: Sequence[Any] | None
+    found: Fit, dataset: Dataset, frame: "pd.DataFrame | None", file: Path, classes: Sequence[Any] = ()
 ) -> Subject:
-    """The training samples of a fit; see ``reweigh.review.review_fit``."""
+    """The training samples of a fit.
+
+    Args:
+        dataset: The inputs that it was fitted to.
+        frame: The table that they come from.
+        file: Where decisions are written.
+        classes: The classes as the caller writes them; by default their names.
+    """
     judged = found.samples
     if len(dataset) != len(judged.given):
         raise DataError(f"X: {len(dataset):,} samples, but {len(judged.given):,} were fitted; pass the X of the fit")
@@ -109,5 +112,5 @@ def of_fit(
         Looks(dataset, frame),
         dataset,
         found.front,
-        classes=() if classes is None else classes,
+        classes=classes,
     )

@@ -34,11 +34,6 @@ def test_csv(tmp_path, text):
     assert read_labels(write(tmp_path / "labels.csv", text), 3, NAMES).tolist() == [2, 0, 1]
 
 
-def test_a_named_column(tmp_path):
-    path = write(tmp_path / "labels.csv", "first,second\n0,2\n1,0\n2,1\n")
-    assert read_labels(path, 3, NAMES, column="second").tolist() == [2, 0, 1]
-
-
 def test_a_class_may_be_called_na(tmp_path):
     path = write(tmp_path / "labels.csv", "label\nNA\nnull\n")
     assert read_labels(path, 2, ("null", "NA")).tolist() == [1, 0]
@@ -51,7 +46,7 @@ def test_a_class_may_be_called_na(tmp_path):
     ("label\ncat\n\"\"\nowl\n", r"no class named ''"),
     ("index,label\n0,0\n0,1\n5,2\n", r"3 mistakes\n.*0 more than once.*\n.*5 not a sample.*\n.*1, 2 without a label"),
     ("index,label\na,0\nb,1\nc,2\n", r"column 'index': .*give whole numbers from 0"),
-    ("a,b\n0,1\n0,1\n0,1\n", r"no column of labels; it has: a, b"),
+    ("a,b\n0,1\n0,1\n0,1\n", r"no column of labels; it has: a, b. Call the column 'label'"),
     ("", r"the file is empty; a table needs a header and rows"),
 ])  # fmt: skip
 def test_bad_csv(tmp_path, text, message):

@@ -3,7 +3,9 @@ import logging
 import pandas as pd
 import pytest
 
-from reweigh.data import from_frame, read
+from reweigh.data import read
+from reweigh.data.readers.reader import Request
+from reweigh.data.readers.table import from_frame
 from reweigh.errors import DataError
 
 GOLD = ["gold", "Gold", "GOLD ", "gold.", "tin", "gold", "tin"]
@@ -60,7 +62,7 @@ def test_labels_that_are_no_classes(labels, message):
     with pytest.raises(
         DataError, match=f"column 'label' has .* different values in {len(labels)} rows, such as .*{message}"
     ):
-        from_frame(frame)
+        from_frame(frame, Request())
 
 
 @pytest.mark.parametrize(
@@ -68,4 +70,4 @@ def test_labels_that_are_no_classes(labels, message):
 )
 def test_labels_that_are_classes(labels):
     frame = pd.DataFrame({"x": [row**1.5 for row in range(len(labels))], "label": [str(label) for label in labels]})
-    assert from_frame(frame).num_classes == len(set(labels))
+    assert from_frame(frame, Request()).num_classes == len(set(labels))

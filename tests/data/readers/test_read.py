@@ -67,12 +67,14 @@ def test_folders_of_images_in_a_training_and_a_test_part(tmp_path):
 def test_what_is_not_known(tmp_path):
     with pytest.raises(DataError, match="there is nothing at this path"):
         read(tmp_path / "none")
+    with pytest.raises(DataError, match="the folder is empty; give images"):
+        read(tmp_path)
+    (tmp_path / "x.doc").touch()
     with pytest.raises(
         DataError,
         match=r"not a folder that reweigh can read; give images in one .* a table .* or a folder of images",
     ):
         read(tmp_path)
-    (tmp_path / "x.doc").touch()
     with pytest.raises(DataError, match=r"x\.doc: not a file that reweigh can read; give .*\.csv"):
         read(tmp_path / "x.doc")
     np.save(tmp_path / "x.npy", np.eye(3))
@@ -80,6 +82,10 @@ def test_what_is_not_known(tmp_path):
         read(tmp_path / "x.npy")
     with pytest.raises(DataError, match="split: 'tset'; there are: train, test"):
         read(tmp_path, split="tset")
+    with pytest.raises(DataError, match="text: 'bert'; there are: tf-idf, wordllama, plain"):
+        read(tmp_path, text="bert")
+    with pytest.raises(DataError, match="resize: 'cut'; there are: crop, pad, stretch"):
+        read(tmp_path, resize="cut")
 
 
 def test_test_parts(tmp_path, mnist_root, cifar_root):

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reweigh.data import from_frame, read
+from reweigh.data import read
 from reweigh.data.readers import read_unlabeled
+from reweigh.data.readers.reader import Request
+from reweigh.data.readers.table import from_frame
 from reweigh.data.tables.encoding import Encoding
 from reweigh.data.tables.frames import read_frame
 from reweigh.errors import DataError
@@ -85,7 +87,7 @@ def test_the_usual_label_column_is_found(tmp_path):
     ("x,label\n1,a\n2,\n3,b\n", "label", r"labels: 1 of 3 is missing: row 1;"),
     ("x,label\n1,a\n2,a\n", "label", r"only one class, 'a', in 2 samples"),
     ("label\na\nb\n", "label", r"no column to learn from"),
-    ("x,label\n", "label", r"there are no samples|no column to learn from"),
+    ("x,label\n", "label", r"a header without rows"),
     ("", "label", "the file is empty; a table needs a header and rows"),
     ('x,label\n"1,a\n', "label", r"cannot be read as a table"),
     ("x,label\n1,a\n2,b,c,d\n3,a\n", "label", r"cannot be read as a table \(Error tokenizing data"),
@@ -121,16 +123,16 @@ def test_row_numbers_without_a_name_are_left_out(tmp_path, caplog):
 def test_labels_missing_in_the_sense_of_pandas(kind):
     frame = pd.DataFrame({"x": [1, 2, 3], "label": pd.Series(["1", None, "2"]).astype(kind)})
     with pytest.raises(DataError, match="1 of 3 is missing: row 1"):
-        from_frame(frame)
-    assert from_frame(frame.dropna()).class_names == ("1", "2")
+        from_frame(frame, Request())
+    assert from_frame(frame.dropna(), Request()).class_names == ("1", "2")
 
 
 def test_a_frame_in_memory_is_not_changed():
     frame = pd.DataFrame({"x": [1.0, np.nan, 3.0], "label": [4, 9, 4]})
     before = frame.copy()
-    data = from_frame(frame)
+    data = from_frame(frame, Request())
     assert data.class_names == ("4", "9")
-    assert from_frame(frame[["x"]], labels=["u", "v", "u"]).class_names == ("u", "v")
+    assert from_frame(frame[["x"]], Request(labels=["u", "v", "u"])).class_names == ("u", "v")
     pd.testing.assert_frame_equal(frame, before)
 
 

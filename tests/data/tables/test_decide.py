@@ -117,7 +117,7 @@ def test_a_later_table_is_read_the_same_way_and_strange_values_are_named():
     words = "\n".join(encoding.strange(two))
     assert "column 'amount': 1 value far outside" in words
     assert "column 'rate': 1 not a number, such as 'high'" in words
-    assert "column 'city': 1 category was rare or not there in training, such as 'Kiel'" in words
+    assert "column 'city': 1 category was rare or absent in training, such as 'Kiel'" in words
     assert "member" not in words
 
 

@@ -58,17 +58,8 @@ def test_words_by_tf_idf_against_the_formula():
     np.testing.assert_allclose(encoding.apply(pd.DataFrame({"note": texts})).numpy(), expected, rtol=1e-6)
 
 
-def test_words_by_hashing():
-    encoding = fit_encoding(frame(), text="hashing", text_features=16)
-    features = encoding.apply(frame())[:, [name.startswith("note") for name in encoding.feature_names]]
-    assert features.shape == (6, 16)
-    assert features[3].abs().sum() == 0  # missing
-    np.testing.assert_allclose(features.norm(dim=1).numpy()[[0, 1, 2]], 1, rtol=1e-5)
-
-
-@pytest.mark.parametrize("text", ["tf-idf", "hashing"])
-def test_the_same_features_after_json(text):
-    encoding = fit_encoding(frame(), text=text, text_features=64)
+def test_the_same_features_after_json():
+    encoding = fit_encoding(frame())
     stored = encoding.to_json()
     json.loads(stored)
     again = Encoding.from_json(stored)
@@ -105,7 +96,7 @@ def test_kinds_against_the_rule():
     encoding = fit_encoding(frame(), kinds={"age": "category", "note": "drop", "city": "text"})
     assert [(column.name, column.kind) for column in encoding.columns][:2] == [("age", "category"), ("city", "tf-idf")]
     assert "note" not in [column.name for column in encoding.columns]
-    with pytest.raises(DataError, match=r"columns: no column 'agee'; the table has: age, city, .*Did you mean 'age'\?"):
+    with pytest.raises(DataError, match=r"table: no column 'agee'; the table has: age, city, .*Did you mean 'age'\?"):
         fit_encoding(frame(), kinds={"agee": "number"})
     with pytest.raises(
         DataError, match="column 'age': no kind 'numeric'; there are: number, date, category, text, drop"
@@ -169,7 +160,7 @@ def test_names_of_rows_are_left_out_with_a_warning(caplog):
 
 
 def test_words_that_come_again_are_no_names(caplog):
-    few = fit_encoding(rows(12), max_categories=2)
+    few = fit_encoding(rows(12))
     assert [column.kind for column in few.columns] == ["number", "tf-idf", "tf-idf", "tf-idf"]
     again = pd.DataFrame({"word": [f"w{row % 60}" for row in range(100)]})
     assert fit_encoding(again).columns[0].kind == "category"

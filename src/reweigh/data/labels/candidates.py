@@ -58,9 +58,6 @@ def split_names(dataset: Dataset, separator: str, classes: Sequence[str] | None 
         dataset: dataset with a class for each set of labels that occurs.
         separator: string between two labels.
         classes: classes that labels may name; by default all that occur, sorted.
-
-    Raises:
-        DataError: a name next to a separator is empty, a sample has no label, or a name is not a class.
     """
     if len(missing := (dataset.labels < 0).nonzero().flatten()):
         raise DataError(

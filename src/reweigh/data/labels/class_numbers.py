@@ -98,11 +98,7 @@ def _encode(values: Any, class_names: Sequence[str] | None, what: str) -> tuple[
 
 
 def _plain(values: Any, what: str) -> np.ndarray:
-    """The values as one flat array of whole numbers, booleans or strings.
-
-    Raises:
-        DataError: some are missing or not whole numbers, or there is not one per sample.
-    """
+    """The values as one flat array of whole numbers, booleans or strings."""
     array = as_array(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

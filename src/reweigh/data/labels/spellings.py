@@ -38,11 +38,7 @@ def in_words(groups: Sequence[Sequence[str]]) -> str:
 
 
 def joined(dataset: Dataset, class_names: Sequence[str] | None, what: str) -> Dataset:
-    """The dataset with one class for all spellings of a name: the most frequent one, or that of ``class_names``.
-
-    Raises:
-        DataError: A class is not one of ``class_names``, or only one class is left.
-    """
+    """The dataset with one class for all spellings of a name: the most frequent one, or that of ``class_names``."""
     if class_names is None:
         first = {name: group[0] for group in spellings(dataset) for name in group}
         class_names = sorted({first.get(name, name) for name in dataset.class_names}, key=spelling)

@@ -11,7 +11,7 @@ from reweigh.data.tables.numbers import notation_of
 from reweigh.errors import DataError
 
 MANY = 20  # rows, and classes that nobody would call quantities
-OFTEN = 5  # samples of a class on average; with fewer, its name is no class
+OFTEN = 5  # samples of a class on average; with fewer, they are not classes
 SHARE = 0.9
 OTHER = "name another column as the label"
 
@@ -23,9 +23,6 @@ def check_target(values: Sequence[Any], label: str, what: str) -> None:
         values: One per row; None where it is missing.
         label: Name of the column.
         what: Name of the table in messages.
-
-    Raises:
-        DataError: With the reason, an example, and what to do.
     """
     given = [str(value) for value in values if value is not None]
     distinct = sorted({*given})

@@ -65,11 +65,7 @@ def get(name: str, root: str | Path, *, mirror: str | None = None, progress: Pro
 
 
 def fetch(url: str, md5: str, target: Path, progress: Progress | None = None) -> Path:
-    """Download one file with pooch; it appears under its name only if the checksum is right.
-
-    Raises:
-        DataError: no connection, or a wrong checksum; the message says where the file belongs.
-    """
+    """Download one file with pooch; it appears under its name only if the checksum is right."""
     try:
         import pooch
         import requests
@@ -122,11 +118,7 @@ def download(url: str, partial: Path, output: Path, progress: Progress | None) -
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack an archive that contains ``folder``, completely or not at all; existing files stay.
-
-    Raises:
-        DataError: the archive contains something else.
-    """
+    """Unpack an archive that contains ``folder``, completely or not at all; existing files stay."""
     with TemporaryDirectory(dir=archive.parent) as scratch:
         with tarfile.open(archive) as tar:
             tar.extractall(scratch, filter="data")

@@ -93,9 +93,6 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
                 for feature-dependent noise are for the first 45,000 images of CIFAR.
             labels: a label file for these training samples (human re-annotations); the official labels become the
                 true ones.
-
-        Raises:
-            DataError: files are missing (with the command that downloads them) or broken.
         """
         folder = folder_of(name, root)
         if name in MNIST_FAMILY:

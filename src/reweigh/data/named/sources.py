@@ -77,11 +77,7 @@ def missing(name: str, root: str | Path) -> list[str]:
 
 
 def folder_of(name: str, root: str | Path) -> Path:
-    """The complete folder of a dataset.
-
-    Raises:
-        DataError: files are missing; says which, where they belong, and the command that downloads them.
-    """
+    """The complete folder of a dataset."""
     folder = Path(root, SOURCES[name].folder)
     absent = missing(name, root)
     if absent:

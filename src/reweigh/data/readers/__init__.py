@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import get_args
 
 from reweigh.data.checks import check_inputs
 from reweigh.data.dataset import Dataset
@@ -80,8 +81,13 @@ def read(
         DataError: the path does not exist, or holds a format that is unknown or data that are broken.
     """
     path = Path(path)
-    if split not in SPLIT_FOLDERS:
-        raise DataError(f"split: {split!r}; there are: {', '.join(SPLIT_FOLDERS)}")
+    for name, value, allowed in (
+        ("split", split, SPLIT_FOLDERS),
+        ("text", text, get_args(TextAs)),
+        ("resize", resize, get_args(Resize)),
+    ):
+        if value not in allowed:
+            raise DataError(f"{name}: {value!r}; there are: {', '.join(allowed)}")
     reader = reader_of(path)
     by_name = labels is not None and reader is image_list.READER  # matched by file name, not by order
     own_labels = labels is None or (not by_name and reader.has_labels(path, label))
@@ -184,5 +190,7 @@ def check_exists(path: Path) -> None:
 
 def unknown(path: Path, formats: Sequence[str]) -> DataError:
     """The error for a path that no reader recognizes."""
+    if path.is_dir() and not any(path.iterdir()):
+        return DataError(f"{path}: the folder is empty; give images, with one sub-folder per class, or a table")
     kind = "folder" if path.is_dir() else "file"
     return DataError(f"{path}: not a {kind} that reweigh can read; give {one_of(formats)}")

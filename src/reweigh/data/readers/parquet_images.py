@@ -15,7 +15,6 @@ from reweigh.data.readers.listed_images import ImageList, no_labels, read_listed
 from reweigh.data.readers.packed import Packed, mapped
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.readers.table import gaps_as_none
-from reweigh.data.readers.torch_dataset import LABEL_COLUMNS
 from reweigh.data.tables.arrow import SUFFIXES, class_names, row_batches, schema_of
 from reweigh.data.tables.frames import data_errors
 from reweigh.errors import DataError, StorageError
@@ -25,6 +24,7 @@ from reweigh.files.whole import writing
 
 ABOUT = "Parquet or Arrow files with a column of images"
 AT_ONCE = 256  # rows that are read together
+LABEL_COLUMNS = ("label", "labels", "fine_label", "target", "y")
 
 
 def read_parquet_images(path: Path, request: Request) -> Dataset:

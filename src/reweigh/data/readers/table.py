@@ -1,7 +1,6 @@
 """Tables with a label column, from files or a pandas DataFrame."""
 
 import logging
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from reweigh.data.parts import parts_of
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.tables.cells import LABEL_GAPS
 from reweigh.data.tables.decide import Kind
-from reweigh.data.tables.encoding import WORDS, Encoding, TextAs, fit_encoding
+from reweigh.data.tables.encoding import fit_encoding
 from reweigh.data.tables.frames import is_table, read_frame, tables_at
 from reweigh.errors import DataError
 from reweigh.names import suggestion
@@ -29,62 +28,28 @@ USUAL_LABELS = ("label", "labels", "target", "class", "y")
 
 def read_table(path: Path, request: Request) -> Dataset:
     """A dataset from the files of a table; see ``from_frame``."""
-    return from_frame(
-        read_frame(path, request.sep, request.charset, request.split),
-        label=request.label,
-        true_label=request.true_label,
-        labels=request.labels,
-        class_names=request.class_names,
-        encoding=request.encoding,
-        columns=request.columns,
-        text=request.text,
-        unlabeled=request.unlabeled,
-        drop_unlabeled=request.drop_unlabeled,
-        what=str(path),
-    )
+    return from_frame(read_frame(path, request.sep, request.charset, request.split), request, str(path))
 
 
-def from_frame(
-    frame: "pd.DataFrame",
-    *,
-    label: str | None = None,
-    true_label: str | None = None,
-    labels: Any = None,
-    class_names: Sequence[str] | None = None,
-    encoding: Encoding | None = None,
-    columns: Mapping[str, Kind] | None = None,
-    text: TextAs = "tf-idf",
-    text_features: int = WORDS,
-    max_categories: int = 50,
-    unlabeled: bool = False,
-    drop_unlabeled: bool = False,
-    what: str = "table",
-) -> Dataset:
+def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> Dataset:
     """A dataset from a pandas DataFrame: features from all columns but the label.
 
     Missing values are filled (numbers with the mean, categories with a category "missing"), never silently: a warning
     is logged, and ``dataset.reading.missing`` counts them. ``dataset.reading.encoding`` encodes later tables.
 
     Args:
-        label: the column of labels; by default the one called ``label``, ``target``, ``class`` or ``y``.
-        true_label: a column of true labels, for evaluation; never a feature.
-        labels: N labels from elsewhere, instead of a column.
-        class_names: class names; by default the distinct labels.
-        encoding: an encoding fitted to another table; by default one is fitted to this table, with the options that
-            follow (see ``fit_encoding``).
-        columns: kinds of some columns, instead of the detected ones: "number", "date", "category", "text" or "drop".
-        unlabeled: whether a label may be empty or -1, for a sample without one.
-        drop_unlabeled: leave out rows without a label, with a warning; otherwise these are an error.
-        what: name of the table in messages.
-
-    Raises:
-        DataError: no label column, labels that are missing or not classes, or columns that cannot be encoded.
+        request: Without ``label``, labels are in the column called ``label``, ``target``, ``class`` or ``y``; without
+            ``encoding``, one is fitted to this table.
+        what: Name of the table in messages.
     """
+    if len(frame) == 0:
+        raise DataError(f"{what}: a header without rows; there is nothing to learn from")
+    label, true_label, labels, class_names = request.label, request.true_label, request.labels, request.class_names
     if labels is None:
         label = label_column(frame, label, what)
         labels = frame[label]
     given, origin = gaps_as_none(labels), None
-    if drop_unlabeled and not unlabeled and None in given and any(value is not None for value in given):
+    if request.drop_unlabeled and not request.unlabeled and None in given and any(value is not None for value in given):
         rows = [row for row, value in enumerate(given) if value is not None]
         log.warning(
             "%s: %s without a label left out; method.name=pseudo-label learns from these too (in a recipe also "
@@ -95,21 +60,20 @@ def from_frame(
         frame, given, origin = frame.iloc[rows], [given[row] for row in rows], torch.tensor(rows)
     if class_names is None:
         check_target(given, label or "labels", what)
-    numbers, names = encode(given, class_names, f"{what}: labels", unlabeled=unlabeled)
+    numbers, names = encode(given, class_names, f"{what}: labels", unlabeled=request.unlabeled)
     true_labels = None
     if true_label is not None:
         true = gaps_as_none(frame[label_column(frame, true_label, what)])
         true_labels, _ = encode(true, names, f"{what}: true labels")
     features = frame.drop(columns=[name for name in (label, true_label) if name in frame.columns])
+    encoding = request.encoding
     if encoding is None:
-        chosen: dict[str, Kind] = {name: kind for name, kind in (columns or {}).items() if name != label}
-        if label is not None and (columns or {}).get(label) == "drop":
+        kinds: dict[str, Kind] = dict(request.columns or {})
+        if kinds.pop(label or "", None) == "drop":
             raise DataError(
                 f"{what}: column {label!r} is the label; keep it (no --drop {label}), or name another label"
             )
-        encoding = fit_encoding(
-            features, kinds=chosen, text=text, text_features=text_features, max_categories=max_categories, what=what
-        )
+        encoding = fit_encoding(features, kinds=kinds, text=request.text, what=what)
     inputs = encoding.apply(features, what)
     missing = encoding.missing(features)
     if missing:
@@ -118,7 +82,7 @@ def from_frame(
         )
     reading = Reading(missing=missing, encoding=encoding)
     dataset = Dataset(inputs, numbers, names, true_labels, origin=origin, reading=reading)
-    return (check if class_names is None or unlabeled else check_samples)(dataset, what)
+    return (check if class_names is None or request.unlabeled else check_samples)(dataset, what)
 
 
 def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:

@@ -55,13 +55,14 @@ class Categorical:
         return cells.spread(np.array(own, dtype=np.int64), gap), cells
 
     def strange(self, values: "pd.Series") -> str | None:
+        """Which categories training did not have, in words."""
         codes, cells = self._codes(values)
         new = np.flatnonzero((codes < 0) & (cells.codes >= 0))
         if not len(new):
             return None
         names = Counter(cells.distinct[cells.codes[row]] for row in new.tolist())
         shown = ", ".join(repr(name) for name, _ in names.most_common(3))
-        return f"{plural(len(names), 'category was', 'categories were')} rare or not there in training, such as {shown}"
+        return f"{plural(len(names), 'category was', 'categories were')} rare or absent in training, such as {shown}"
 
 
 def category_cells(values: "pd.Series", known: frozenset[str] = frozenset()) -> Cells:

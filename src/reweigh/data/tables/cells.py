@@ -12,30 +12,11 @@ if TYPE_CHECKING:
 
 MISSING = "(missing)"
 # Compared in lower case. pandas' own list, and what people type.
-GAPS = frozenset(
-    (
-        *(
-            "",
-            "?",
-            "??",
-            "-",
-            "--",
-            "---",
-            "–",
-            "—",
-            ".",
-            "n/a",
-            "na",
-            "n.a.",
-            "n.a",
-            "<na>",
-            "#n/a",
-            "#na",
-        ),
-        *("#null!", "#value!", "#ref!", "#div/0!", "#name?", "nan", "-nan", "1.#qnan", "null", "none", "nil", "nat"),
-        *("unknown", "missing", "(missing)", "not available", "not known", "k.a.", "\\n"),
-    )
-)
+GAPS = frozenset((
+    "", "?", "??", "-", "--", "---", "–", "—", ".", "n/a", "na", "n.a.", "n.a", "<na>", "#n/a", "#na", "#null!",
+    "#value!", "#ref!", "#div/0!", "#name?", "nan", "-nan", "1.#qnan", "null", "none", "nil", "nat", "unknown",
+    "missing", "(missing)", "not available", "not known", "k.a.", "\\n",
+))  # fmt: skip
 LABEL_GAPS = GAPS - {"na", "none", "nil", "unknown", "missing", "n.a.", "."}  # a class may well have such a name
 EDGES = " .,;:!\"'`´“”‘’"  # what a typist leaves at the ends of a word
 
@@ -100,11 +81,7 @@ def as_text(values: Any) -> list[str]:
 
 
 def check_plain(values: "pd.Series") -> None:
-    """Refuse a column whose cells hold several values each.
-
-    Raises:
-        DataError: With the column, and an example.
-    """
+    """Refuse a column whose cells hold several values each."""
     if values.dtype != object:
         return
     for value in values:

@@ -11,7 +11,7 @@ from reweigh.data.tables.categories import Categorical
 from reweigh.data.tables.cells import MISSING, cells_of
 from reweigh.data.tables.dates import Order
 from reweigh.data.tables.numbers import USUAL, Notation
-from reweigh.data.tables.text import Hashing, Plain, TfIdf
+from reweigh.data.tables.text import Plain, TfIdf
 from reweigh.data.tables.values import as_days, as_numbers
 from reweigh.data.tables.vectors import WordsAndVectors
 from reweigh.errors import DataError
@@ -53,14 +53,11 @@ class Numeric:
         return np.stack([scaled, missing], axis=1) if self.flag else scaled[:, None]
 
     def known(self, values: "pd.Series") -> np.ndarray:
-        """The numbers; NaN where there is none.
-
-        Raises:
-            DataError: None of the values is a number.
-        """
+        """The numbers; NaN where there is none."""
         return _some(as_numbers(values, self.notation), values, "number")
 
     def strange(self, values: "pd.Series") -> str | None:
+        """How far later values are outside the range of training, in words."""
         numbers = as_numbers(values, self.notation)
         far = FAR * max(self.high - self.low, abs(self.mean) * 1e-6)
         beyond = (numbers < self.low - far) | (numbers > self.high + far)
@@ -101,15 +98,8 @@ class Date:
         return np.stack([*chosen, *([missing] if self.flag else [])], axis=1, dtype=np.float64)
 
     def known(self, values: "pd.Series") -> np.ndarray:
-        """The dates as days; NaN where there is none.
-
-        Raises:
-            DataError: None of the values is a date.
-        """
+        """The dates as days; NaN where there is none."""
         return _some(as_days(values, self.order), values, "date")
-
-    def strange(self, values: "pd.Series") -> str | None:
-        return None  # later tables are about later days
 
 
 def calendar(scaled: np.ndarray, days: np.ndarray) -> dict[str, np.ndarray]:
@@ -122,8 +112,8 @@ def calendar(scaled: np.ndarray, days: np.ndarray) -> dict[str, np.ndarray]:
 
 
 # Each is plain data that JSON can hold. ``apply`` turns values into features, shape (N, number of features); ``known``
-# is NaN where a value is missing or cannot be read; ``strange`` says what a later table has that training did not.
-Column = Numeric | Date | Categorical | TfIdf | Hashing | Plain | WordsAndVectors
+# is NaN where a value is missing or cannot be read.
+Column = Numeric | Date | Categorical | TfIdf | Plain | WordsAndVectors
 
 
 def fit_numeric(values: "pd.Series", notation: Notation) -> Numeric:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Kind = Literal["number", "date", "category", "text", "drop"]
 KINDS = ("number", "date", "category", "text", "drop")
 FITS = 0.9  # share of the cells with a value
+CATEGORIES = 50  # distinct strings of several words, at most; more are text
 MANY = 20  # rows; in shorter tables a column of distinct values may be anything
 DISTINCT = 0.95  # share of a column
 SHORT = 60  # letters
@@ -67,18 +68,12 @@ class ReadAs:
         return self.kind == "drop" and self.odd in IDS
 
 
-def decide(
-    frame: "pd.DataFrame", kinds: Mapping[str, Kind] | None = None, max_categories: int = 50, what: str = "table"
-) -> tuple[ReadAs, ...]:
+def decide(frame: "pd.DataFrame", kinds: Mapping[str, Kind] | None = None, what: str = "table") -> tuple[ReadAs, ...]:
     """How to read each column.
 
     Args:
         kinds: What some columns are, whatever they look like.
-        max_categories: Largest number of distinct strings of several words that are categories and not text.
         what: Name of the table in messages.
-
-    Raises:
-        DataError: No such column, no such kind, or cells that hold several values each.
     """
     kinds = {} if kinds is None else kinds
     _check_kinds(frame, kinds, what)
@@ -95,14 +90,14 @@ def decide(
     for name, values in columns.items():
         given = kinds.get(name)
         if given == "drop":
-            found.append(ReadAs(name, "drop", odd="as you wish"))
+            found.append(ReadAs(name, "drop", odd="as requested"))
         elif name not in cells:
-            found.append(_of_type(values, given, max_categories))
+            found.append(_of_type(values, given))
         else:
             own = for_column[name]
             comma = own[","] > own["."] or (overall and own[","] == own["."])
             notation = Notation("," if comma else ".", usual_unit(written[name], cells[name].counts.tolist()))
-            found.append(_of_strings(values, cells[name], notation, given, max_categories))
+            found.append(_of_strings(values, cells[name], notation, given))
     return _without_copies(columns, found, kinds)
 
 
@@ -110,8 +105,9 @@ def _check_kinds(frame: "pd.DataFrame", kinds: Mapping[str, Kind], what: str) ->
     names = [str(name) for name in frame.columns]
     if unknown := [name for name in kinds if name not in names]:
         raise DataError(
-            f"{what}: columns: no column {listed(map(repr, unknown))}; the table has: {listed(names)}."
-            f"{suggestion(unknown[0], names)}"
+            f"{what}: no column {listed(map(repr, unknown))}; the table has: {listed(names)}."
+            f"{suggestion(unknown[0], names)}",
+            "columns",
         )
     if wrong := [name for name, kind in kinds.items() if kind not in KINDS]:
         raise DataError(f"{what}: column {wrong[0]!r}: no kind {kinds[wrong[0]]!r}; there are: {', '.join(KINDS)}")
@@ -124,7 +120,7 @@ def _typed(values: "pd.Series") -> bool:
     return types.is_numeric_dtype(values) or types.is_datetime64_any_dtype(values) or types.is_timedelta64_dtype(values)
 
 
-def _of_type(values: "pd.Series", given: Kind | None, max_categories: int) -> ReadAs:
+def _of_type(values: "pd.Series", given: Kind | None) -> ReadAs:
     """A column of numbers or dates, as pandas says."""
     from pandas.api import types
 
@@ -147,9 +143,7 @@ def _of_type(values: "pd.Series", given: Kind | None, max_categories: int) -> Re
     return ReadAs(name, "number", examples, gaps)
 
 
-def _of_strings(
-    values: "pd.Series", cells: Cells, notation: Notation, given: Kind | None, max_categories: int
-) -> ReadAs:
+def _of_strings(values: "pd.Series", cells: Cells, notation: Notation, given: Kind | None) -> ReadAs:
     """A column of strings."""
     name = str(values.name)
     examples = tuple(_example(text) for text in cells.distinct[:SHOWN])
@@ -180,7 +174,7 @@ def _of_strings(
             return date
     if are_boolean(as_category.distinct):
         return ReadAs(name, "category", examples, as_category.gaps, "yes and no")
-    if distinct <= max_categories and repeated:
+    if distinct <= CATEGORIES and repeated:
         return ReadAs(name, "category", examples, as_category.gaps, _joined(as_category.distinct))
     if cells.filled >= MANY and _one_word(cells):
         if len(cells.distinct) >= DISTINCT * cells.filled:

@@ -50,9 +50,6 @@ def dialect_of(path: Path, separator: str | None = None, encoding: str | None = 
     Args:
         separator: The separator, if it is known: a character, or comma, semicolon, tab, space or pipe.
         encoding: The encoding, if it is known.
-
-    Raises:
-        DataError: The file is not text, or not in the given encoding.
     """
     separator = NAMES.get(separator or "", separator)
     if separator is not None and len(separator) != 1:

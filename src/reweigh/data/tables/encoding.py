@@ -13,11 +13,11 @@ from torch import Tensor
 
 from reweigh.data.checks import listed, raise_all
 from reweigh.data.sparse import SparseRows
-from reweigh.data.tables.categories import fit_categorical
+from reweigh.data.tables.categories import Categorical, fit_categorical
 from reweigh.data.tables.cells import cells_of
-from reweigh.data.tables.columns import Column, fit_date, fit_numeric
+from reweigh.data.tables.columns import Column, Numeric, fit_date, fit_numeric
 from reweigh.data.tables.decide import Kind, ReadAs, decide
-from reweigh.data.tables.text import Hashing, Plain, TfIdf, fit_plain, fit_tf_idf
+from reweigh.data.tables.text import Plain, TfIdf, fit_plain, fit_tf_idf
 from reweigh.data.tables.vectors import WordsAndVectors, fit_words_and_vectors
 from reweigh.data.text_rows import TextRows
 from reweigh.errors import DataError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 log = logging.getLogger(__name__)
-TextAs = Literal["tf-idf", "hashing", "wordllama", "plain"]
+TextAs = Literal["tf-idf", "wordllama", "plain"]
 """How text columns are read: as features, or as they are, for a network."""
 WORDS = 20_000  # of a text column, at most
 CATEGORIES = 256  # of a column, at most
@@ -57,7 +57,7 @@ class Encoding:
     @property
     def words(self) -> int:
         """The number of features that stand for words of a text."""
-        texts = [column for column in self.columns if isinstance(column, TfIdf | Hashing | WordsAndVectors)]
+        texts = [column for column in self.columns if isinstance(column, TfIdf | WordsAndVectors)]
         return sum(len(column.feature_names) for column in texts)
 
     @property
@@ -110,7 +110,7 @@ class Encoding:
                 if unread.any():
                     example = str(values.iloc[int(unread.argmax())])
                     found.append(f"column {column.name!r}: {unread.sum()} not a {column.kind}, such as {example!r}")
-            if words := column.strange(values):
+            if isinstance(column, Numeric | Categorical) and (words := column.strange(values)):
                 found.append(f"column {column.name!r}: {words}")
         return found
 
@@ -120,11 +120,7 @@ class Encoding:
 
     @classmethod
     def from_json(cls, text: str) -> "Encoding":
-        """The encoding that ``to_json`` wrote.
-
-        Raises:
-            DataError: the text is not a stored encoding.
-        """
+        """The encoding that ``to_json`` wrote."""
         from pydantic import TypeAdapter, ValidationError
 
         try:
@@ -143,8 +139,6 @@ def fit_encoding(
     kinds: Mapping[str, Kind] | None = None,
     readings: Sequence[ReadAs] | None = None,
     text: TextAs = "tf-idf",
-    text_features: int = WORDS,
-    max_categories: int = 50,
     what: str = "table",
 ) -> Encoding:
     """Decide how to read each column (``decide``), and fit its features.
@@ -157,15 +151,13 @@ def fit_encoding(
         kinds: what some columns are, whatever they look like; "drop" leaves a column out.
         readings: how to read the columns, as decided before from more rows; overrides ``kinds``.
         text: how text columns are read.
-        text_features: largest number of features of a text column.
-        max_categories: largest number of distinct strings of several words that are categories and not text.
         what: name of the table in messages.
 
     Raises:
         DataError: no usable column, an unknown column in ``kinds``, infinite numbers, or cells that hold lists.
     """
     if readings is None:
-        readings = decide(frame, kinds, max_categories, what)
+        readings = decide(frame, kinds, what)
     if text == "wordllama" and not any(read.kind == "text" for read in readings):
         raise DataError(f"{what}: features 'wordllama': no column is text; leave features out")
     given = dict(frame.items())
@@ -174,7 +166,7 @@ def fit_encoding(
         if read.kind == "drop":
             continue
         try:
-            columns.append(_fitted(given[read.name], read, text, text_features))
+            columns.append(_fitted(given[read.name], read, text))
         except DataError as error:
             mistakes.append(str(error))
     raise_all(mistakes, what)
@@ -187,7 +179,7 @@ def fit_encoding(
     return Encoding(tuple(columns), tuple(readings))
 
 
-def _fitted(values: "pd.Series", read: ReadAs, text: str, text_features: int) -> Column:
+def _fitted(values: "pd.Series", read: ReadAs, text: TextAs) -> Column:
     if read.kind == "number":
         return fit_numeric(values, read.notation)
     if read.kind == "date":
@@ -197,5 +189,5 @@ def _fitted(values: "pd.Series", read: ReadAs, text: str, text_features: int) ->
     if text == "plain":
         return fit_plain(values)
     if text == "wordllama":
-        return fit_words_and_vectors(values, text_features)
-    return Hashing(read.name, text_features) if text == "hashing" else fit_tf_idf(values, text_features)
+        return fit_words_and_vectors(values, WORDS)
+    return fit_tf_idf(values, WORDS)

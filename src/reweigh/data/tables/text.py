@@ -1,4 +1,4 @@
-"""How a column of text becomes features: sparse TF-IDF of words and pairs of words, hashed words, or by a network."""
+"""How a column of text becomes features: sparse TF-IDF of words and pairs of words, or by a network."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -52,37 +52,6 @@ class TfIdf:
         """Ones, NaN where there is no text."""
         return _texts(values)
 
-    def strange(self, values: "pd.Series") -> str | None:
-        return None
-
-
-@dataclass(frozen=True)
-class Hashing:
-    """Words hashed into a fixed number of features (scikit-learn's), for text in which new words never end."""
-
-    name: str
-    features: int
-    kind: Literal["hashing"] = "hashing"
-
-    @property
-    def feature_names(self) -> list[str]:
-        return [f"{self.name}: hash {number}" for number in range(self.features)]
-
-    def apply(self, values: "pd.Series") -> Any:
-        """CSR matrix, shape (N, number of features)."""
-        from sklearn.feature_extraction.text import HashingVectorizer
-
-        if not len(values):
-            return csr_array((0, self.features))
-        return HashingVectorizer(n_features=self.features).transform(as_text(values))
-
-    def known(self, values: "pd.Series") -> np.ndarray:
-        """Ones, NaN where there is no text."""
-        return _texts(values)
-
-    def strange(self, values: "pd.Series") -> str | None:
-        return None
-
 
 @dataclass(frozen=True)
 class Plain:
@@ -107,24 +76,17 @@ class Plain:
         """Ones, NaN where there is no text."""
         return _texts(values)
 
-    def strange(self, values: "pd.Series") -> str | None:
-        return None
 
-
-def fit_tf_idf(values: "pd.Series", text_features: int) -> TfIdf:
-    """The most frequent words of a text column, and in long columns pairs of words.
-
-    Raises:
-        DataError: There are no words.
-    """
+def fit_tf_idf(values: "pd.Series", most: int) -> TfIdf:
+    """The most frequent words of a text column, and in long columns pairs of words."""
     texts = as_text(values)
     pairs = len(texts) >= MANY
-    vectorizer = _vectorizer(pairs, max_features=text_features, min_df=2 if pairs else 1)
+    vectorizer = _vectorizer(pairs, max_features=most, min_df=2 if pairs else 1)
     try:
         vectorizer.fit(texts)
     except ValueError:  # an empty vocabulary
         try:
-            vectorizer = _vectorizer(pairs, max_features=text_features).fit(texts)
+            vectorizer = _vectorizer(pairs, max_features=most).fit(texts)
         except ValueError:
             raise DataError(
                 f"column {values.name!r}: text without words; leave the column out (--drop COLUMN, or data.columns)"

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def as_numbers(values: "pd.Series", notation: Notation) -> np.ndarray:
-    """The values as floats; NaN where they are missing, or not numbers.
-
-    Raises:
-        DataError: Some are infinite; with their rows.
-    """
+    """The values as floats; NaN where they are missing, or not numbers."""
     import pandas as pd
     from pandas.api import types
 

@@ -55,17 +55,9 @@ class WordsAndVectors:
         """Ones, NaN where there is no text."""
         return self.words.known(values)
 
-    def strange(self, values: "pd.Series") -> str | None:
-        return None
 
-
-def fit_words_and_vectors(values: "pd.Series", text_features: int) -> WordsAndVectors:
-    """The words of a column, and the scale of its vectors.
-
-    Raises:
-        DataError: There are no words.
-        ModelError: The vectors are not available.
-    """
+def fit_words_and_vectors(values: "pd.Series", most: int) -> WordsAndVectors:
+    """The most frequent words of a column, and the scale of its vectors."""
     cells = cells_of(values)
     rows, counts = mean_vectors(cells.distinct), np.array(cells.counts, dtype=float)
     there = ~np.isnan(rows).any(axis=1)
@@ -73,15 +65,11 @@ def fit_words_and_vectors(values: "pd.Series", text_features: int) -> WordsAndVe
     mean = np.average(rows, axis=0, weights=counts)
     std = np.sqrt(np.average((rows - mean) ** 2, axis=0, weights=counts))
     std = np.where(std > 1e-6, std, 1.0)
-    return WordsAndVectors(str(values.name), fit_tf_idf(values, text_features), tuple(mean), tuple(std))
+    return WordsAndVectors(str(values.name), fit_tf_idf(values, most), tuple(mean), tuple(std))
 
 
 def mean_vectors(texts: list[str]) -> np.ndarray:
-    """The mean over the tokens of each text, shape (n, 256); NaN without any.
-
-    Raises:
-        ModelError: The vectors are not available.
-    """
+    """The mean over the tokens of each text, shape (n, 256); NaN without any."""
     tokenizer, vectors = loaded()
     rows = np.full((len(texts), vectors.shape[1]), np.nan)
     for start in range(0, len(texts), AT_ONCE):
@@ -94,11 +82,7 @@ def mean_vectors(texts: list[str]) -> np.ndarray:
 
 @cache
 def loaded() -> tuple[Any, np.ndarray]:
-    """The tokenizer, and the vector of each token, from the files of the package, whose code is not run.
-
-    Raises:
-        ModelError: A package is missing, or its files are not those that are known here.
-    """
+    """The tokenizer, and the vector of each token, from the files of the package, whose code is not run."""
     from safetensors.numpy import load
 
     try:
