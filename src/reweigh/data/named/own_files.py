@@ -49,8 +49,7 @@ def files(
 ) -> Splits:
     """Your own data: a folder of images, a table, arrays, IDX or CIFAR files.
 
-    Mean and standard deviation, or the encoding of a table, are fitted to the training part only. Options that are not
-    listed here are those of ``read``.
+    Mean and standard deviation, or the encoding of a table, are fitted to the training part only.
 
     Args:
         root: folder that the paths are relative to.
@@ -59,11 +58,25 @@ def files(
         test: the data to test on, in the same format; by default the test part of ``path`` if there is one, or a share.
         test_fraction: share of the samples to test on, the same of each class.
         split_seed: seed that chooses these samples.
+        label: the column of a table, or the array of a ``.npz``, that holds the labels.
         labels: a label file for the samples of ``path``.
-        encoding: encoding of the text of a table; ``charset`` of ``read``.
+        true_label: the column of a table that holds true labels.
+        columns: kinds of some columns of a table, instead of the detected ones: "number", "date", "category", "text",
+            or "drop" to leave a column out.
+        sep: separator of a table, such as ``;`` or ``tab``; detected by default.
+        encoding: encoding of the text of a table, such as ``latin-1``; detected by default.
+        join_labels: count labels that differ only in case, spaces or punctuation at the ends as one class.
+        size: height and width to resize images to.
+        resize: how images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
+        memory_gb: images that take more gigabytes are read when they are needed.
+        disk_gb: gigabytes that such images may take on disk during a training, decoded once; larger sets are decoded
+            whenever they are needed.
         unlabeled: whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
             For methods that also learn from these samples; only labeled samples are held out.
         separator: string between labels where a sample has several candidate labels, such as ``|``.
+
+    Raises:
+        DataError: the data cannot be read.
     """
     source = Path(root, path)
     label_file = None if labels is None else Path(root, labels)
