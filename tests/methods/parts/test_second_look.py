@@ -9,7 +9,7 @@ from reweigh.data import Dataset
 from reweigh.losses import LOSSES
 from reweigh.meta_sets import META_SETS
 from reweigh.methods.parts.prior import Prior
-from reweigh.methods.parts.second_look import Belief, SecondLook
+from reweigh.methods.parts.second_look import Belief, SecondLook, weighing
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel
 
@@ -120,3 +120,11 @@ def test_weights_are_learned_until_the_held_out_samples_join():
         )
         assert changed == ("meta_loss" in numbers) == (epoch < 6)
     assert look.joined
+
+
+@pytest.mark.parametrize(
+    ("sizes", "families"), [([900, 100], 2), ([900, 300, 100], 3), ([500, 500], 1), ([9, 0, 900], 2)]
+)
+def test_no_more_families_than_class_sizes(sizes, families):
+    options = weighing(torch.tensor(sizes), 1e-3, None)
+    assert options["families"] == options["weight_net"].num_families == families

@@ -67,6 +67,7 @@ def weighing(class_sizes: Tensor, meta_lr: float, weighting: str | None) -> dict
     families = FAMILIES if sizes_differ(class_sizes) else 1
     if weighting:
         return {"families": families, "normalize": "mean", "weighting": load_weighting(weighting, reads=READS)[0]}
+    families = min(families, len(class_sizes[class_sizes > 0].unique()))  # a family needs a size of its own
     net = ClassAwareNet.following(lambda doubt: torch.exp(-doubt), DOUBTS, families)
     rule = {"weight_net": net, "meta_lr": meta_lr} if meta_lr else {"weighting": net}
     return {"families": families, "normalize": "mean", "every": EVERY, **rule}
