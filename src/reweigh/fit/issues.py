@@ -123,8 +123,8 @@ def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bo
     sizes = joint.sum(0)
     confusion = 0.9 * joint / sizes + 0.1 * even
     share = sizes / sizes.sum() if prior else torch.full_like(sizes, 1 / classes)
-    labels = F.one_hot(given.clamp_min(0), classes).double()
-    return judged(explain(predictions.double(), labels, confusion, share, given >= 0)[0], given)
+    labels = label_rows(given.clamp_min(0), classes)
+    return judged(explain(predictions.float(), labels, confusion.float(), share.float(), given >= 0)[0], given)
 
 
 def likeliest_candidates(candidates: CandidateSets, predictions: Rows) -> Tensor:
