@@ -224,7 +224,7 @@ class TwoLooks(Method):
         first = found.best.clamp_min(TINY).log() / self._stock.temperature
         if not alone:
             first = (first + self._first.consensus()) / 2
-        # as in the model, a single network of the first look, which has learned labels by heart, no longer counts
+        # as in the model: a single network of the first look, trained for long, no longer counts
         logs = first if second.dropped else latest if alone else (first + latest) / 2
         self._stock = self._labels.stock(logs.softmax(1))
         self._count = self._counted(self._stock, found.unseen, found.known, latest, weak=alone)
