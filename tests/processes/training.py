@@ -26,7 +26,7 @@ from torch import Tensor, distributed, nn
 from reweigh.bias import CANDIDATES
 from reweigh.compare.grid import plan
 from reweigh.data import Dataset, few_labels, with_candidates
-from reweigh.data.dataset import Fetched, Inputs
+from reweigh.data.inputs import Fetched, Inputs
 from reweigh.features import Network
 from reweigh.fit import fit
 from reweigh.fit.front import Front

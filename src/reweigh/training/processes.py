@@ -23,7 +23,7 @@ from reweigh.core.processes import collective
 from reweigh.core.shards import shard
 from reweigh.core.shards.exchange import gather, own, shares
 from reweigh.data import Dataset
-from reweigh.data.dataset import Fetched, Inputs, Rows, ahead
+from reweigh.data.inputs import Fetched, Inputs, Rows, ahead
 from reweigh.errors import ReweighError
 
 T = TypeVar("T")
