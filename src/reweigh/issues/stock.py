@@ -14,6 +14,7 @@ ANCHORS = 0.1  # share of the samples predicted as a class that stand for it,
 FEW, FEWEST = 30, 10  # but not fewer samples than FEW, or half of them; and never fewer than FEWEST
 SHIFT = 50.0  # of the logits of qualities, at most
 TINY = 1e-6
+CACHED = 300_000  # probabilities that are sharpened at a time: they stay in the processor's cache
 
 
 class Stock(NamedTuple):
@@ -69,17 +70,23 @@ def explain(
     Args:
         chosen: the samples whose labels are to be explained.
     """
-    logs, evidence = predictions.clamp_min(TINY).log(), given @ transition
+    logs, evidence = predictions.clamp_min(TINY).log(), given.to_sparse() @ transition
+    rows = max(1, CACHED // len(prior))
+    known = list(zip(logs[chosen].split(rows), evidence[chosen].split(rows), strict=True))
 
     def fit(temperature: float) -> float:
-        true = (logs[chosen] / temperature).softmax(1) * prior
-        explained = (true * evidence[chosen]).sum(1) / true.sum(1).clamp_min(TINY)
-        return float(explained.clamp_min(1e-9).log().mean())
+        explained = []
+        for some, observed in known:
+            true = (some / temperature).softmax(1) * prior
+            explained.append((true * observed).sum(1) / true.sum(1).clamp_min(TINY))
+        return float(torch.cat(explained).clamp_min(1e-9).log().mean())
 
     temperature = max(TEMPERATURES, key=fit)
-    posterior = (logs / temperature).softmax(1) * prior * evidence
-    total = posterior.sum(1, keepdim=True)
-    return torch.where(total > 0, posterior / total, given), temperature
+    for some, observed, labels in zip(logs.split(rows), evidence.split(rows), given.split(rows), strict=True):
+        posterior = (some / temperature).softmax(1) * prior * observed
+        total = posterior.sum(1, keepdim=True)
+        some.copy_(torch.where(total > 0, posterior / total, labels))  # in place of the logarithms
+    return logs, temperature
 
 
 def judged(posterior: Tensor, labels: Tensor) -> Judgment:
