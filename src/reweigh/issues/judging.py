@@ -44,7 +44,7 @@ def judge(given: Tensor, predictions: Rows) -> Judgment:
         rows = predictions[index].float()
         own = given[index].clamp_min(0).unsqueeze(1)
         believed = rows.gather(1, own).squeeze(1)
-        other = rows.scatter(1, own, -1.0).max(1).values
+        other = rows.scatter(1, own, -1.0).amax(1)
         suggested.append(rows.argmax(1))
         quality.append((1 + believed - other) / 2)
     likeliest, known = torch.cat(suggested), labeled.nonzero().flatten()
