@@ -205,7 +205,12 @@ class Reweighter(Recording):
         return self._step(objective, self._checked(labels, "labels")[0], meta_inputs, meta_labels, meta)
 
     def _step(
-        self, objective: Objective, labels: Tensor, meta_inputs: Any, meta_labels: Any, meta: MetaObjective | None = None
+        self,
+        objective: Objective,
+        labels: Tensor,
+        meta_inputs: Any,
+        meta_labels: Any,
+        meta: MetaObjective | None = None,
     ) -> Step:
         refuse_closures(self._learner.optimizer)
         due = self.due
