@@ -78,7 +78,7 @@ def take_stock_unseen(predictions: Tensor, given: Tensor) -> Stock:
     joint = anchored_joint(predictions, given, given.mean(0))
     for _ in range(ROUNDS):
         stock = take_stock(predictions, given, _with_supposed(joint, MORE_SUPPOSED))
-        joint = given.T @ stock.posterior
+        joint = given.to_sparse().T @ stock.posterior
     return take_stock(predictions, given, in_proportion(_with_supposed(joint, MORE_SUPPOSED), given.sum(0)))
 
 
