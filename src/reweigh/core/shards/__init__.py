@@ -16,6 +16,7 @@ from torch.utils._pytree import tree_map_only
 
 from reweigh.core.shards.batchwise import Batchwise
 from reweigh.core.shards.exchange import own_rows, rows, shares, spread
+from reweigh.core.shards.recomputing import recomputed_within
 from reweigh.errors import ModelError
 
 T = TypeVar("T")
@@ -86,8 +87,16 @@ def split(model: nn.Module, function: Callable[..., T], *args: Any, **kwargs: An
             )
         return rows(output, n)
 
+    @contextmanager
+    def divided() -> Iterator[None]:
+        if _inside:
+            yield
+        else:
+            with _within(), _spread_parameters(model), Batchwise(n, sizes):
+                yield
+
     mine = [own_rows(arg) if isinstance(arg, Tensor) else arg for arg in args]
-    with _within(), _spread_parameters(model), Batchwise(n, sizes):
+    with divided(), recomputed_within(divided):
         outputs = function(*mine, **kwargs)
     return tree_map_only(Tensor, joined, outputs)
 
