@@ -8,12 +8,13 @@ from torch import Tensor
 from reweigh.core.judgment import Judgment
 from reweigh.issues.stock import label_rows, least_believed, take_stock
 
-VALUES_AT_ONCE = 16_000_000  # probabilities that are looked at together; 64 MB
+IN_A_CHUNK = 2_000_000  # probabilities; 8 MB, and several times that while they are looked at
+TOGETHER = 16_000_000  # probabilities at most for posteriors, which depend on all of them
 
 
 def chunks(samples: int, num_classes: int) -> tuple[Tensor, ...]:
     """Indices of all samples, as many at a time as their probabilities fit in little memory."""
-    return torch.arange(samples).split(max(1, VALUES_AT_ONCE // max(1, num_classes)))
+    return torch.arange(samples).split(max(1, IN_A_CHUNK // max(1, num_classes)))
 
 
 class Rows(Protocol):
@@ -51,7 +52,7 @@ def judge(given: Tensor, predictions: Rows) -> Judgment:
     contradicted = labeled & (likeliest != given)
     qualities = torch.where(labeled, torch.cat(quality).clamp(0, 1), float("nan"))
     judgment = Judgment(likeliest, qualities, contradicted)
-    if len(known) == 0 or len(known) * num_classes > VALUES_AT_ONCE:
+    if len(known) == 0 or len(known) * num_classes > TOGETHER:
         return judgment
     labels, rows = given[known], predictions[known].float()
     posterior = take_stock(rows, label_rows(labels, num_classes)).posterior
