@@ -8,7 +8,7 @@ up; a tenth of the steps learns weights. Each size runs in a process of its own,
 - bytes that training takes for each sample, besides the data: the peak above what the process held before, with the
   most samples against the fewest (Linux only).
 
-python benchmarks/growth.py --whole 100000 10000 --methods default measures instead a whole ``RobustClassifier.fit`` of
+python benchmarks/growth.py --whole 100000 10000 --methods auto measures instead a whole ``RobustClassifier.fit`` of
 two epochs, with every label judged, for so many samples and classes: processor seconds, and the peak above the data.
 """
 
@@ -59,9 +59,9 @@ def measure(method: str, size: Size) -> tuple[float, float]:
 
 
 def whole(method: str, size: Size) -> tuple[float, float]:
-    """The same of a fit of two epochs by the estimator, with every label judged; method "default" is its own choice."""
+    """The same of a fit of two epochs by the estimator, with every label judged."""
     inputs, labels = drawn(size)
-    model = RobustClassifier(**({} if method == "default" else {"method": method}), epochs=2, device="cpu")
+    model = RobustClassifier(method, epochs=2, device="cpu")
     held, begun = peak_from_here(), time.process_time()
     model.fit(inputs, labels)
     assert len(model.label_issues_) == size.samples
