@@ -1,7 +1,7 @@
 """A model that several processes compute together: each does its rows of a batch, and all get the whole answer.
 
 Everything around the model is the same in every process: batches, losses, weights, pseudo-labels, the optimizer. So a
-method needs no word about processes, and whatever it does with a batch (sort it, mix it, sum it) is what one process
+method does not mention processes, and whatever it does with a batch (sort it, mix it, sum it) is what one process
 would do. Exchanged are the outputs of the model, in one message, and the gradients of its parameters, in another.
 """
 
