@@ -89,14 +89,14 @@ def split(model: nn.Module, function: Callable[..., T], *args: Any, **kwargs: An
 
     @contextmanager
     def divided() -> Iterator[None]:
-        if _inside:
+        if _inside:  # a part that is recomputed in the backward is not
             yield
         else:
-            with _within(), _spread_parameters(model), Batchwise(n, sizes):
+            with _within(), _spread_parameters(model), Batchwise(n, sizes), recomputed_within(divided):
                 yield
 
     mine = [own_rows(arg) if isinstance(arg, Tensor) else arg for arg in args]
-    with divided(), recomputed_within(divided):
+    with divided():
         outputs = function(*mine, **kwargs)
     return tree_map_only(Tensor, joined, outputs)
 
