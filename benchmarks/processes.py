@@ -71,7 +71,7 @@ def rounding(chosen: list[str]) -> None:
         model = plain(*arguments)
         with torch.no_grad():
             for parameter in model.parameters():  # up or down: BatchNorm would undo a common factor
-                sign = 2 * torch.randint(2, parameter.shape, generator=generator) - 1
+                sign = 2 * torch.randint(2, parameter.shape, generator=generator).to(parameter) - 1
                 parameter.mul_(1 + torch.finfo(parameter.dtype).eps * sign)
         return model
 
