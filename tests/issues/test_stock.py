@@ -9,6 +9,8 @@ import torch.nn.functional as F
 from reweigh.issues.stock import (
     anchored_joint,
     confident_joint,
+    expected_shares,
+    has_rare_class,
     in_line_with,
     least_believed,
     take_stock,
@@ -103,8 +105,11 @@ def test_soft_labels_count_for_each_of_their_classes():
 
 
 def test_the_rounds_by_a_loop() -> None:
-    predictions, labels = drawn(n=200)
+    predictions, labels = drawn(n=400)
+    kept = (labels < 2) | (torch.arange(400) % 12 == 0)
+    predictions, labels = predictions[kept], labels[kept]
     given = F.one_hot(labels, 3).float()
+    assert has_rare_class(given)
     joint = anchored_joint(predictions, given, given.mean(0)).tolist()
     for number in range(6):
         wrong = 1 - (sum(joint[c][c] for c in range(3)) + 1) / (sum(map(sum, joint)) + 1)
@@ -120,6 +125,20 @@ def test_the_rounds_by_a_loop() -> None:
     found = take_stock_unseen(predictions, given).joint
     expected = torch.tensor([[each / sum(row) for each in row] for row in joint]) * given.sum(0)[:, None]
     torch.testing.assert_close(found, expected)
+
+
+def test_only_sizes_that_differ_much_are_taken_for_those_of_the_true_classes() -> None:
+    def shares(*sizes: int) -> list[float]:
+        labels = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
+        return expected_shares(F.one_hot(labels, len(sizes)).float()).tolist()
+
+    assert shares(40, 160) == pytest.approx([0.5, 0.5])  # six of ten samples of the first may be given as the second
+    assert shares(10, 190) == pytest.approx([0.05, 0.95])
+    predictions, labels = drawn()
+    given = F.one_hot(labels, 3).float()
+    assert not has_rare_class(given)
+    torch.testing.assert_close(take_stock_unseen(predictions, given).joint, confident_joint(predictions, given))
+    assert shares(10, 190, 0) == pytest.approx([0.05, 0.95, 0.0])
 
 
 def test_errors_in_a_frequent_class_are_not_a_rare_class() -> None:

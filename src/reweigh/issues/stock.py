@@ -12,6 +12,7 @@ SURE = 0.8  # no bar is higher: if networks are sure nearly always, none of the 
 SUPPOSED = 4.0  # samples of each class that are added to a joint
 ROUNDS = 5  # of learning which class is given for which from predictions made without the label,
 MORE_SUPPOSED = 10.0  # and samples of each class that are added to the joint in each of them
+RATIO = 5.0  # of the sizes of two classes, beyond what wrong labels bring about
 ANCHORS = 0.1  # share of the samples predicted as a class that stand for it,
 FEW, FEWEST = 30, 10  # but not fewer samples than FEW, or half of them; and never fewer than FEWEST
 SHIFT = 50.0  # of the logits of qualities, at most
@@ -67,14 +68,16 @@ def take_stock(predictions: Tensor, given: Tensor, joint: Tensor | None = None) 
 def take_stock_unseen(predictions: Tensor, given: Tensor) -> Stock:
     """The same for predictions that were made without the label, from which the joint can be learned.
 
-    It starts as ``anchored_joint``, and is then counted anew by the posteriors that follow from it (a few rounds of
-    expectation maximization; each also chooses the temperature). The shares of the given classes are part of the
-    predictions that anchors are chosen by: otherwise errors in a frequent class outnumber the samples of a rare one.
+    That is done if a class is rare. It starts as ``anchored_joint``, and is then counted anew by the posteriors that
+    follow from it (a few rounds of expectation maximization; each also chooses the temperature). Otherwise the
+    confident joint is better: it finds more of the labels that are wrong because samples are hard.
 
     Args:
         predictions: shape (n, C), as if all classes were equally frequent.
         given: shape (n, C), rows that sum to one.
     """
+    if not has_rare_class(given):
+        return take_stock(predictions, given)
     joint = anchored_joint(predictions, given, given.mean(0))
     for _ in range(ROUNDS):
         stock = take_stock(predictions, given, _with_supposed(joint, MORE_SUPPOSED))
@@ -185,6 +188,32 @@ def _with_supposed(joint: Tensor, number: float) -> Tensor:
     return joint + number * torch.full_like(joint, wrong / max(1, len(joint) - 1)).fill_diagonal_(1 - wrong)
 
 
+def has_rare_class(given: Tensor) -> bool:
+    """Whether one class is more than RATIO times as large as another, which wrong labels alone do not bring about.
+
+    Args:
+        given: shape (n, C), rows that sum to one.
+    """
+    shares = given.mean(0)
+    return float(shares.max()) > RATIO * float(shares[shares > 0].min())
+
+
+def expected_shares(given: Tensor) -> Tensor:
+    """Shares of the true classes before anything is known about the labels, shape (C,).
+
+    If a class is rare, these are the shares of the given labels: errors in a frequent class would otherwise outnumber
+    the samples of a rare one. Lesser differences may come from wrong labels that go one way, so all count the same.
+    """
+    shares = given.mean(0)
+    return shares if has_rare_class(given) else torch.full_like(shares, 1 / len(shares))
+
+
+def with_prior(predictions: Tensor, prior: Tensor) -> Tensor:
+    """Predictions as if all classes were equally frequent, shape (n, C), as they are with class shares, shape (C,)."""
+    products = predictions * prior
+    return products / products.sum(1, keepdim=True).clamp_min(TINY)
+
+
 def in_proportion(joint: Tensor, sizes: Tensor) -> Tensor:
     """The joint, with rows that sum to the sizes of the given classes, shape (C,)."""
     return joint / joint.sum(1, keepdim=True).clamp_min(TINY) * sizes[:, None]
@@ -201,8 +230,7 @@ def anchored_joint(predictions: Tensor, given: Tensor, prior: Tensor) -> Tensor:
         given: shape (n, C), rows that sum to one.
         prior: shape (C,), shares of the classes.
     """
-    predictions = predictions * prior
-    predictions = predictions / predictions.sum(1, keepdim=True).clamp_min(TINY)
+    predictions = with_prior(predictions, prior)
     counts = torch.bincount(predictions.argmax(1), minlength=predictions.shape[1])
     numbers = torch.maximum(counts * ANCHORS, (counts / 2).clamp_max(FEW)).long()
     numbers = numbers.clamp(min(FEWEST, len(predictions)), len(predictions))
