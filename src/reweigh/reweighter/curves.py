@@ -5,10 +5,13 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
+from reweigh.core.scope import last_layer
 from reweigh.errors import DataError
 from reweigh.families import FAMILIES, Families, FamilyRule
 from reweigh.names import lookup
 from reweigh.weighting import WEIGHTINGS, num_curves
+
+LARGE = 5.0  # a loss that a new weighting function still gives about as much weight as a small one
 
 
 class Curves:
@@ -19,6 +22,7 @@ class Curves:
 
     Args:
         sizes: shape (num_classes,), samples of each class.
+        loss_unit: what a new weighting function divides losses by.
         families, family_rule, spare_curves, weight_net, hidden, weighting: see ``Reweighter``.
     """
 
@@ -32,6 +36,7 @@ class Curves:
         spare_curves: bool,
         weight_net: str | nn.Module,
         hidden: int,
+        loss_unit: float,
         weighting: nn.Module | None,
     ):
         self._num_classes, self._device = len(sizes), device
@@ -44,6 +49,7 @@ class Curves:
         if isinstance(net, str):
             many = wanted if spare_curves else found.num_families
             net = lookup(WEIGHTINGS, net, "weight net")(many, hidden)
+            net.unit = loss_unit
             wanted = num_curves(net, wanted)
         self.weight_net: nn.Module = net.to(device)
         self._wanted = wanted
@@ -72,3 +78,14 @@ class Curves:
     def __call__(self, labels: Tensor) -> Tensor:
         """The curve of each label's class, shape (n,); labels may be rows, shape (n, num_classes)."""
         return self._curve_of_class[labels.argmax(1) if labels.dim() == 2 else labels]
+
+
+def unit_of_losses(model: nn.Module) -> float:
+    """A fifth of the ``scale`` of a last layer that multiplies its logits by it, as cosine heads do; otherwise 1.
+
+    Losses of such logits go up to about the scale, and a new weighting function is made for losses up to about 5.
+    """
+    named = dict(model.named_parameters())
+    scale = getattr(model.get_submodule(last_layer(model, named)) if named else model, "scale", None)
+    fixed = isinstance(scale, int | float) or (isinstance(scale, Tensor) and scale.numel() == 1)
+    return max(1.0, float(scale) / LARGE) if fixed and not isinstance(scale, nn.Parameter) else 1.0
