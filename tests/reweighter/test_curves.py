@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from reweigh import Reweighter
+from reweigh.models.experts import Experts
 from reweigh.models.last_layer import with_cosine_head
 from reweigh.weighting import ClassAwareNet
 
@@ -19,7 +20,13 @@ def mlp() -> nn.Module:
 
 
 @pytest.mark.parametrize(
-    ("model", "expected"), [(mlp(), 1.0), (with_cosine_head(mlp(), 30.0), 6.0), (with_cosine_head(mlp(), 2.0), 1.0)]
+    ("model", "expected"),
+    [
+        (mlp(), 1.0),
+        (with_cosine_head(mlp(), 30.0), 6.0),
+        (Experts(with_cosine_head(mlp(), 30.0)), 6.0),
+        (with_cosine_head(mlp(), 2.0), 1.0),
+    ],
 )
 def test_it_follows_the_scale_of_the_logits(model: nn.Module, expected: float) -> None:
     assert unit(model) == expected
