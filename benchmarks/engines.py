@@ -4,7 +4,7 @@
 
 Process time on one thread, with an allocator that keeps freed memory, for all alike: otherwise the time to get it back
 from the system depends on what ran before. A round measures every configuration once, in an order of its own; a first
-round warms up. Learning in each tenth step is measured over all ten steps.
+round warms up. Learning in each tenth step is measured over all ten steps; ``every`` 0 never learns, only weighs.
 Memory is the peak of a fresh process above what it held before its first step.
 """
 
@@ -90,7 +90,7 @@ def cases(model: str, peers: list[str], quick: bool, learning: list[int]) -> Ite
     scopes = list(_scopes(model))
     for every in learning:
         yield Case(model, "plain", every=every)
-        for engine, lookahead, scope in GOALS if quick else ALL:
+        for engine, lookahead, scope in GOALS[:1] if every == 0 else GOALS if quick else ALL:
             if scope in scopes:
                 yield Case(model, engine, lookahead, scope, every)
     if 1 in learning:
@@ -117,8 +117,11 @@ def prepare(case: Case) -> Step:
     model = BUILDERS[case.model](shape, CLASSES)
     optimizer = SGD(model.parameters(), 0.1, momentum=0.9, weight_decay=5e-4)
     if case.engine in ENGINES:
-        options = {"engine": case.engine, "lookahead": case.lookahead, "scope": case.scope, "every": case.every}
-        return ours(Task(model, optimizer, (100, *shape), **options))
+        options = {"engine": case.engine, "lookahead": case.lookahead, "scope": case.scope, "every": case.every or 1}
+        task = Task(model, optimizer, (100, *shape), **options)
+        if case.every == 0:
+            task.reweighter.freeze()
+        return ours(task)
     start = plain if case.engine == "plain" else PEERS[case.engine].prepare
     return start(Task(model, optimizer, (100, *shape)))
 
@@ -198,7 +201,7 @@ def main() -> None:
     parser.add_argument("--models", default=",".join(SHAPES), help="default: %(default)s")
     parser.add_argument("--rounds", type=int, default=9, help="default: %(default)s")
     parser.add_argument("--quick", action="store_true", help="only the rows that have a goal, and the peers")
-    parser.add_argument("--every", default="1,10", help="learn in every n-th step; default: %(default)s")
+    parser.add_argument("--every", default="0,1,10", help="learn in every n-th step; default: %(default)s")
     parser.add_argument("--json", type=Path, metavar="PATH")
     options = parser.parse_args()
     models = options.models.split(",")

@@ -12,7 +12,8 @@ from reweigh.issues.stock import (
     in_line_with,
     least_believed,
     take_stock,
-    wrong_by_class,
+    take_stock_unseen,
+    wrong_in_joint,
 )
 
 
@@ -75,7 +76,7 @@ def test_a_known_confusion_is_recovered():
     torch.testing.assert_close(stock.transition, transition, atol=0.03, rtol=0)
     torch.testing.assert_close(stock.prior, torch.tensor([0.5, 0.3, 0.2]), atol=0.02, rtol=0)
     assert float((stock.posterior.argmax(1) == true).float().mean()) > 0.97
-    wrong = wrong_by_class(stock, given, torch.arange(len(labels)))
+    wrong = wrong_in_joint(stock.joint)
     truth = [float((true[labels == c] != c).float().mean()) for c in range(3)]
     assert wrong.tolist() == pytest.approx(truth, abs=0.03)
 
@@ -99,17 +100,38 @@ def test_soft_labels_count_for_each_of_their_classes():
     assert (2 * soft - whole).abs().max() < 5  # the added right sample weighs twice as much
 
 
-def test_classes_that_nobody_knows():
-    predictions, labels = drawn()
+def test_the_rounds_by_a_loop() -> None:
+    predictions, labels = drawn(n=200)
     given = F.one_hot(labels, 3).float()
-    known = (labels != 2).nonzero().flatten()
-    stock = take_stock(predictions, given, known)
-    assert stock.posterior.isfinite().all()
-    wrong = wrong_by_class(stock, given, known)
-    doubted = 1 - stock.posterior[labels == 2][:, 2].mean()
-    assert float(wrong[2]) == pytest.approx(float(doubted), abs=1e-5)
-    empty = wrong_by_class(stock, F.pad(given, (0, 0)).index_fill(1, torch.tensor([2]), 0.0), known)
-    assert float(empty[2]) == 0
+    joint = anchored_joint(predictions, given, given.mean(0)).tolist()
+    for number in range(6):
+        wrong = 1 - (sum(joint[c][c] for c in range(3)) + 1) / (sum(map(sum, joint)) + 1)
+        for label, true in product(range(3), repeat=2):
+            joint[label][true] += 10 * (1 - wrong if label == true else wrong / 2)
+        if number == 5:
+            break
+        stock = take_stock(predictions, given, torch.tensor(joint))
+        joint = [[0.0] * 3 for _ in range(3)]
+        for row, label in zip(stock.posterior.tolist(), labels.tolist(), strict=True):
+            for true in range(3):
+                joint[label][true] += row[true]
+    found = take_stock_unseen(predictions, given).joint
+    expected = torch.tensor([[each / sum(row) for each in row] for row in joint]) * given.sum(0)[:, None]
+    torch.testing.assert_close(found, expected)
+
+
+def test_errors_in_a_frequent_class_are_not_a_rare_class() -> None:
+    """Two classes of 97 and 3 %, all labels right, and a calibrated prediction that cannot tell all of them apart."""
+    rng = torch.Generator().manual_seed(0)
+    true = (torch.rand(8000, generator=rng) < 0.03).long()
+    logits = torch.randn(8000, generator=rng) + 2.0 * (2 * true - 1)  # log-odds of the classes are 4 times these
+    predictions = torch.stack([-2 * logits, 2 * logits], 1).softmax(1)
+    given = F.one_hot(true, 2).float()
+    assert float(given.mean(0) @ wrong_in_joint(take_stock_unseen(predictions, given).joint)) < 0.002
+    flipped = F.one_hot(torch.where(torch.rand(8000, generator=rng) < 0.1, 1 - true, true), 2).float()
+    stock = take_stock_unseen(predictions, flipped)
+    torch.testing.assert_close(stock.transition, torch.tensor([[0.9, 0.1], [0.1, 0.9]]), atol=0.05, rtol=0)
+    assert stock.prior.tolist() == pytest.approx([0.97, 0.03], abs=0.01)
 
 
 def test_a_confusion_that_was_not_seen_is_possible() -> None:
@@ -124,10 +146,13 @@ def test_anchors_stand_for_their_class() -> None:
     rng = torch.Generator().manual_seed(3)
     predictions = torch.randn(1600, 3, generator=rng).softmax(1)
     given = F.one_hot(torch.randint(3, (1600,), generator=rng), 3).float()
-    joint = anchored_joint(predictions, given)
+    prior = torch.tensor([0.5, 0.3, 0.2])
+    joint = anchored_joint(predictions, given, prior)
+    predictions = predictions * prior / (predictions * prior).sum(1, keepdim=True)
     for true in range(3):
         predicted = int((predictions.argmax(1) == true).sum())
-        surest = sorted(range(1600), key=lambda row: -float(predictions[row, true]))[: int(0.1 * predicted)]
+        number = int(max(0.1 * predicted, min(30, predicted / 2)))
+        surest = sorted(range(1600), key=lambda row: -float(predictions[row, true]))[:number]
         for label in range(3):
             seen = sum(float(given[row, label]) for row in surest) / len(surest)
             assert float(joint[label, true]) == pytest.approx(seen * predicted)
@@ -135,7 +160,7 @@ def test_anchors_stand_for_their_class() -> None:
 
 def test_few_samples_are_all_anchors() -> None:
     predictions, given = torch.eye(3).softmax(1), torch.eye(3)
-    assert anchored_joint(predictions, given).tolist() == [pytest.approx([1 / 3] * 3)] * 3
+    assert anchored_joint(predictions, given, torch.ones(3) / 3).tolist() == [pytest.approx([1 / 3] * 3)] * 3
 
 
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.9])

@@ -121,21 +121,6 @@ def test_labels_that_are_hardly_wrong_are_learned_as_they_are(rate, monkeypatch)
     assert begun == [rate == 0]
 
 
-@pytest.mark.parametrize("rare", [True, False])
-def test_if_classes_are_rare_the_lesser_estimate_counts(rare, monkeypatch):
-    inputs, labels = points(1200)
-    kept = torch.cat([(labels == c).nonzero().flatten()[: (200, 200, 200, 40 if rare else 190)[c]] for c in range(4)])
-    asked, count = [], two_looks.count_wrong
-
-    def counted(*arguments):
-        asked.append(arguments[-1])
-        return count(*arguments)
-
-    monkeypatch.setattr(two_looks, "count_wrong", counted)
-    learned("two-looks", symmetric(labels)[kept], inputs=inputs[kept])
-    assert set(asked) == {rare}
-
-
 def test_labels_that_a_person_has_corrected_are_no_longer_counted():
     inputs, true = points(spread=4.0)
     given = symmetric(true)
@@ -170,7 +155,8 @@ def test_a_single_network_of_the_first_look_no_longer_counts_in_the_end(single, 
     monkeypatch.setattr(two_looks, "SMALL", 0 if single else 2000)
     method, _ = learned("two-looks", symmetric(points()[1], 0.1))
     assert method._first.members == (1 if single else 4)
-    by_second = method._labels.stock(method._second.predictions().softmax(1))
+    found, latest = method._first.predictions(), method._second.predictions()
+    by_second, _ = method._labels.judged(found, latest.softmax(1), latest)
     assert torch.equal(method._stock.posterior, by_second.posterior) == single
     inputs, found = points(50, seed=3)[0], method.model.eval()
     assert torch.equal(found(inputs), method._averages[-1].model.eval()(inputs)) == single

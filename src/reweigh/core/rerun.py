@@ -32,7 +32,7 @@ def unwrapped(model: nn.Module) -> nn.Module:
 def is_compiled(model: nn.Module) -> bool:
     """Whether a part of a model is compiled: as a wrapper of its own, or in place."""
     return any(
-        hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None
+        "_orig_mod" in module._modules or getattr(module, "_compiled_call_impl", None) is not None
         for module in model.modules()
     )
 

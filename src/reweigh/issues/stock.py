@@ -9,7 +9,9 @@ from reweigh.core.judgment import Judgment
 
 TEMPERATURES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5)
 SURE = 0.8  # no bar is higher: if networks are sure nearly always, none of the few labels that they doubt would count
-SUPPOSED = 4.0  # samples of each class that are added to the joint
+SUPPOSED = 4.0  # samples of each class that are added to a joint
+ROUNDS = 5  # of learning which class is given for which from predictions made without the label,
+MORE_SUPPOSED = 10.0  # and samples of each class that are added to the joint in each of them
 ANCHORS = 0.1  # share of the samples predicted as a class that stand for it,
 FEW, FEWEST = 30, 10  # but not fewer samples than FEW, or half of them; and never fewer than FEWEST
 SHIFT = 50.0  # of the logits of qualities, at most
@@ -39,35 +41,53 @@ def label_rows(labels: Tensor, num_classes: int) -> Tensor:
     return torch.zeros(len(labels), num_classes).scatter_(1, labels[:, None], 1.0)
 
 
-def take_stock(predictions: Tensor, given: Tensor, known: Tensor | None = None) -> Stock:
+def take_stock(predictions: Tensor, given: Tensor, joint: Tensor | None = None) -> Stock:
     """The posterior of the true class of each sample, by Bayes' rule.
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  prior(k)  T(y_i | k)
 
-    The confusion T and the prior come from the confident joint. Predictions that were learned from wrong labels are
-    too modest about the true class, so they are sharpened: the temperature is the one with which the predictions, sent
-    through the confusion, explain the given labels best.
+    The confusion T and the prior come from the joint. Predictions that were learned from wrong labels are too modest
+    about the true class, so they are sharpened: the temperature is the one with which the predictions, sent through the
+    confusion, explain the given labels best.
 
     Args:
         predictions: shape (N, C), probabilities as if all classes were equally frequent. Formula: q.
         given: shape (N, C), the given labels as rows that sum to one.
-        known: indices of the samples that confusion and temperature are estimated from; all of them by default.
+        joint: shape (C, C), see ``Stock``; the confident joint by default.
     """
-    chosen = slice(None) if known is None else known
-    joint = confident_joint(predictions[chosen], given[chosen])
+    if joint is None:
+        joint = confident_joint(predictions, given)
     transition = joint / joint.sum(0).clamp_min(TINY)
     prior = joint.sum(0) / joint.sum().clamp_min(TINY)
-    posterior, temperature = explain(predictions, given, transition, prior, chosen)
+    posterior, temperature = explain(predictions, given, transition, prior)
     return Stock(posterior, joint, transition, prior, temperature)
 
 
+def take_stock_unseen(predictions: Tensor, given: Tensor) -> Stock:
+    """The same for predictions that were made without the label, from which the joint can be learned.
+
+    It starts as ``anchored_joint``, and is then counted anew by the posteriors that follow from it (a few rounds of
+    expectation maximization; each also chooses the temperature). The shares of the given classes are part of the
+    predictions that anchors are chosen by: otherwise errors in a frequent class outnumber the samples of a rare one.
+
+    Args:
+        predictions: shape (n, C), as if all classes were equally frequent.
+        given: shape (n, C), rows that sum to one.
+    """
+    joint = anchored_joint(predictions, given, given.mean(0))
+    for _ in range(ROUNDS):
+        stock = take_stock(predictions, given, _with_supposed(joint, MORE_SUPPOSED))
+        joint = given.T @ stock.posterior
+    return take_stock(predictions, given, in_proportion(_with_supposed(joint, MORE_SUPPOSED), given.sum(0)))
+
+
 def explain(
-    predictions: Tensor, given: Tensor, transition: Tensor, prior: Tensor, chosen: Tensor | slice
+    predictions: Tensor, given: Tensor, transition: Tensor, prior: Tensor, chosen: Tensor | slice = slice(None)
 ) -> tuple[Tensor, float]:
     """The posterior of ``take_stock`` for a known confusion and prior, and the temperature.
 
     Args:
-        chosen: the samples whose labels are to be explained.
+        chosen: the samples whose labels are to be explained; all of them by default.
     """
     logs, evidence = predictions.clamp_min(TINY).log(), given @ transition
 
@@ -149,47 +169,38 @@ def confident_joint(predictions: Tensor, given: Tensor) -> Tensor:
     likeliest = predictions.where(above, -1.0).argmax(1)[counted]
     classes = len(sizes)
     by_true = torch.zeros(classes, classes, dtype=predictions.dtype).index_add_(0, likeliest, given[counted])
-    wrong = 1 - float((by_true.trace() + 1) / (by_true.sum() + 1))
-    by_true += SUPPOSED * torch.full_like(by_true, wrong / max(1, classes - 1)).fill_diagonal_(1 - wrong)
-    joint = by_true.T
-    return joint / joint.sum(1, keepdim=True) * sizes[:, None]
+    return in_proportion(_with_supposed(by_true.T, SUPPOSED), sizes)
 
 
-def anchored_joint(predictions: Tensor, given: Tensor) -> Tensor:
+def _with_supposed(joint: Tensor, number: float) -> Tensor:
+    """The joint and ``number`` samples of each class more, of which as many are wrong as are on average."""
+    wrong = 1 - float((joint.trace() + 1) / (joint.sum() + 1))
+    return joint + number * torch.full_like(joint, wrong / max(1, len(joint) - 1)).fill_diagonal_(1 - wrong)
+
+
+def in_proportion(joint: Tensor, sizes: Tensor) -> Tensor:
+    """The joint, with rows that sum to the sizes of the given classes, shape (C,)."""
+    return joint / joint.sum(1, keepdim=True).clamp_min(TINY) * sizes[:, None]
+
+
+def anchored_joint(predictions: Tensor, given: Tensor, prior: Tensor) -> Tensor:
     """How many samples have each given (row) and each true (column) class, as the surest predictions see it: (C, C).
 
     The samples that are likeliest to be of a class, a tenth of those predicted as it, are taken for samples of it, and
     their given labels for those of all others: anchors, as in Patrini et al., Loss Correction (CVPR 2017).
 
     Args:
-        predictions: shape (n, C), made without the label.
+        predictions: shape (n, C), made without the label, as if all classes were equally frequent.
         given: shape (n, C), rows that sum to one.
+        prior: shape (C,), shares of the classes.
     """
+    predictions = predictions * prior
+    predictions = predictions / predictions.sum(1, keepdim=True).clamp_min(TINY)
     counts = torch.bincount(predictions.argmax(1), minlength=predictions.shape[1])
     numbers = torch.maximum(counts * ANCHORS, (counts / 2).clamp_max(FEW)).long()
     numbers = numbers.clamp(min(FEWEST, len(predictions)), len(predictions))
     surest = [own.topk(number).indices for own, number in zip(predictions.T, numbers.tolist(), strict=True)]
     return torch.stack([given[some].mean(0) * count for some, count in zip(surest, counts, strict=True)], 1)
-
-
-def wrong_by_class(stock: Stock, given: Tensor, known: Tensor) -> Tensor:
-    """Estimated share of wrong labels in each class by given label, shape (C,).
-
-    The mean of what the joint says and of what the posteriors of the known samples say; of a class without a known
-    sample only its posteriors can tell. 0 for a class without samples.
-
-    Args:
-        given: shape (N, C), rows that sum to one.
-        known: indices of samples whose predictions were made without their label.
-    """
-
-    def doubted(some: Tensor | slice) -> Tensor:
-        sizes = given[some].sum(0)
-        believed = (given[some] * stock.posterior[some]).sum(0) / sizes.clamp_min(TINY)
-        return torch.where(sizes > 0, 1 - believed, 0.0)
-
-    by_both = (wrong_in_joint(stock.joint) + doubted(known)) / 2
-    return torch.where(given[known].sum(0) > 0, by_both, doubted(slice(None)))
 
 
 def wrong_in_joint(joint: Tensor) -> Tensor:

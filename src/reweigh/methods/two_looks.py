@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from reweigh.core.batch import Batch
 from reweigh.core.judgment import Finding, Judgment
 from reweigh.core.method import Method
-from reweigh.families import Families, sizes_differ
+from reweigh.families import Families
 from reweigh.issues.stock import TINY, Stock, least_believed
-from reweigh.methods.parts.finding import Count, count_wrong, sentence
+from reweigh.methods.parts.finding import Count, sentence
 from reweigh.methods.parts.first_look import FirstLook
 from reweigh.methods.parts.folds import held_out_in_turn
 from reweigh.methods.parts.labels import Labels
@@ -188,12 +188,11 @@ class TwoLooks(Method):
     def _take_first_stock(self) -> None:
         """Judge the labels by the first look, and begin the second."""
         found = self._first.predictions()
-        self._stock = self._labels.stock(found.best)
+        self._stock, count = self._labels.judged(found, found.best, found.best.clamp_min(TINY).log())
         self._ensemble.share([1 / self._first.members] * self._first.members)
         if self._second_length == 0:
-            self._count = self._counted(self._stock, found.best, torch.arange(len(found.best)), found.best, weak=False)
+            self._count = count
             return
-        count = self._counted(self._stock, found.unseen, found.known, found.best, weak=self._first.members == 1)
         if count.in_all(self._given)[0] < SLIGHT and bool((self._given.amax(1) == 1).all()):
             self._stock = self._stock._replace(posterior=self._given)
         self._second = self._new_second(self._stock)
@@ -226,12 +225,7 @@ class TwoLooks(Method):
             first = (first + self._first.consensus()) / 2
         # as in the model: a single network of the first look, trained for long, no longer counts
         logs = first if second.dropped else latest if alone else (first + latest) / 2
-        self._stock = self._labels.stock(logs.softmax(1))
-        self._count = self._counted(self._stock, found.unseen, found.known, latest, weak=alone)
-
-    def _counted(self, stock: Stock, unseen: Tensor, known: Tensor, latest: Tensor, weak: bool) -> Count:
-        uncorrected, weak = self._labels.uncorrected, weak or sizes_differ(self._setup.train_set.class_sizes)
-        return count_wrong(stock, uncorrected, unseen, known, latest, weak).after(uncorrected, self._given)
+        self._stock, self._count = self._labels.judged(found, logs.softmax(1), latest)
 
     def sample_weights(self) -> Tensor:
         if self._stock is None:

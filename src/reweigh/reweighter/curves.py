@@ -77,7 +77,7 @@ class Curves:
 
     def __call__(self, labels: Tensor) -> Tensor:
         """The curve of each label's class, shape (n,); labels may be rows, shape (n, num_classes)."""
-        return self._curve_of_class[labels.argmax(1) if labels.dim() == 2 else labels]
+        return self._curve_of_class.index_select(0, labels.argmax(1) if labels.dim() == 2 else labels)
 
 
 def unit_of_losses(model: nn.Module) -> float:

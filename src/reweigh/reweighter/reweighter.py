@@ -191,7 +191,7 @@ class Reweighter(Recording):
         """
         labels, mask = self._checked(labels, "labels")
         objective = reweighted(self._loss, inputs, labels)
-        return spread(self.step_on(objective, select(labels, mask), meta_inputs, meta_labels), mask)
+        return spread(self._step(objective, select(labels, mask), meta_inputs, meta_labels), mask)
 
     def step_on(
         self,
@@ -207,14 +207,24 @@ class Reweighter(Recording):
             labels: shape (slots,), the given label of each slot; its family chooses the curve.
             meta: what the weights should lower one step ahead, in place of the mean loss on trusted inputs.
         """
-        labels, _ = self._checked(labels, "labels")
+        return self._step(objective, self._checked(labels, "labels")[0], meta_inputs, meta_labels, meta)
+
+    def _step(
+        self,
+        objective: Objective,
+        labels: Tensor,
+        meta_inputs: Any,
+        meta_labels: Any,
+        meta: MetaObjective | None = None,
+    ) -> Step:
         refuse_closures(self._learner.optimizer)
-        if meta is None and self.due:
+        due = self.due
+        if meta is None and due:
             if meta_labels is None:
                 text = "this step learns the weights, and needs trusted data"
                 raise DataError(f"{text}: pass meta_inputs and meta_labels wherever reweighter.due is true")
             meta = self._trusted(meta_inputs, meta_labels)
-        return self._learner.step(objective, self._curve(labels), meta if self.due else None)
+        return self._learner.step(objective, self._curve(labels), meta if due else None)
 
     def gradient_norms(
         self, objective: Objective, labels: Any, meta_inputs: Any, meta_labels: Any, meta: MetaObjective | None = None

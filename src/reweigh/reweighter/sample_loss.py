@@ -86,4 +86,6 @@ def scattered(values: Tensor, mask: Tensor | None) -> Tensor:
 
 def spread(step: Step, mask: Tensor | None) -> Step:
     """A step on the samples that count, reported for all of the batch: the others have weight and loss zero."""
+    if mask is None:
+        return step
     return step._replace(weights=scattered(step.weights, mask), losses=scattered(step.losses, mask))

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from reweigh.issues.stock import take_stock
+from reweigh.issues.stock import take_stock, take_stock_unseen
 from reweigh.methods.parts.finding import Count, count_wrong, direction, sentence
 
 NAMES = ("cat", "dog", "owl")
@@ -19,10 +19,16 @@ def noisy(rate: float = 0.2):
     return F.one_hot(given, 3).float(), 0.9 * F.one_hot(true, 3).float() + 0.1 / 3, given != true
 
 
+def count_of(predictions, given) -> Count:
+    """Wrong labels as counted by predictions of all samples, without and with their labels."""
+    unseen, stock = take_stock_unseen(predictions, given), take_stock(predictions, given)
+    latest = predictions.clamp_min(1e-6).log()
+    return count_wrong(stock, unseen, predictions, given, torch.arange(len(given)), latest)
+
+
 def counted(rate: float):
     given, predictions, wrong = noisy(rate)
-    stock = take_stock(predictions, given)
-    return count_wrong(stock, given, predictions, torch.arange(600), predictions, weak=False), given, stock, wrong
+    return count_of(predictions, given), given, take_stock(predictions, given), wrong
 
 
 def test_estimate_and_limits() -> None:
@@ -41,8 +47,7 @@ def test_estimate_and_limits() -> None:
 def test_a_class_without_samples_has_no_wrong_labels() -> None:
     given, predictions, _ = noisy()
     given, predictions = F.pad(given, (0, 1)), F.pad(predictions, (0, 1))
-    stock, known = take_stock(predictions, given), torch.arange(600)
-    count = count_wrong(stock, given, predictions, known, predictions, weak=False)
+    count = count_of(predictions, given)
     assert [float(each[3]) for each in count] == [0, 0, 0]
 
 
@@ -50,9 +55,7 @@ def test_labels_that_were_corrected_are_counted_no_more() -> None:
     before, predictions, wrong = noisy()
     corrected = wrong & (torch.arange(600) < 300)
     after = torch.where(corrected[:, None], F.one_hot(torch.arange(600) % 3, 3).float(), before)
-    count = count_wrong(
-        take_stock(predictions, before), before, predictions, torch.arange(600), predictions, weak=False
-    )
+    count = count_of(predictions, before)
     left = count.after(before, after)
     for label in range(3):
         own = after[:, label] == 1
@@ -67,10 +70,10 @@ def test_errors_of_a_weak_network_are_not_wrong_labels() -> None:
     rng = torch.Generator().manual_seed(0)
     rows = (2.0 * torch.randn(3000, 3, generator=rng)).softmax(1)  # calibrated, and often unsure
     given = F.one_hot(rows.multinomial(1, generator=rng).squeeze(1), 3).float()  # so these are right, by definition
-    stock, known = take_stock(rows, given), torch.arange(3000)
-    few, many = (count_wrong(stock, given, rows, known, rows, weak).in_all(given)[0] for weak in (True, False))
-    assert few < 0.02
-    assert many > 0.05
+    share, low, high = count_of(rows, given).in_all(given)
+    assert share < 0.02
+    assert low <= share
+    assert high == pytest.approx(float((rows.argmax(1) != given.argmax(1)).float().mean()), abs=0.02)
 
 
 def test_the_sentence() -> None:

@@ -4,7 +4,8 @@ import torch
 import torch.nn.functional as F
 
 from reweigh.data import Dataset
-from reweigh.issues.stock import take_stock
+from reweigh.issues.stock import take_stock, take_stock_unseen
+from reweigh.methods.parts.first_look import FirstPredictions
 from reweigh.methods.parts.labels import Labels
 
 
@@ -16,12 +17,25 @@ def test_corrected_labels_are_learned_and_the_confusion_is_that_of_the_labels_be
     labels = torch.where(checked, predictions.argmax(1), before)
     dataset = Dataset(torch.zeros(300, 2), labels, tuple("abc"), trusted=checked, uncorrected=before)
     known, vouched = Labels(dataset, torch.tensor([1, 2])), torch.tensor([1, 2])
-    stock, plain = known.stock(predictions), take_stock(predictions, F.one_hot(before, 3).float())
+    first = FirstPredictions(predictions, predictions, torch.arange(300))
+    stock, _ = known.judged(first, predictions, predictions.log())
+    rows = F.one_hot(before, 3).float()
+    plain = take_stock(predictions, rows, take_stock_unseen(predictions, rows).joint)
     torch.testing.assert_close(stock.transition, plain.transition)
     beyond_doubt = checked.index_fill(0, vouched, True)
     assert torch.equal(known.given, F.one_hot(labels, 3).float())
     assert torch.equal(stock.posterior[beyond_doubt], known.given[beyond_doubt])
-    assert torch.equal(stock.posterior[~beyond_doubt], plain.posterior[~beyond_doubt])
+    torch.testing.assert_close(stock.posterior[~beyond_doubt], plain.posterior[~beyond_doubt])
     likely = known.likely(plain.transition)
     assert torch.equal(likely[beyond_doubt], known.given[beyond_doubt])
     torch.testing.assert_close(likely[3], plain.transition[before[3]])
+
+
+def test_without_held_out_samples_all_predictions_tell_the_confusion():
+    predictions = (2 * torch.randn(300, 3, generator=torch.Generator().manual_seed(0))).softmax(1)
+    labels = predictions.argmax(1)
+    dataset = Dataset(torch.zeros(300, 2), labels, tuple("abc"))
+    first = FirstPredictions(predictions, torch.zeros_like(predictions), torch.empty(0, dtype=torch.int64))
+    stock, count = Labels(dataset).judged(first, predictions, predictions.log())
+    torch.testing.assert_close(stock.joint, take_stock(predictions, F.one_hot(labels, 3).float()).joint)
+    assert count.in_all(F.one_hot(labels, 3).float())[0] < 0.01

@@ -4,7 +4,9 @@ import torch
 from torch import Tensor
 
 from reweigh.data import Dataset
-from reweigh.issues.stock import Stock, label_rows, take_stock
+from reweigh.issues.stock import Stock, in_proportion, label_rows, take_stock, take_stock_unseen
+from reweigh.methods.parts.finding import Count, count_wrong
+from reweigh.methods.parts.first_look import FirstPredictions
 
 
 class Labels:
@@ -29,10 +31,24 @@ class Labels:
         if vouched is not None:
             self._known[vouched] = True
 
-    def stock(self, predictions: Tensor) -> Stock:
-        """See ``take_stock``; labels beyond doubt are the true classes."""
-        stock = take_stock(predictions, self.uncorrected)
-        return stock._replace(posterior=self._settled(stock.posterior))
+    def judged(self, first: FirstPredictions, predictions: Tensor, latest: Tensor) -> tuple[Stock, Count]:
+        """What is known about the labels, and how many are wrong; labels beyond doubt are the true classes.
+
+        Which class is given for which is learned from the samples that the first look held out.
+
+        Args:
+            predictions: shape (N, C), the best guess for each sample, as if all classes were equally frequent.
+            latest: shape (N, C), logits of the last network, likewise.
+        """
+        given, known, apart = self.uncorrected, first.known, first.unseen[first.known]
+        if len(known):
+            unseen = take_stock_unseen(apart, given[known])
+        else:  # none is held out
+            known, apart = torch.arange(len(given)), first.best
+            unseen = take_stock(apart, given)
+        stock = take_stock(predictions, given, in_proportion(unseen.joint, given.sum(0)))
+        stock = stock._replace(posterior=self._settled(stock.posterior))
+        return stock, count_wrong(stock, unseen, apart, given, known, latest).after(given, self.given)
 
     def likely(self, transition: Tensor) -> Tensor:
         """Probability of the label of each sample for each true class, shape (N, C).
