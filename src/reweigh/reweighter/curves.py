@@ -1,6 +1,7 @@
 """Which curve of the weighting function each sample gets, by the family of its class."""
 
 from copy import deepcopy
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -85,7 +86,8 @@ def unit_of_losses(model: nn.Module) -> float:
 
     Losses of such logits go up to about the scale, and a new weighting function is made for losses up to about 5.
     """
-    named = dict(model.named_parameters())
-    scale = getattr(model.get_submodule(last_layer(model, named)) if named else model, "scale", None)
-    fixed = isinstance(scale, int | float) or (isinstance(scale, Tensor) and scale.numel() == 1)
-    return max(1.0, float(scale) / LARGE) if fixed and not isinstance(scale, nn.Parameter) else 1.0
+    named: dict[str, Tensor] = dict(model.named_parameters())
+    scale: Any = getattr(model.get_submodule(last_layer(model, named)) if named else model, "scale", 1.0)
+    if isinstance(scale, nn.Parameter) or (isinstance(scale, Tensor) and scale.numel() != 1):
+        return 1.0
+    return max(1.0, float(scale) / LARGE) if isinstance(scale, int | float | Tensor) else 1.0
