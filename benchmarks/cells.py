@@ -1,10 +1,10 @@
 """Biased data with known truth, by name: "source:bias".
 
 Sources: c (pretrained features of 10,000 CIFAR-10 images), f (20,000 images of Fashion-MNIST as rows), s (5,000 of
-these), i (10,000 CIFAR-10 images), the tables digits, cancer, wine (from scikit-learn) and made (from
-make_classification), and hausa (news headlines). Biases: clean; labels by people (aggregate, random1) and by a model
-(fd1, fd2) for c and i; lexicon for hausa; symmetric (sym40) and one-way (way40) noise in percent; long tails (lt50),
-also with noise (lt50sym30).
+these), i (10,000 CIFAR-10 images), the tables digits, cancer, wine (from scikit-learn), made and rare (from
+make_classification, rare with two classes, one of 3 %), and hausa (news headlines). Biases: clean; labels by people
+(aggregate, random1) and by a model (fd1, fd2) for c and i; lexicon for hausa; symmetric (sym40) and one-way (way40)
+noise in percent; long tails (lt50), also with noise (lt50sym30).
 """
 
 import re
@@ -31,6 +31,7 @@ CELLS = [
     *(f"f:{bias}" for bias in FASHION),
     *TABLES,
     "made:sym30",
+    *(f"rare:{bias}" for bias in ("clean", "sym10", "way30")),
     "hausa:lexicon",
 ]
 FILES = {
@@ -49,6 +50,7 @@ ONE_WAY = {  # as is usual for these data
     "digits": {3: 8, 4: 9, 5: 6, 7: 1},
     "cancer": {1: 0},
     "wine": {0: 1, 2: 1},
+    "rare": {1: 0},
 }
 
 Parts = tuple[NDArray, NDArray, NDArray, NDArray]
@@ -57,7 +59,7 @@ Parts = tuple[NDArray, NDArray, NDArray, NDArray]
 
 def is_tail(name: str) -> bool:
     """Whether balanced accuracy is what counts."""
-    return ":lt" in name
+    return ":lt" in name or name.startswith("rare:")
 
 
 def cell(name: str, seed: int, data: Path, noise: Path) -> tuple[Dataset, Dataset]:
@@ -110,6 +112,11 @@ def source(name: str, seed: int, data: Path) -> Parts:
     if name == "made":
         made = datasets.make_classification(
             12_000, 40, n_informative=12, n_redundant=8, n_classes=5, n_clusters_per_class=3, flip_y=0, random_state=7
+        )
+        return thirds(made[0], np.asarray(made[1]), seed)
+    if name == "rare":
+        made = datasets.make_classification(
+            12_000, 20, n_informative=8, n_clusters_per_class=3, weights=[0.97], flip_y=0, random_state=3
         )
         return thirds(made[0], np.asarray(made[1]), seed)
     load = {"digits": datasets.load_digits, "cancer": datasets.load_breast_cancer, "wine": datasets.load_wine}[name]

@@ -14,7 +14,7 @@ from reweigh.fit.scored import Scored
 from reweigh.fit.trainer import Trained, Trainer
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Rows, Samples, chunks, judge
-from reweigh.issues.stock import explain, judged, label_rows, take_stock
+from reweigh.issues.stock import explain, judged, label_rows, take_stock_unseen
 from reweigh.plan import Plan
 from reweigh.plan.choose import POSTERIORS
 from reweigh.pseudo_labels import predictions
@@ -64,7 +64,7 @@ def judge_samples(
     elif without is not None and len(without[0]):
         index, rows = without
         labels = label_rows(given[kept[index]], train_set.num_classes)
-        found = judged(take_stock(rows, labels).posterior, given[kept[index]])
+        found = judged(take_stock_unseen(rows, labels).posterior, given[kept[index]])
         judgment = judgment.replaced(kept[index], found)
     if own is None and recall.looks == 0 and plan.train["scoring"] == "in-training":
         judgment = judgment._replace(

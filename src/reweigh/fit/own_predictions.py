@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from reweigh.errors import DataError
 from reweigh.issues import Samples
-from reweigh.issues.stock import TINY, judged, take_stock
+from reweigh.issues.stock import TINY, judged, take_stock_unseen
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +57,7 @@ def find_label_issues(labels: Any, pred_probs: Any, *, ranked: bool = True) -> "
     one_hot = F.one_hot(numbers, classes).double()
     predictions = torch.from_numpy(rows)
     balanced = predictions / one_hot.mean(0).clamp_min(TINY)  # as if all classes were equally frequent
-    judgment = judged(take_stock(balanced / balanced.sum(1, keepdim=True), one_hot).posterior, numbers)
+    judgment = judged(take_stock_unseen(balanced / balanced.sum(1, keepdim=True), one_hot).posterior, numbers)
     losses = -predictions.gather(1, numbers[:, None]).squeeze(1).clamp_min(TINY).log()
     found = Samples(numbers, *judgment, losses).label_issues(range(classes))
     return (found if ranked else found.sort_index()).drop(columns=["weight", "family"])

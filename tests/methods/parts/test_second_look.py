@@ -14,6 +14,7 @@ from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel
 
 CLASSES = 3
+EVEN = torch.ones(CLASSES) / CLASSES
 
 
 def rows(n, seed=0):
@@ -28,7 +29,7 @@ def test_targets_are_put_together_again(kind):
         "candidates": (F.one_hot(labels, CLASSES) + F.one_hot((labels + 1) % CLASSES, CLASSES)) / 2.0,
         "soft": rows(50, seed=1),
     }[kind]
-    doubt, right, other = Belief.of(targets, given)
+    doubt, right, other = Belief.of(targets, given, EVEN)
     for i in range(50):
         trust = float(sum(given[i, k] * targets[i, k] for k in range(CLASSES)))
         assert float(torch.exp(-doubt[i])) == pytest.approx(trust, rel=1e-5)
@@ -42,7 +43,24 @@ def test_targets_are_put_together_again(kind):
 def test_a_label_beyond_doubt_or_belief():
     certain = torch.tensor([[1.0, 0.0, 0.0]])
     for given in (certain, certain.roll(1, 1)):
-        assert all(bool(part.isfinite().all()) for part in Belief.of(certain, given))
+        assert all(bool(part.isfinite().all()) for part in Belief.of(certain, given, EVEN))
+
+
+def test_hardly_doubted_labels_give_little_to_a_rarer_class():
+    shares = torch.tensor([0.9, 0.09, 0.01])
+    targets = torch.tensor([[0.99, 0.005, 0.005], [0.4, 0.3, 0.3], [0.005, 0.005, 0.99]])
+    given = torch.tensor([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    _, _, even = Belief.of(targets, given, EVEN)
+    doubt, _, other = Belief.of(targets, given, shares)
+    for i, label in enumerate((0, 0, 2)):
+        hardly = float(torch.exp(-doubt[i] / 0.05))
+        for k in range(CLASSES):
+            part = float(even[i, k]) * min(1.0, float(shares[k] / shares[label]))
+            expected = hardly * part + (1 - hardly) * float(even[i, k])
+            assert k == label or float(other[i, k]) == pytest.approx(expected, abs=1e-6)
+    torch.testing.assert_close(other.sum(1), torch.ones(3))
+    assert float(other[0, 2]) < 0.12  # instead of a half
+    torch.testing.assert_close(other[1:], even[1:], atol=1e-6, rtol=0)  # a doubted label, and one of the rarest class
 
 
 def second_look(n=40, trusted=None, **options):
@@ -78,9 +96,14 @@ def test_with_bayes_rule_it_descends_the_loss_of_the_targets():
     model, (weight, bias) = look.student.model, (p.detach().clone() for p in look.student.model.parameters())
     targets = rows(40)
     log_shares = targets[~held_out].mean(0).log()
+    given = F.one_hot(data.labels, CLASSES).float()
+    doubt, right, other = Belief.of(targets, given, log_shares.exp())
+    trust = torch.exp(-doubt)[:, None]
+    learned = trust * right + (1 - trust) * other  # the targets, but for labels that are hardly doubted
+    torch.testing.assert_close(learned, targets, atol=0.02, rtol=0)
     weight.requires_grad_(), bias.requires_grad_()
     kept = (~held_out).nonzero().flatten()
-    losses = [-(targets[i] * (data.inputs[i] @ weight.T + bias + log_shares).log_softmax(0)).sum() for i in kept]
+    losses = [-(learned[i] * (data.inputs[i] @ weight.T + bias + log_shares).log_softmax(0)).sum() for i in kept]
     expected = torch.stack(losses).mean()
     expected.backward()
     numbers = look.step(data.batch(torch.arange(40)))

@@ -28,6 +28,7 @@ JUDGED_AT_ONCE = 256  # held-out samples in a batch that teaches the weights
 FAMILIES = 3  # of classes whose sizes differ; the paper's K
 EVERY = 5  # steps of the look for each in which the weights are learned
 DOUBTS = torch.cat([torch.linspace(0, 3, 400), torch.linspace(0, 14, 200)])  # that Bayes' rule is fitted at
+HARDLY = 0.05  # labels with less doubt than this are hardly doubted
 READS = "doubt"
 
 
@@ -45,13 +46,25 @@ class Belief(NamedTuple):
     other: Tensor
 
     @classmethod
-    def of(cls, targets: Tensor, given: Tensor) -> "Belief":
-        """Take targets apart; all arguments have shape (n, C) and rows that sum to one."""
+    def of(cls, targets: Tensor, given: Tensor, shares: Tensor) -> "Belief":
+        """Take targets apart.
+
+        A weight is never quite 1, and a few percent of a frequent class outnumber a rare one. So labels that are hardly
+        doubted give to a rarer class only as large a part of what is left as it is rarer, and keep the rest.
+
+        Args:
+            targets: shape (n, C), rows that sum to one.
+            given: shape (n, C), rows that sum to one.
+            shares: shape (C,), of the classes.
+        """
         trusted, rest = given * targets, (1 - given) * targets
         trust, left = trusted.sum(1, keepdim=True), rest.sum(1, keepdim=True)
         right = torch.where(trust > TINY, trusted / trust.clamp_min(TINY), given)
         other = torch.where(left > TINY, rest / left.clamp_min(TINY), targets)
-        return cls(-trust.squeeze(1).clamp_min(TINY).log(), right, other)
+        doubt = -trust.clamp_min(TINY).log()
+        rarer = other * (shares / (right @ shares).unsqueeze(1).clamp_min(TINY)).clamp_max(1)
+        fair = rarer + (1 - rarer.sum(1, keepdim=True)) * right
+        return cls(doubt.squeeze(1), right, torch.lerp(other, fair, torch.exp(-doubt / HARDLY)))
 
 
 def weighing(class_sizes: Tensor, meta_lr: float, weighting: str | None) -> dict[str, Any]:
@@ -146,7 +159,8 @@ class SecondLook:
         if len(seen) < 2:  # BatchNorm cannot train on a single sample
             return {}
         index, device = seen.index, seen.inputs.device
-        doubt, given, other = (each.to(device) for each in Belief.of(self._targets[index], self._given[index]))
+        belief = Belief.of(self._targets[index], self._given[index], self._log_shares.exp())
+        doubt, given, other = (each.to(device) for each in belief)
         classes = given.argmax(1)
         if self._mixup and seen.inputs.is_floating_point():
             mix = draw(len(seen), self._mixup, self._setup.generator, device)
