@@ -72,3 +72,13 @@ def test_several_numbers_of_one_run(own, run, tmp_path):
     shown = run("tables", "9", "--runs", tmp_path).stdout
     assert f"20.9 / {100 * last['test_accuracy']:.1f}" in shown
     assert "40.9 / -" in shown or "test_many_shot_accuracy" in last
+
+
+def test_the_average_of_a_row_once_all_of_its_runs_are_finished(own, run, tmp_path):
+    last = json.loads((own / "table-run" / "metrics.jsonl").read_text().splitlines()[-1])
+    for name in ("web-bird", "web-aircraft", "web-car"):
+        shown = run("tables", "8", "--runs", tmp_path).stdout
+        assert "66.1 " in shown
+        assert "66.1 / " not in shown
+        shutil.copytree(own / "table-run", tmp_path / "8" / f"erm-{name}")
+    assert f"66.1 / {100 * last['test_accuracy']:.1f}" in run("tables", "8", "--runs", tmp_path).stdout

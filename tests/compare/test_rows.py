@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import reweigh
-from reweigh.compare.rows import is_finished, is_of, read_row, to_json
+from reweigh.compare.rows import read_row, to_json
 from reweigh.plan.toml import to_toml
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
@@ -64,21 +64,6 @@ def test_a_run_that_is_not_there(recipe, tmp_path):
 def test_a_failure_beside_an_older_run_is_a_failure(recipe, run):
     row = read_row(recipe, run.path, error="DataError: no data")
     assert (row.status, row.last) == ("failed", None)
-
-
-def test_finished_is_what_needs_nothing_more(run):
-    assert is_finished(run)
-    for file in (run.model, run.samples):  # killed before it was written
-        file.unlink()
-        assert not is_finished(run)
-        file.touch()
-    run.write_summary({"status": "interrupted"})
-    assert not is_finished(run)
-
-
-def test_a_run_knows_its_recipe(recipe, run):
-    assert is_of(run, recipe)
-    assert not is_of(run, check(read("demo", ["method.name=erm", "train.epochs=3", "train.seed=3"])))
 
 
 def test_json_has_all_that_repeats_the_runs(recipe, run, tmp_path):

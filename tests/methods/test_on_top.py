@@ -51,6 +51,8 @@ def test_on_ldam_the_weighted_loss_is_ldam_but_warm_up_and_trusted_loss_are_cros
     torch.testing.assert_close(losses, ldam._setup.loss(logits, batch.labels))
     assert not torch.allclose(losses, LOSSES["cross-entropy"](logits, batch.labels))
     assert method._reweighter.loss is problem.setup.loss
+    assert tiny("ldam+cmw-net").method.weighting().unit == 6.0
+    assert tiny("ldam+cmw-net", loss_unit=1.0).method.weighting().unit == 1.0
     method.start_epoch(0, warm_up=True)
     found = method.step(batch)["loss"]
     assert found == pytest.approx(float(LOSSES["cross-entropy"](logits, batch.labels).mean()))

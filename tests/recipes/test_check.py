@@ -116,6 +116,13 @@ def test_each_kind_of_mistake_says_what_was_got_and_what_is_allowed(recipe_file,
     assert mistake.startswith(start)
 
 
+def test_an_option_under_another_name_is_found_by_its_value(recipe_file):
+    (mistake,) = mistakes(recipe_file, "model.head=cosine")
+    assert mistake.startswith("model.head: mlp has no option 'head'; there are: ")
+    assert mistake.endswith("got 'cosine'. Did you mean model.logits = 'cosine'?")
+    assert "Did you mean" not in mistakes(recipe_file, "model.head=3")[0]
+
+
 def test_missing_sections_are_named(tmp_path):
     path = tmp_path / "empty.toml"
     path.write_text("")

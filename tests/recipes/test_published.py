@@ -62,6 +62,14 @@ def test_numbers_that_the_paper_lacks():
     assert ldam["CIFAR-10, factor 100"] == 26.65
 
 
+def test_averages_are_those_of_the_rows():
+    shown = table("8")
+    assert shown.averages.keys() == shown.rows.keys()
+    for row, average in shown.averages.items():
+        assert average == pytest.approx(sum(cell.paper for cell in shown.rows[row]) / 3, abs=0.011)
+    assert not table("1").averages
+
+
 def test_an_unknown_table():
     with pytest.raises(RecipeError, match="no table '11'; there are: 1, 2, "):
         table("11")

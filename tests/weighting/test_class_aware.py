@@ -17,6 +17,14 @@ def test_one_head_for_each_family() -> None:
     torch.testing.assert_close(net(losses, family), torch.stack(slow))
 
 
+def test_losses_are_read_in_units() -> None:
+    torch.manual_seed(0)
+    net, losses, family = ClassAwareNet(2), torch.rand(20) * 40, torch.randint(2, (20,))
+    expected = net(losses / 30, family)
+    net.unit = 30.0
+    torch.testing.assert_close(net(losses, family), expected)
+
+
 def test_as_small_as_the_papers() -> None:
     assert sum(p.numel() for p in ClassAwareNet(3).parameters()) == 503  # 100 + 100, and 3 times 100 + 1
 

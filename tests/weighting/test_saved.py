@@ -21,11 +21,21 @@ def _curve(net: ClassAwareNet, family: int) -> Tensor:
 def test_comes_back_as_it_was(tmp_path: Path) -> None:
     torch.manual_seed(0)
     net, origin = ClassAwareNet(4, hidden=7), Origin((1.5, 20.0, 300.0, 4000.0), "cross-entropy", "digits")
+    net.unit = 2.5
     save_weighting(tmp_path / "w.safetensors", net, origin)
     found, about = load_weighting(tmp_path / "w.safetensors")
     assert about == origin
     for family in range(4):
         assert torch.equal(_curve(found, family), _curve(net, family))
+
+
+def test_a_file_without_a_unit_reads_losses_as_they_are(tmp_path: Path) -> None:
+    net = ClassAwareNet(1)
+    about = {"kind": "reweigh weighting function", "version": "1", "function": "class-aware", "num_families": "1"}
+    about |= {"width": "100", "centers": "[1.0]", "loss": "ldam", "learned_on": "", "reads": "loss"}
+    (tmp_path / "old.safetensors").write_bytes(pack(net.state_dict(), about))
+    found, _ = load_weighting(tmp_path / "old.safetensors")
+    assert torch.equal(_curve(found, 0), _curve(net, 0))
 
 
 def test_what_is_not_a_weighting_function(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 import shlex
 import time
-from math import isnan
+from collections.abc import Sequence
+from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,9 +64,12 @@ def tables(
     title = f"Table {name}: {shown.title}; {shown.measure} in percent, paper / here"
     for methods in _side_by_side(list(shown.rows), max(map(len, shown.columns))):
         rows = [
-            [column, *(_number(shown, shown.rows[row][place], runs) for row in methods)]
+            [column, *(_number(shown, [(cell := shown.rows[row][place])], cell.paper, runs) for row in methods)]
             for place, column in enumerate(shown.columns)
         ]
+        if shown.averages:
+            means = (_number(shown, shown.rows[row], shown.averages[row], runs) for row in methods)
+            rows.append(["average", *means])
         show_table(title, ["", *methods], rows, numbers=True)
     echo(shown.about)
 
@@ -116,21 +120,27 @@ def _command(shown: "PaperTable", cell: "Cell", runs: Path) -> str:
     return " ".join(["reweigh train", cell.recipe, *map(shlex.quote, changes)])
 
 
-def _number(shown: "PaperTable", cell: "Cell", runs: Path) -> str:
-    """The paper's number and ours, if the run is finished."""
+def _number(shown: "PaperTable", cells: Sequence["Cell"], paper: float, runs: Path) -> str:
+    """The paper's number and ours, the mean over these cells, if their runs are finished."""
+    found = [ours for cell in cells if (ours := _ours(shown, cell, runs)) is not None]
+    text = "-" if isnan(paper) else f"{paper:g}"
+    if len(found) < len(cells):
+        return text
+    mean = sum(found) / len(found)
+    return f"{text} / {'-' if isnan(mean) else f'{mean:.1f}'}"
+
+
+def _ours(shown: "PaperTable", cell: "Cell", runs: Path) -> float | None:
+    """The number of a finished run, in percent; NaN if the run has none, None if it is not finished."""
     from reweigh.training import Result, Run
     from reweigh.training.status import status
 
-    paper = "-" if isnan(cell.paper) else f"{cell.paper:g}"
     run = Run(runs / shown.name / cell.run)
     if status(run) != "finished":
-        return paper
+        return None
     result = Result(run.read_metrics())
-    share = (result.last_ten if shown.epoch == "last-ten" else result.kept).get(cell.metric)
-    if share is None:
-        return f"{paper} / -"
-    wrong = shown.measure == "error" and "error" not in cell.metric
-    return f"{paper} / {100 * (1 - share if wrong else share):.1f}"
+    share = (result.last_ten if shown.epoch == "last-ten" else result.kept).get(cell.metric, nan)
+    return 100 * (1 - share if shown.measure == "error" and "error" not in cell.metric else share)
 
 
 def hours(plan: "Plan", samples: int, classes: int) -> float:

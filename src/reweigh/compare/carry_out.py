@@ -10,14 +10,17 @@ import torch
 from reweigh import methods
 from reweigh.compare.grid import Key
 from reweigh.compare.parallel import side_by_side
-from reweigh.compare.rows import Row, is_finished, is_of, read_row
+from reweigh.compare.rows import Row, read_row
 from reweigh.errors import DataError, LostProcessError, RecipeError, ReweighError
 from reweigh.fit.run_folder import begin
 from reweigh.fit.run_folder import resume as continue_run
 from reweigh.names import listed
 from reweigh.plan.plan import Plan
+from reweigh.recipes.check import check
+from reweigh.recipes.read import read
 from reweigh.training import Observer, Run, processes
 from reweigh.training.series import Quiet, Series
+from reweigh.training.status import status
 
 
 class Job(NamedTuple):
@@ -77,7 +80,7 @@ def carry_out(
         return {
             key: Job(recipe, paths[key], resume and Run(paths[key]).recipe.is_file(), overwrite, threads, trust_code)
             for key, recipe in planned.items()
-            if not (resume and is_finished(Run(paths[key])))
+            if not (resume and status(Run(paths[key])) == "finished")
         }
 
     jobs = processes.first(to_do)
@@ -101,7 +104,7 @@ def carry_out(
         else:
             side_by_side(attempt, jobs, workers, ended)
     except KeyboardInterrupt:
-        done = sum(is_finished(Run(path)) for path in paths.values())
+        done = sum(status(Run(path)) == "finished" for path in paths.values())
         raise KeyboardInterrupt(f"interrupted; {done} of {len(planned)} runs are done") from None
     finally:
         series.stop()
@@ -141,7 +144,7 @@ def check_folders(planned: Mapping[Path, Plan], resume: bool, overwrite: bool) -
         return
     if resume:
         others = [
-            path for path, recipe in planned.items() if Run(path).recipe.is_file() and not is_of(Run(path), recipe)
+            path for path, recipe in planned.items() if Run(path).recipe.is_file() and check(read(path)) != recipe
         ]
         if others:
             remedies = "replace them with --overwrite, or choose another --out"

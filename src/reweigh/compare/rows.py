@@ -9,8 +9,6 @@ from reweigh import __version__
 from reweigh.compare.bias_names import name_of
 from reweigh.plan.plan import Plan
 from reweigh.plan.toml import to_toml
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
 from reweigh.training import Result, Run
 from reweigh.training.status import status
 
@@ -72,16 +70,6 @@ def read_row(recipe: Plan, path: Path, bias: str = "", error: str | None = None)
         run=str(path),
         recipe=to_toml(recipe),
     )
-
-
-def is_finished(run: Run) -> bool:
-    """Whether all epochs are trained and all results written."""
-    return status(run) == "finished"
-
-
-def is_of(run: Run, recipe: Plan) -> bool:
-    """Whether the run was begun with this recipe."""
-    return check(read(run.path)) == recipe
 
 
 def to_json(rows: Iterable[Row], **about: Any) -> str:

@@ -1,5 +1,6 @@
 """What predictions say about given labels: which class is given for which, and the true class of each sample."""
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -12,7 +13,8 @@ SURE = 0.8  # no bar is higher: if networks are sure nearly always, none of the 
 SUPPOSED = 4.0  # samples of each class that are added to a joint
 ROUNDS = 5  # of learning which class is given for which from predictions made without the label,
 MORE_SUPPOSED = 10.0  # and samples of each class that are added to the joint in each of them
-RATIO = 5.0  # of the sizes of two classes, beyond what wrong labels bring about
+RATIO = 5.0  # of the sizes of two classes; wrong labels hardly bring about more
+CLEARLY = 5.0  # nats by which labels must be explained better
 ANCHORS = 0.1  # share of the samples predicted as a class that stand for it,
 FEW, FEWEST = 30, 10  # but not fewer samples than FEW, or half of them; and never fewer than FEWEST
 SHIFT = 50.0  # of the logits of qualities, at most
@@ -68,21 +70,62 @@ def take_stock(predictions: Tensor, given: Tensor, joint: Tensor | None = None) 
 def take_stock_unseen(predictions: Tensor, given: Tensor) -> Stock:
     """The same for predictions that were made without the label, from which the joint can be learned.
 
-    That is done if a class is rare. It starts as ``anchored_joint``, and is then counted anew by the posteriors that
-    follow from it (a few rounds of expectation maximization; each also chooses the temperature). Otherwise the
-    confident joint is better: it finds more of the labels that are wrong because samples are hard.
+    That is done if a class is rare (``expected_shares``). Otherwise the confident joint is better: it finds more of the
+    labels that are wrong because samples are hard.
 
     Args:
         predictions: shape (n, C), as if all classes were equally frequent.
         given: shape (n, C), rows that sum to one.
     """
-    if not has_rare_class(given):
-        return take_stock(predictions, given)
-    joint = anchored_joint(predictions, given, given.mean(0))
+    prior = expected_shares(predictions, given)
+    return take_stock(predictions, given, None if is_even(prior) else learned_joint(predictions, given, prior))
+
+
+def learned_joint(predictions: Tensor, given: Tensor, prior: Tensor) -> Tensor:
+    """How many samples have each given (row) and each true (column) class: shape (C, C), by expectation maximization.
+
+    It starts as ``anchored_joint``, and is then counted anew by the posteriors that follow from it, a few times; each
+    time the temperature is chosen, too.
+
+    Args:
+        predictions: shape (n, C), made without the label, as if all classes were equally frequent.
+        given: shape (n, C), rows that sum to one.
+        prior: shape (C,), expected shares of the classes.
+    """
+    joint = anchored_joint(predictions, given, prior)
     for _ in range(ROUNDS):
         stock = take_stock(predictions, given, _with_supposed(joint, MORE_SUPPOSED))
         joint = given.to_sparse().T @ stock.posterior
-    return take_stock(predictions, given, in_proportion(_with_supposed(joint, MORE_SUPPOSED), given.sum(0)))
+    return in_proportion(_with_supposed(joint, MORE_SUPPOSED), given.sum(0))
+
+
+def expected_shares(predictions: Tensor, given: Tensor) -> Tensor:
+    """Shares of the true classes, before it is known which labels are wrong, shape (C,).
+
+    If one class is more than RATIO times as large as another, these are the shares of the given labels: errors in a
+    frequent class would otherwise outnumber the samples of a rare one. Lesser differences may come from wrong labels
+    that go one way, so all classes count the same; as they do if the labels are clearly better explained so.
+
+    Args:
+        predictions: shape (n, C), made without the label, as if all classes were equally frequent.
+        given: shape (n, C), rows that sum to one.
+    """
+    shares = given.mean(0)
+    even = torch.full_like(shares, 1 / len(shares))
+    if float(shares.max()) <= RATIO * float(shares[shares > 0].min()):
+        return even
+
+    def likelihood(prior: Tensor) -> float:
+        stock = take_stock(predictions, given, learned_joint(predictions, given, prior))
+        logs, evidence = predictions.clamp_min(TINY).log(), given.to_sparse() @ stock.transition
+        return len(given) * _explained(logs, evidence, stock.prior, stock.temperature)
+
+    return even if likelihood(even) > likelihood(shares) + CLEARLY else shares
+
+
+def is_even(shares: Tensor) -> bool:
+    """Whether all classes have the same share."""
+    return bool((shares == shares[0]).all())
 
 
 def explain(
@@ -94,22 +137,32 @@ def explain(
         chosen: the samples whose labels are to be explained; all of them by default.
     """
     logs, evidence = predictions.clamp_min(TINY).log(), given.to_sparse() @ transition
-    rows = max(1, CACHED // len(prior))
-    known = list(zip(logs[chosen].split(rows), evidence[chosen].split(rows), strict=True))
-
-    def fit(temperature: float) -> float:
-        explained = []
-        for some, observed in known:
-            true = (some / temperature).softmax(1) * prior
-            explained.append((true * observed).sum(1) / true.sum(1).clamp_min(TINY))
-        return float(torch.cat(explained).clamp_min(1e-9).log().mean())
-
-    temperature = max(TEMPERATURES, key=fit)
+    temperature = max(TEMPERATURES, key=partial(_explained, logs[chosen], evidence[chosen], prior))
+    rows = _at_once(prior)
     for some, observed, labels in zip(logs.split(rows), evidence.split(rows), given.split(rows), strict=True):
         posterior = (some / temperature).softmax(1) * prior * observed
         total = posterior.sum(1, keepdim=True)
         some.copy_(torch.where(total > 0, posterior / total, labels))  # in place of the logarithms
     return logs, temperature
+
+
+def _explained(logs: Tensor, evidence: Tensor, prior: Tensor, temperature: float) -> float:
+    """Mean log-likelihood of given labels, if predictions are sharpened by this temperature.
+
+    Args:
+        logs: shape (n, C), logarithms of predictions.
+        evidence: shape (n, C), probability of the given label for each true class.
+    """
+    explained, rows = [], _at_once(prior)
+    for some, observed in zip(logs.split(rows), evidence.split(rows), strict=True):
+        true = (some / temperature).softmax(1) * prior
+        explained.append((true * observed).sum(1) / true.sum(1).clamp_min(TINY))
+    return float(torch.cat(explained).clamp_min(1e-9).log().mean())
+
+
+def _at_once(prior: Tensor) -> int:
+    """Rows of probabilities that are sharpened at a time."""
+    return max(1, CACHED // len(prior))
 
 
 def judged(posterior: Tensor, labels: Tensor) -> Judgment:
@@ -186,26 +239,6 @@ def _with_supposed(joint: Tensor, number: float) -> Tensor:
     """The joint and ``number`` samples of each class more, of which as many are wrong as are on average."""
     wrong = 1 - float((joint.trace() + 1) / (joint.sum() + 1))
     return joint + number * torch.full_like(joint, wrong / max(1, len(joint) - 1)).fill_diagonal_(1 - wrong)
-
-
-def has_rare_class(given: Tensor) -> bool:
-    """Whether one class is more than RATIO times as large as another, which wrong labels alone do not bring about.
-
-    Args:
-        given: shape (n, C), rows that sum to one.
-    """
-    shares = given.mean(0)
-    return float(shares.max()) > RATIO * float(shares[shares > 0].min())
-
-
-def expected_shares(given: Tensor) -> Tensor:
-    """Shares of the true classes before anything is known about the labels, shape (C,).
-
-    If a class is rare, these are the shares of the given labels: errors in a frequent class would otherwise outnumber
-    the samples of a rare one. Lesser differences may come from wrong labels that go one way, so all count the same.
-    """
-    shares = given.mean(0)
-    return shares if has_rare_class(given) else torch.full_like(shares, 1 / len(shares))
 
 
 def with_prior(predictions: Tensor, prior: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ValidationError
@@ -78,6 +78,7 @@ def _translate(
         if fault["type"] == "extra_forbidden":
             text = f"{owner} has no option {key!r};"
             mistake = unknown_key(path, str(key), model.model_fields, text, fault["input"], beside)
+            mistake = Mistake(mistake.path, mistake.text + _by_value(model, path, mistake.text, fault["input"]))
         elif fault["type"] == "missing":
             mistake = Mistake(where, f"missing; expected {expected(model, str(key))}")
         elif fault["type"] == "value_error":
@@ -89,6 +90,13 @@ def _translate(
             mistake = Mistake(where, f"{mistakes[where].text}, or {_allowed(fault['msg'])}")
         mistakes[where] = mistake
     return list(mistakes.values())
+
+
+def _by_value(model: type[Options], path: str, said: str, value: Any) -> str:
+    """A sentence that suggests the option which can have this value, if no name was near enough to be suggested."""
+    able = [name for name, field in model.model_fields.items() if value in get_args(field.annotation)]
+    meant = isinstance(value, str) and len(able) == 1 and "Did you mean" not in said
+    return f" Did you mean {path}.{able[0]} = {value!r}?" if meant else ""
 
 
 def _got(value: Any, message: str) -> str:

@@ -1,14 +1,18 @@
 """Which curve of the weighting function each sample gets, by the family of its class."""
 
 from copy import deepcopy
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from reweigh.core.scope import last_layer
 from reweigh.errors import DataError
 from reweigh.families import FAMILIES, Families, FamilyRule
 from reweigh.names import lookup
 from reweigh.weighting import WEIGHTINGS, num_curves
+
+LARGE = 5.0  # a loss that a new weighting function still gives about as much weight as a small one
 
 
 class Curves:
@@ -19,6 +23,7 @@ class Curves:
 
     Args:
         sizes: shape (num_classes,), samples of each class.
+        loss_unit: what a new weighting function divides losses by.
         families, family_rule, spare_curves, weight_net, hidden, weighting: see ``Reweighter``.
     """
 
@@ -32,6 +37,7 @@ class Curves:
         spare_curves: bool,
         weight_net: str | nn.Module,
         hidden: int,
+        loss_unit: float,
         weighting: nn.Module | None,
     ):
         self._num_classes, self._device = len(sizes), device
@@ -44,6 +50,7 @@ class Curves:
         if isinstance(net, str):
             many = wanted if spare_curves else found.num_families
             net = lookup(WEIGHTINGS, net, "weight net")(many, hidden)
+            net.unit = loss_unit
             wanted = num_curves(net, wanted)
         self.weight_net: nn.Module = net.to(device)
         self._wanted = wanted
@@ -72,3 +79,15 @@ class Curves:
     def __call__(self, labels: Tensor) -> Tensor:
         """The curve of each label's class, shape (n,); labels may be rows, shape (n, num_classes)."""
         return self._curve_of_class.index_select(0, labels.argmax(1) if labels.dim() == 2 else labels)
+
+
+def unit_of_losses(model: nn.Module) -> float:
+    """A fifth of the ``scale`` of a last layer that multiplies its logits by it, as cosine heads do; otherwise 1.
+
+    Losses of such logits go up to about the scale, and a new weighting function is made for losses up to about 5.
+    """
+    named: dict[str, Tensor] = dict(model.named_parameters())
+    scale: Any = getattr(model.get_submodule(last_layer(model, named)) if named else model, "scale", 1.0)
+    if isinstance(scale, nn.Parameter) or (isinstance(scale, Tensor) and scale.numel() != 1):
+        return 1.0
+    return max(1.0, float(scale) / LARGE) if isinstance(scale, int | float | Tensor) else 1.0

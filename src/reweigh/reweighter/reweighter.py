@@ -19,7 +19,7 @@ from reweigh.errors import DataError, RecipeError
 from reweigh.families import Families, FamilyRule
 from reweigh.losses import LOSSES
 from reweigh.names import lookup
-from reweigh.reweighter.curves import Curves
+from reweigh.reweighter.curves import Curves, unit_of_losses
 from reweigh.reweighter.journal import Recording
 from reweigh.reweighter.labels import as_labels, check_batch, training_labels
 from reweigh.reweighter.sample_loss import SampleLoss, scattered, select, spread
@@ -50,6 +50,9 @@ class Reweighter(Recording):
             that is called as (losses, family) -> weights in (0, 1), all of shape (n,). One without parameters is used
             as it is.
         hidden: width of the weight net.
+        loss_unit: what losses are divided by before the weight net reads them: a new one is made for losses up to about
+            5, and may give next to no weight to larger ones. By default 1, as in the paper; a fifth of the ``scale`` of
+            the last layer if that is a cosine head, which makes losses as large as the scale.
         every: learn in every n-th step only. Paper: T_meta.
         engine: how the meta-gradient is computed: ``"auto"``, ``"forward"``, ``"difference"`` or ``"unrolled"``.
         lookahead: ``"virtual"``, the paper's; or ``"real"``, cheaper, where weights lag one step.
@@ -79,6 +82,7 @@ class Reweighter(Recording):
         spare_curves: bool = False,
         weight_net: str | nn.Module = "class-aware",
         hidden: Annotated[int, Ge(1)] = 100,
+        loss_unit: Annotated[float, Gt(0)] | None = None,
         every: Annotated[int, Ge(1)] = 10,
         engine: str = "auto",
         lookahead: Order = "virtual",
@@ -112,6 +116,7 @@ class Reweighter(Recording):
             spare_curves=spare_curves,
             weight_net=weight_net,
             hidden=hidden,
+            loss_unit=unit_of_losses(model) if loss_unit is None else loss_unit,
             weighting=weighting,
         )
         self.weights = weigher(self.weight_net, meta_lr, meta_weight_decay, meta_amsgrad)

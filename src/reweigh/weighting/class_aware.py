@@ -17,10 +17,12 @@ class WeightNet(nn.Module):
     Attributes:
         num_families: number of curves; 0 if weights are not a function of loss and family.
         width: size of its hidden layer.
+        unit: what losses are divided by before they are read.
     """
 
     num_families: int = 0
     width: int = 0
+    unit: float = 1.0
 
     def forward(self, losses: Tensor, family: Tensor) -> Tensor:
         """Weights in (0, 1), all of shape (n,)."""
@@ -35,7 +37,7 @@ def num_curves(net: nn.Module | None, otherwise: int = 0) -> int:
 class ClassAwareNet(WeightNet):
     """One hidden layer read by one head for each family; CMW-Net, and MW-Net where there is a single family.
 
-        V(L, N) = sigmoid( heads( relu( hidden(L) ) ) )[family of N]            (paper Eq. 4)
+        V(L, N) = sigmoid( heads( relu( hidden(L / unit) ) ) )[family of N]            (paper Eq. 4, unit 1)
 
     Args:
         num_families: number of heads; family 0 holds the rarest classes. Paper: K.
@@ -75,7 +77,8 @@ class ClassAwareNet(WeightNet):
         # a product with a single input needs no matrix product; in place, because every training step waits for this
         first, last = self.hidden, self.heads
         scale = first.weight.view(1, -1)
-        hidden = torch.addcmul(first.bias, losses.to(scale.dtype).unsqueeze(1), scale).relu_()
+        read = losses.to(scale.dtype) if self.unit == 1 else losses.to(scale.dtype) / self.unit
+        hidden = torch.addcmul(first.bias, read.unsqueeze(1), scale).relu_()
         each = torch.addmm(last.bias, hidden, last.weight.t())
         return each.gather(1, family.unsqueeze(1)).squeeze_(1).sigmoid_()
 

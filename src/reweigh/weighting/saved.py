@@ -97,11 +97,12 @@ def _saved(path: str | Path, net: nn.Module | None) -> tuple[WeightNet, Origin]:
 
 
 def construction(net: nn.Module) -> dict[str, str]:
-    """The arguments that a member of ``WEIGHTINGS`` was made with."""
+    """What a member of ``WEIGHTINGS`` was made with."""
     from reweigh.weighting import WEIGHTINGS
 
     name = next((name for name, member in WEIGHTINGS.items() if type(net) is member), type(net).__name__)
-    return {"function": name, "num_families": str(num_curves(net)), "width": str(getattr(net, "width", 0))}
+    made = {"num_families": num_curves(net), "width": getattr(net, "width", 0), "unit": getattr(net, "unit", 1.0)}
+    return {"function": name, **{key: str(value) for key, value in made.items()}}
 
 
 def rebuilt(about: Mapping[str, str], tensors: Mapping[str, Tensor], net: nn.Module | None = None) -> WeightNet:
@@ -118,6 +119,8 @@ def rebuilt(about: Mapping[str, str], tensors: Mapping[str, Tensor], net: nn.Mod
             f"holds the parameters of a {function!r}, which is not one of {', '.join(WEIGHTINGS)}; pass such a module, "
             "load_weighting(path, net)"
         )
-    net = net or WEIGHTINGS[function](int(about["num_families"]), int(about["width"]))
+    if net is None:
+        net = WEIGHTINGS[function](int(about["num_families"]), int(about["width"]))
+        net.unit = float(about.get("unit", 1.0))  # older files have none
     net.load_state_dict(tensors)
     return cast(WeightNet, net)  # or a module of the caller, which may be used like one

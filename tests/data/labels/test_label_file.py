@@ -62,6 +62,13 @@ def test_other_endings_and_absent_files(tmp_path):
             read_labels(tmp_path / name, 1, NAMES)
 
 
+@pytest.mark.parametrize("values", [np.zeros((2, 3)), np.array(1)])
+def test_an_array_that_is_not_a_row_of_labels(tmp_path, values):
+    np.save(tmp_path / "labels.npy", values)
+    with pytest.raises(DataError, match=r"an array of shape \(.*give one label per sample, shape \(N,\)"):
+        read_labels(tmp_path / "labels.npy", 3, NAMES)
+
+
 def test_override_forgets_the_given_labels(tmp_path):
     data = Dataset(torch.zeros(3, 2), torch.tensor([0, 1, 2]), NAMES)
     np.save(tmp_path / "labels.npy", np.array([2, 0, 1]))

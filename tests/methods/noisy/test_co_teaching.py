@@ -107,9 +107,6 @@ def test_one_sample_at_least_is_learned_from(tiny, size):
 
 
 @pytest.mark.parametrize("rate", [1.0, 1.2, -0.1, float("nan")])
-def test_a_forget_rate_that_leaves_nothing(tiny, recipe, rate):
-    with pytest.raises(RecipeError, match=r"method\.forget_rate: got .*; should be at least 0 and below 1"):
-        tiny("co-teaching", forget_rate=rate)
-    if rate == rate:
-        with pytest.raises(RecipeError, match=r"method\.forget_rate: got (1\.0|1\.2|-0\.1); should be (less|greater)"):
-            check(Contents("here", recipe(method={"name": "co-teaching", "forget_rate": rate}), []))
+def test_a_forget_rate_that_leaves_nothing(recipe, rate):
+    with pytest.raises(RecipeError, match=r"method\.forget_rate: got (1\.0|1\.2|-0\.1|NaN); should be "):
+        check(Contents("here", recipe(method={"name": "co-teaching", "forget_rate": rate}), []))

@@ -22,12 +22,23 @@ def test_bootstrapped_labels_by_a_loop(tiny):
         target[label] += 1 - wrong
         target[row.argmax()] += wrong
         expected.append(target)
-    torch.testing.assert_close(problem.method._bootstrapped(batch), torch.stack(expected), atol=1e-6, rtol=0)
+    torch.testing.assert_close(problem.method._bootstrapped(batch, mixture), torch.stack(expected), atol=1e-6, rtol=0)
     assert model.training
 
 
 def test_without_mixing_penalty_and_bootstrapping_it_is_plain(like_erm):
     like_erm("m-correction", start=1.0, mixup=0.0, penalty=0.0)
+
+
+def test_the_penalty_joins_when_bootstrapping_begins(tiny):
+    def after(epochs: int, penalty: float) -> torch.Tensor:
+        problem = tiny("m-correction", start=0.25, mixup=0.0, penalty=penalty)  # of eight epochs
+        for epoch in range(epochs):
+            problem.epoch(epoch)
+        return problem.model.weight.detach()
+
+    assert torch.equal(after(2, 0.0), after(2, 5.0))
+    assert not torch.allclose(after(3, 0.0), after(3, 5.0))
 
 
 def test_the_penalty_by_a_loop():

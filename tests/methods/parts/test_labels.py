@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from reweigh.data import Dataset
-from reweigh.issues.stock import confident_joint, take_stock, take_stock_unseen, with_prior
+from reweigh.issues.stock import confident_joint, learned_joint, take_stock, with_prior
 from reweigh.methods.parts.first_look import FirstPredictions
 from reweigh.methods.parts.labels import Labels
 
@@ -39,9 +39,9 @@ def test_if_a_class_is_rare_held_out_samples_tell_the_confusion_too():
     stock, _ = Labels(Dataset(torch.zeros(2000, 2), labels, tuple("ab"))).judged(
         first, predictions, predictions.log(), True
     )
-    learned = take_stock_unseen(predictions[apart], rows[apart]).joint
+    learned = learned_joint(predictions[apart], rows[apart], rows[apart].mean(0))
     learned = learned / learned.sum(1, keepdim=True) * rows.sum(0)[:, None]
-    expected = (learned + confident_joint(with_prior(predictions, rows.mean(0)), rows)) / 2
+    expected = (learned + confident_joint(with_prior(predictions, rows[apart].mean(0)), rows)) / 2
     torch.testing.assert_close(stock.joint, expected)
 
 

@@ -31,7 +31,7 @@ def slow_beta(values: list[float], iterations: int):
     """EM by loops: parameters (alpha, beta, weight) of both components."""
     ordered = sorted(values)
     low, high = ordered[round(0.05 * (len(values) - 1))], ordered[round(0.95 * (len(values) - 1))]
-    scaled = [min(max((v - low) / (high - low), 1e-4), 1 - 1e-4) for v in values]
+    scaled = [min(max((v - low) / (high - low), 1e-4), 1 - 1e-4) for v in values if low <= v <= high]
     parts = [(1.0, 2.0, 0.5), (2.0, 1.0, 0.5)]
 
     def shares(v: float) -> list[float]:

@@ -64,6 +64,8 @@ def label_values(path: str | Path, num_samples: int | None = None, names: Sequen
             f"{path}: a label file is a .npy or a table such as .csv; got {path.suffix or 'no extension'!r}"
         )
     assert isinstance(values, np.ndarray)
+    if values.ndim != 1:
+        raise DataError(f"{path}: an array of shape {values.shape}; give one label per sample, shape (N,)")
     if num_samples is not None and len(values) != num_samples:
         raise DataError(
             f"{path}: {plural(len(values), 'label')} for {plural(num_samples, 'sample')}; "

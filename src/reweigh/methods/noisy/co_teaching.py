@@ -8,7 +8,6 @@ from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.core.descent import descend
-from reweigh.errors import RecipeError
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.peer import Peer
 from reweigh.methods.parts.ramp import ramp
@@ -46,11 +45,6 @@ class CoTeaching(ERM):
         reset: str | None = None,
     ):
         super().__init__(setup)
-        if not 0 <= forget_rate < 1:
-            raise RecipeError(
-                f"method.forget_rate: got {forget_rate:g}; should be at least 0 and below 1: the share of wrong "
-                "labels, if it is known"
-            )
         self._forget_rate = forget_rate
         self._gradual_epochs = gradual_epochs
         self._peer = Peer(setup, reset)

@@ -23,7 +23,8 @@ class MCorrection(ERM):
 
     w_i is the probability that the loss of the sample, in the model as it is now, belongs to the component of large
     losses; z_i is the class that the model predicts for it. The mixture is fitted before each epoch. At first there is
-    only mixup. The penalty keeps the mean prediction of a batch near the class shares.
+    only mixup, without the penalty, which keeps the mean prediction of a batch near the class shares (paper: near equal
+    shares).
 
     Arazo, Ortego, Albert, O'Connor, McGuinness: Unsupervised Label Noise Modeling and Loss Correction, the variant
     M-DYR-H. The authors prefer MD-DYR-SH if most labels are wrong.
@@ -56,23 +57,23 @@ class MCorrection(ERM):
             self._mixture = BetaMixture.fit(self._setup.losses(self._model))
 
     def _loss(self, batch: Batch) -> Tensor:
-        targets = self._bootstrapped(batch)
+        bootstrapped = None if self._mixture is None else self._bootstrapped(batch, self._mixture)
         mix = checked_draw(batch.inputs, self._mixup, self._setup.generator)
         logits = self._model(mix.inputs(batch.inputs))
-        losses = batch.weighted(self._setup.loss(logits, mix.inputs(targets)))
-        return losses.mean() + self._penalty * unlike_shares(logits, self._log_shares)
+        targets = as_rows(batch.labels, logits) if bootstrapped is None else bootstrapped
+        loss = batch.weighted(self._setup.loss(logits, mix.inputs(targets))).mean()
+        if bootstrapped is None:
+            return loss
+        return loss + self._penalty * unlike_shares(logits, self._log_shares)
 
     @torch.no_grad()
-    def _bootstrapped(self, batch: Batch) -> Tensor:
+    def _bootstrapped(self, batch: Batch, mixture: BetaMixture) -> Tensor:
         """The label of each sample, mixed with what the model predicts; shape (n, num_classes)."""
         logits = self._model.eval()(batch.inputs)
         self._model.train()
-        given = as_rows(batch.labels, logits)
-        if self._mixture is None:
-            return given
-        wrong = self._mixture(self._setup.loss(logits, batch.labels)).clamp(EDGE, 1 - EDGE)
+        wrong = mixture(self._setup.loss(logits, batch.labels)).clamp(EDGE, 1 - EDGE)
         self._weights[batch.index] = (1 - wrong).to(self._weights)
-        return torch.lerp(given, as_rows(logits.argmax(1), logits), wrong[:, None])
+        return torch.lerp(as_rows(batch.labels, logits), as_rows(logits.argmax(1), logits), wrong[:, None])
 
     def sample_weights(self) -> Tensor | None:
         return None if self._mixture is None else self._weights.cpu()

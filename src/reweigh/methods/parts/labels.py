@@ -8,11 +8,11 @@ from reweigh.issues.stock import (
     Stock,
     confident_joint,
     expected_shares,
-    has_rare_class,
     in_proportion,
+    is_even,
     label_rows,
+    learned_joint,
     take_stock,
-    take_stock_unseen,
     with_prior,
 )
 from reweigh.methods.parts.finding import Count, count_wrong
@@ -45,7 +45,7 @@ class Labels:
         """What is known about the labels, and how many are wrong; labels beyond doubt are the true classes.
 
         Which class is given for which is the confident joint; if a class is rare, its mean with what held-out samples
-        tell (``take_stock_unseen``).
+        tell (``learned_joint``).
 
         Args:
             predictions: shape (N, C), the best guess for each sample, as if all classes were equally frequent.
@@ -55,10 +55,10 @@ class Labels:
         given, known, apart = self.uncorrected, first.known, first.unseen[first.known]
         if not len(known):  # none is held out
             known, apart = torch.arange(len(given)), first.best
-        prior = expected_shares(given)
+        prior = expected_shares(apart, given[known])
         joint = own = confident_joint(with_prior(predictions, prior), given)
-        if has_rare_class(given) and len(first.known):
-            joint = (own + in_proportion(take_stock_unseen(apart, given[known]).joint, given.sum(0))) / 2
+        if len(first.known) and not is_even(prior):
+            joint = (own + in_proportion(learned_joint(apart, given[known], prior), given.sum(0))) / 2
         stock = take_stock(predictions, given, joint)
         stock = stock._replace(posterior=self._settled(stock.posterior))
         count = count_wrong(stock, own, prior, given, apart, known, latest, weak)

@@ -63,16 +63,16 @@ class BetaMixture(NamedTuple):
 
     @classmethod
     def fit(cls, losses: Tensor, iterations: int = 10) -> "BetaMixture":
-        """Fit by EM with moments, as M-correction does, between the 5th and the 95th percentile.
+        """Fit by EM with moments, as M-correction does, to the losses from the 5th to the 95th percentile.
 
-        Losses that are all the same belong to the low component.
+        The others are outliers. Losses that are all the same belong to the low component.
 
         Args:
             losses: shape (N,), finite.
         """
         ordered = losses.double().sort().values
         low, high = (ordered[round(share * (len(ordered) - 1))] for share in (0.05, 0.95))
-        scaled = _between_zero_and_one(losses, low, high)
+        scaled = _between_zero_and_one(ordered[(ordered >= low) & (ordered <= high)], low, high)
         if scaled is None:
             return cls(float(low), float(high), torch.zeros(GRID, dtype=torch.float64))
         scaled = scaled.clamp(EDGE, 1 - EDGE)

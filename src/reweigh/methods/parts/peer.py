@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.optim import Optimizer
 
 from reweigh.core.scope import scoped
 from reweigh.errors import ModelError
@@ -30,13 +31,13 @@ class Peer(Stateful):
             names. By default all, or the last layer if the model starts from weights that were learned elsewhere.
 
     Raises:
-        ModelError: a second network would not fit into memory.
+        ModelError: two networks do not fit into memory.
     """
 
     state = ("model", "optimizer")
 
     def __init__(self, setup: Setup, reset: str | None = None):
-        check_room(setup.model, setup.device)
+        check_room(setup.model, setup.optimizer, setup.device)
         reset = reset or ("last-layer" if setup.started else "all")
         self._first = setup.optimizer
         # copied together: the parameters of the copied optimizer are those of the copied model
@@ -61,13 +62,16 @@ class Peer(Stateful):
         self.model.train()
 
 
-def check_room(model: nn.Module, device: torch.device) -> None:
-    """Raise a ModelError if a second network with its gradients and momentum does not fit into memory."""
-    needed = 3 * sum(param.numel() * param.element_size() for param in model.parameters())
+def check_room(model: nn.Module, optimizer: Optimizer, device: torch.device) -> None:
+    """Raise a ModelError if a second network, and what training both takes, do not fit into memory."""
+    sizes = [(param.numel() * param.element_size(), param.requires_grad) for param in model.parameters()]
+    # besides a gradient, Adam and its kin keep two numbers for each one that they train, SGD with momentum one
+    beside = 1 + (2 if "betas" in optimizer.defaults else bool(optimizer.defaults.get("momentum")))
+    needed = sum(size + 2 * beside * size * trained for size, trained in sizes)
     free = free_memory(str(device))
     if free is not None and needed > free:
         raise ModelError(
-            "this method trains two networks, and the second one does not fit into memory: with gradients and momentum "
-            f"it takes {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free; take a smaller model, or a method with "
-            "one network, such as 'elr'"
+            "this method trains two networks, which do not fit into memory: the second one, and the gradients and "
+            f"optimizer state of both, take {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free; take a smaller "
+            "model, or a method with one network, such as 'elr'"
         )

@@ -46,6 +46,7 @@ class PaperTable(NamedTuple):
         about: what differs from the paper.
         columns: names of the columns.
         rows: name of each row -> its cells, in the order of the columns.
+        averages: name of each row -> the mean over its cells that the paper has; empty if it has none.
     """
 
     name: str
@@ -57,6 +58,7 @@ class PaperTable(NamedTuple):
     about: str
     columns: tuple[str, ...]
     rows: dict[str, tuple[Cell, ...]]
+    averages: dict[str, float]
 
 
 def names() -> list[str]:
@@ -78,7 +80,8 @@ def table(name: str) -> PaperTable:
     heads = [", ".join(value["name"] for value in column) for column in columns]
     rows = {row["name"]: tuple(_cells(text, row, columns, heads)) for row in text["row"]}
     kept = (text["title"], text["measure"], text["epoch"], text["samples"], text["classes"], text.get("about", ""))
-    return PaperTable(name, *kept, tuple(heads), rows)
+    averages = {row["name"]: row["average"] for row in text["row"] if "average" in row}
+    return PaperTable(name, *kept, tuple(heads), rows, averages)
 
 
 def _cells(text: dict[str, Any], row: dict[str, Any], columns: list[Any], heads: list[str]) -> Iterator[Cell]:
