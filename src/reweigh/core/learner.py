@@ -23,6 +23,7 @@ from reweigh.core.shards import ask_apart
 from reweigh.core.speed import Tricks
 from reweigh.core.step import Step, Weigher
 from reweigh.core.update import LookAhead, Update, dense
+from reweigh.errors import RecipeError
 from reweigh.names import lookup
 
 Order = Literal["virtual", "real"]
@@ -59,6 +60,11 @@ class MetaLearner:
         normalize: Normalizer = mean,
         reduce: Reduce = alone,
     ):
+        if lookahead == "real" and not weigher.remembers:
+            why = f"{type(weigher).__name__} computes them from scratch for every batch; use lookahead = 'virtual'"
+            raise RecipeError(f"lookahead = 'real' trains with the weights of the step before, but {why}")
+        if lookahead == "real" and plain_step:
+            raise RecipeError("lookahead_step = 'gradient' needs lookahead = 'virtual': a real step is the optimizer's")
         self.model = model
         self.optimizer = optimizer
         self.weigher = weigher

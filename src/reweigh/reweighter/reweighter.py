@@ -120,14 +120,6 @@ class Reweighter(Recording):
             weighting=weighting,
         )
         self.weights = weigher(self.weight_net, meta_lr, meta_weight_decay, meta_amsgrad)
-        if lookahead == "real" and not self.weights.remembers:
-            net = type(self.weight_net).__name__
-            raise RecipeError(
-                f"lookahead = 'real' trains with the weights of the step before, but {net} computes them from scratch "
-                "for every batch; use lookahead = 'virtual'"
-            )
-        if (lookahead, lookahead_step) == ("real", "gradient"):
-            raise RecipeError("lookahead_step = 'gradient' needs lookahead = 'virtual': a real step is the optimizer's")
         if self._group is not None:
             start_alike(self.weight_net, self._group)
             reduce = reduce or averaging(self._group)
@@ -191,7 +183,7 @@ class Reweighter(Recording):
         """
         labels, mask = self._checked(labels, "labels")
         objective = reweighted(self._loss, inputs, labels)
-        return spread(self._step(objective, select(labels, mask), meta_inputs, meta_labels), mask)
+        return spread(self._step(objective, select(labels, mask), (meta_inputs, meta_labels), None), mask)
 
     def step_on(
         self,
@@ -207,23 +199,16 @@ class Reweighter(Recording):
             labels: shape (slots,), the given label of each slot; its family chooses the curve.
             meta: what the weights should lower one step ahead, in place of the mean loss on trusted inputs.
         """
-        return self._step(objective, self._checked(labels, "labels")[0], meta_inputs, meta_labels, meta)
+        return self._step(objective, self._checked(labels, "labels")[0], (meta_inputs, meta_labels), meta)
 
-    def _step(
-        self,
-        objective: Objective,
-        labels: Tensor,
-        meta_inputs: Any,
-        meta_labels: Any,
-        meta: MetaObjective | None = None,
-    ) -> Step:
+    def _step(self, objective: Objective, labels: Tensor, trusted: tuple[Any, Any], meta: MetaObjective | None) -> Step:
         refuse_closures(self._learner.optimizer)
         due = self.due
         if meta is None and due:
-            if meta_labels is None:
+            if trusted[1] is None:
                 text = "this step learns the weights, and needs trusted data"
                 raise DataError(f"{text}: pass meta_inputs and meta_labels wherever reweighter.due is true")
-            meta = self._trusted(meta_inputs, meta_labels)
+            meta = self._trusted(*trusted)
         return self._learner.step(objective, self._curve(labels), meta if due else None)
 
     def gradient_norms(
