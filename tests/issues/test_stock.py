@@ -9,7 +9,10 @@ import torch.nn.functional as F
 from reweigh.issues.stock import (
     anchored_joint,
     confident_joint,
+    expected_shares,
     in_line_with,
+    is_even,
+    learned_joint,
     least_believed,
     take_stock,
     take_stock_unseen,
@@ -101,7 +104,9 @@ def test_soft_labels_count_for_each_of_their_classes():
 
 
 def test_the_rounds_by_a_loop() -> None:
-    predictions, labels = drawn(n=200)
+    predictions, labels = drawn(n=400)
+    kept = (labels < 2) | (torch.arange(400) % 12 == 0)
+    predictions, labels = predictions[kept], labels[kept]
     given = F.one_hot(labels, 3).float()
     joint = anchored_joint(predictions, given, given.mean(0)).tolist()
     for number in range(6):
@@ -115,9 +120,37 @@ def test_the_rounds_by_a_loop() -> None:
         for row, label in zip(stock.posterior.tolist(), labels.tolist(), strict=True):
             for true in range(3):
                 joint[label][true] += row[true]
-    found = take_stock_unseen(predictions, given).joint
+    found = learned_joint(predictions, given, given.mean(0))
     expected = torch.tensor([[each / sum(row) for each in row] for row in joint]) * given.sum(0)[:, None]
     torch.testing.assert_close(found, expected)
+
+
+def test_only_sizes_that_differ_much_are_taken_for_those_of_the_true_classes() -> None:
+    def shares(*sizes: int) -> list[float]:
+        labels = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
+        given = F.one_hot(labels, len(sizes)).float()
+        return expected_shares(0.9 * given + 0.1 / len(sizes), given).tolist()
+
+    assert shares(40, 160) == pytest.approx([0.5, 0.5])
+    assert shares(10, 190) == pytest.approx([0.05, 0.95])
+    assert shares(10, 190, 0) == pytest.approx([0.05, 0.95, 0.0])
+    predictions, labels = drawn()
+    given = F.one_hot(labels, 3).float()
+    assert is_even(expected_shares(predictions, given))
+    torch.testing.assert_close(take_stock_unseen(predictions, given).joint, confident_joint(predictions, given))
+
+
+def test_a_class_that_wrong_labels_made_small_is_not_rare() -> None:
+    """Three quarters of one of two equal classes are given as the other, which a network that learned it predicts."""
+    rng = torch.Generator().manual_seed(0)
+    true = torch.arange(4000) % 2
+    labels = torch.where((true == 1) & (torch.rand(4000, generator=rng) < 0.75), 0, true)
+    assert float((labels == 1).float().mean()) < 1 / 7
+    shares = torch.tensor([0.875, 0.125])
+    learned = torch.where(true == 1, 0.25, 0.001)
+    balanced = torch.stack([1 - learned, learned], 1) / shares
+    predictions = (balanced.log() + 0.3 * torch.randn(4000, 2, generator=rng)).softmax(1)
+    assert is_even(expected_shares(predictions, F.one_hot(labels, 2).float()))
 
 
 def test_errors_in_a_frequent_class_are_not_a_rare_class() -> None:

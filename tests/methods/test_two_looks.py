@@ -16,6 +16,7 @@ from reweigh.errors import DataError
 from reweigh.losses import LOSSES
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS, build, two_looks
+from reweigh.methods.parts.labels import Labels
 from reweigh.methods.setup import Setup
 from reweigh.training import SCHEDULES, Run, train
 from reweigh.training.checkpoint import load, save
@@ -121,6 +122,21 @@ def test_labels_that_are_hardly_wrong_are_learned_as_they_are(rate, monkeypatch)
     assert begun == [rate == 0]
 
 
+@pytest.mark.parametrize("rare", [True, False])
+def test_if_classes_are_rare_the_lesser_estimate_counts(rare, monkeypatch):
+    inputs, labels = points(1200)
+    kept = torch.cat([(labels == c).nonzero().flatten()[: (200, 200, 200, 40 if rare else 190)[c]] for c in range(4)])
+    asked, judged = [], Labels.judged
+
+    def asking(*arguments):
+        asked.append(arguments[-1])
+        return judged(*arguments)
+
+    monkeypatch.setattr(Labels, "judged", asking)
+    learned("two-looks", symmetric(labels)[kept], inputs=inputs[kept])
+    assert set(asked) == {rare}
+
+
 def test_labels_that_a_person_has_corrected_are_no_longer_counted():
     inputs, true = points(spread=4.0)
     given = symmetric(true)
@@ -156,7 +172,7 @@ def test_a_single_network_of_the_first_look_no_longer_counts_in_the_end(single, 
     method, _ = learned("two-looks", symmetric(points()[1], 0.1))
     assert method._first.members == (1 if single else 4)
     found, latest = method._first.predictions(), method._second.predictions()
-    by_second, _ = method._labels.judged(found, latest.softmax(1), latest)
+    by_second, _ = method._labels.judged(found, latest.softmax(1), latest, weak=single)
     assert torch.equal(method._stock.posterior, by_second.posterior) == single
     inputs, found = points(50, seed=3)[0], method.model.eval()
     assert torch.equal(found(inputs), method._averages[-1].model.eval()(inputs)) == single

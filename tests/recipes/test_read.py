@@ -1,5 +1,7 @@
 """A recipe is found by path, by run folder or by name."""
 
+import re
+
 import pytest
 
 from reweigh.errors import RecipeError, ReweighError
@@ -35,6 +37,13 @@ def test_a_file_that_is_not_toml(tmp_path, data, message):
     path.write_bytes(data)
     with pytest.raises(ReweighError, match=rf"broken\.toml: {message}"):
         read(path)
+
+
+def test_data_instead_of_a_recipe(tmp_path):
+    (tmp_path / "claims.csv").write_text("a,b\n1,2\n")
+    for source, more in ((tmp_path / "claims.csv", " --label COLUMN"), (tmp_path, "")):
+        with pytest.raises(RecipeError, match=re.escape(f"--data {source}{more}")):
+            read(source)
 
 
 def test_a_shipped_recipe_opens_with_its_command_and_says_where_it_comes_from():

@@ -76,6 +76,10 @@ def compare(
     recipe, changes = separated(recipe, overrides or [])
     if (recipe is None) == (data is None):
         raise RecipeError("give either a recipe, such as demo, or your own data: --data FILE --label COLUMN")
+    from reweigh.recipes.read import find, title
+
+    if recipe is not None:
+        find(recipe)
     if data is None and (label or labels or how):
         raise RecipeError("--label, --labels, --drop, --sep, --encoding and --join-labels need --data; give that too")
     if resume and overwrite:
@@ -87,7 +91,6 @@ def compare(
     from reweigh.compare.grid import plan
     from reweigh.compare.rows import to_json
     from reweigh.files import write_whole
-    from reweigh.recipes.read import title
     from reweigh.training.processes import is_first
     from reweigh.training.series import series
 

@@ -102,13 +102,15 @@ def contents_of(
         from reweigh.cli.own_data import title as title_of
 
         return title_of(data), recipe_for(data, label, labels, candidates, recipe, changes, how)
+    from reweigh.recipes.read import find, read, title
+
+    if recipe is not None:
+        find(recipe)
     if label is not None or labels is not None or candidates or how:
         raise RecipeError(
             "--label, --labels, --candidates, --drop, --sep, --encoding and --join-labels need --data; give that "
             "too, or change the recipe: data.labels=FILE"
         )
-    from reweigh.recipes.read import read, title
-
     assert recipe is not None
     return title(recipe), read(recipe, changes)
 

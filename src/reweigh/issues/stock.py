@@ -1,5 +1,6 @@
 """What predictions say about given labels: which class is given for which, and the true class of each sample."""
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -12,6 +13,8 @@ SURE = 0.8  # no bar is higher: if networks are sure nearly always, none of the 
 SUPPOSED = 4.0  # samples of each class that are added to a joint
 ROUNDS = 5  # of learning which class is given for which from predictions made without the label,
 MORE_SUPPOSED = 10.0  # and samples of each class that are added to the joint in each of them
+RATIO = 5.0  # of the sizes of two classes; wrong labels hardly bring about more
+CLEARLY = 5.0  # nats by which labels must be explained better
 ANCHORS = 0.1  # share of the samples predicted as a class that stand for it,
 FEW, FEWEST = 30, 10  # but not fewer samples than FEW, or half of them; and never fewer than FEWEST
 SHIFT = 50.0  # of the logits of qualities, at most
@@ -66,19 +69,61 @@ def take_stock(predictions: Tensor, given: Tensor, joint: Tensor | None = None) 
 def take_stock_unseen(predictions: Tensor, given: Tensor) -> Stock:
     """The same for predictions that were made without the label, from which the joint can be learned.
 
-    It starts as ``anchored_joint``, and is then counted anew by the posteriors that follow from it (a few rounds of
-    expectation maximization; each also chooses the temperature). The shares of the given classes are part of the
-    predictions that anchors are chosen by: otherwise errors in a frequent class outnumber the samples of a rare one.
+    That is done if a class is rare (``expected_shares``). Otherwise the confident joint is better: it finds more of the
+    labels that are wrong because samples are hard.
 
     Args:
         predictions: shape (n, C), as if all classes were equally frequent.
         given: shape (n, C), rows that sum to one.
     """
-    joint = anchored_joint(predictions, given, given.mean(0))
+    prior = expected_shares(predictions, given)
+    return take_stock(predictions, given, None if is_even(prior) else learned_joint(predictions, given, prior))
+
+
+def learned_joint(predictions: Tensor, given: Tensor, prior: Tensor) -> Tensor:
+    """How many samples have each given (row) and each true (column) class: shape (C, C), by expectation maximization.
+
+    It starts as ``anchored_joint``, and is then counted anew by the posteriors that follow from it, a few times; each
+    time the temperature is chosen, too.
+
+    Args:
+        predictions: shape (n, C), made without the label, as if all classes were equally frequent.
+        given: shape (n, C), rows that sum to one.
+        prior: shape (C,), expected shares of the classes.
+    """
+    joint = anchored_joint(predictions, given, prior)
     for _ in range(ROUNDS):
-        stock = take_stock(predictions, given, _with_supposed(joint, MORE_SUPPOSED))
-        joint = given.T @ stock.posterior
-    return take_stock(predictions, given, in_proportion(_with_supposed(joint, MORE_SUPPOSED), given.sum(0)))
+        joint = given.T @ take_stock(predictions, given, _with_supposed(joint, MORE_SUPPOSED)).posterior
+    return in_proportion(_with_supposed(joint, MORE_SUPPOSED), given.sum(0))
+
+
+def expected_shares(predictions: Tensor, given: Tensor) -> Tensor:
+    """Shares of the true classes, before it is known which labels are wrong, shape (C,).
+
+    If one class is more than RATIO times as large as another, these are the shares of the given labels: errors in a
+    frequent class would otherwise outnumber the samples of a rare one. Lesser differences may come from wrong labels
+    that go one way, so all classes count the same; as they do if the labels are clearly better explained so.
+
+    Args:
+        predictions: shape (n, C), made without the label, as if all classes were equally frequent.
+        given: shape (n, C), rows that sum to one.
+    """
+    shares = given.mean(0)
+    even = torch.full_like(shares, 1 / len(shares))
+    if float(shares.max()) <= RATIO * float(shares[shares > 0].min()):
+        return even
+
+    def likelihood(prior: Tensor) -> float:
+        stock = take_stock(predictions, given, learned_joint(predictions, given, prior))
+        logs, evidence = predictions.clamp_min(TINY).log(), given @ stock.transition
+        return len(given) * _explained(logs, evidence, stock.prior, stock.temperature)
+
+    return even if likelihood(even) > likelihood(shares) + CLEARLY else shares
+
+
+def is_even(shares: Tensor) -> bool:
+    """Whether all classes have the same share."""
+    return bool((shares == shares[0]).all())
 
 
 def explain(
@@ -91,15 +136,21 @@ def explain(
     """
     logs, evidence = predictions.clamp_min(TINY).log(), given @ transition
 
-    def fit(temperature: float) -> float:
-        true = (logs[chosen] / temperature).softmax(1) * prior
-        explained = (true * evidence[chosen]).sum(1) / true.sum(1).clamp_min(TINY)
-        return float(explained.clamp_min(1e-9).log().mean())
-
-    temperature = max(TEMPERATURES, key=fit)
+    temperature = max(TEMPERATURES, key=partial(_explained, logs[chosen], evidence[chosen], prior))
     posterior = (logs / temperature).softmax(1) * prior * evidence
     total = posterior.sum(1, keepdim=True)
     return torch.where(total > 0, posterior / total, given), temperature
+
+
+def _explained(logs: Tensor, evidence: Tensor, prior: Tensor, temperature: float) -> float:
+    """Mean log-likelihood of given labels, if predictions are sharpened by this temperature.
+
+    Args:
+        logs: shape (n, C), logarithms of predictions.
+        evidence: shape (n, C), probability of the given label for each true class.
+    """
+    true = (logs / temperature).softmax(1) * prior
+    return float(((true * evidence).sum(1) / true.sum(1).clamp_min(TINY)).clamp_min(1e-9).log().mean())
 
 
 def judged(posterior: Tensor, labels: Tensor) -> Judgment:
@@ -178,6 +229,12 @@ def _with_supposed(joint: Tensor, number: float) -> Tensor:
     return joint + number * torch.full_like(joint, wrong / max(1, len(joint) - 1)).fill_diagonal_(1 - wrong)
 
 
+def with_prior(predictions: Tensor, prior: Tensor) -> Tensor:
+    """Predictions as if all classes were equally frequent, shape (n, C), as they are with class shares, shape (C,)."""
+    products = predictions * prior
+    return products / products.sum(1, keepdim=True).clamp_min(TINY)
+
+
 def in_proportion(joint: Tensor, sizes: Tensor) -> Tensor:
     """The joint, with rows that sum to the sizes of the given classes, shape (C,)."""
     return joint / joint.sum(1, keepdim=True).clamp_min(TINY) * sizes[:, None]
@@ -194,8 +251,7 @@ def anchored_joint(predictions: Tensor, given: Tensor, prior: Tensor) -> Tensor:
         given: shape (n, C), rows that sum to one.
         prior: shape (C,), shares of the classes.
     """
-    predictions = predictions * prior
-    predictions = predictions / predictions.sum(1, keepdim=True).clamp_min(TINY)
+    predictions = with_prior(predictions, prior)
     counts = torch.bincount(predictions.argmax(1), minlength=predictions.shape[1])
     numbers = torch.maximum(counts * ANCHORS, (counts / 2).clamp_max(FEW)).long()
     numbers = numbers.clamp(min(FEWEST, len(predictions)), len(predictions))

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from reweigh.core.batch import Batch
 from reweigh.core.judgment import Finding, Judgment
 from reweigh.core.method import Method
-from reweigh.families import Families
+from reweigh.families import Families, sizes_differ
 from reweigh.issues.stock import TINY, Stock, least_believed
 from reweigh.methods.parts.finding import Count, sentence
-from reweigh.methods.parts.first_look import FirstLook
+from reweigh.methods.parts.first_look import FirstLook, FirstPredictions
 from reweigh.methods.parts.folds import held_out_in_turn
 from reweigh.methods.parts.labels import Labels
 from reweigh.methods.parts.prior import Prior
@@ -31,7 +31,7 @@ FOLDS = 4
 FIRST = 1.3  # work of the first look, all folds together, in trainings of full length
 SECOND = 0.6  # length of the second look, in trainings of full length
 SMALL = 2000  # samples at most for which all folds are trained at any cost
-SLIGHT = 0.05  # share of wrong labels, mean over the classes, below which correcting them costs more than it gains
+SLIGHT = 0.05  # share of wrong labels below which correcting them costs more than it gains
 SHORTEST = 4  # epochs; a shorter training cannot be judged
 JUDGING = (2, 5)  # two of five samples of the judging fold are held out of the second look too
 
@@ -51,9 +51,9 @@ class TwoLooks(Method):
     side by side and all folds judge, since few samples judge badly and cost little.) Each sample keeps the mean of its
     predictions along the way: its memory.
 
-    Stock: q_i is the geometric mean of the memory of a sample and of what a network trained without it predicts. By
-    expectation maximization, what was predicted for held-out samples and their labels tell the confusion T and the true
-    class shares, hence the posterior of the true class of each sample,
+    Stock: q_i is the geometric mean of the memory of a sample and of what a network trained without it predicts. The
+    confusion T and the true class shares come from the confident joint; if a class is rare, also from held-out
+    predictions, by expectation maximization. Hence the posterior of the true class of each sample,
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  prior(k)  T(y_i | k)
 
@@ -65,21 +65,22 @@ class TwoLooks(Method):
     function of the doubt, -log posterior_i(y_i), and of the family of the class: v_i = V(doubt_i, family_i). It starts
     as exp(-doubt), which is Bayes' rule, and learns as CMW-Net does, one look ahead at a time, to explain labels that
     are held out, seen through the confusion, and labels that a person has checked; or on samples with labels that you
-    vouch for (a meta set ``clean`` or ``given``), if there are some. If fewer than 5 % of a class seem to be labeled
-    wrong, in the mean over classes, the posteriors start as the given labels. Four times they move toward the EMA of
-    the network. (If the first look was best late, it did not memorize; the second then goes on from it, without mixup.)
-    The judge compares both looks on samples that neither has seen; then these join. The model is the mean of both
-    looks' probabilities; the second alone if the first is a single network; the first if the second is clearly worse.
-    By the same networks the stock is taken once more.
+    vouch for (a meta set ``clean`` or ``given``), if there are some. If fewer than 5 % of the labels seem to be wrong,
+    the posteriors start as the given labels. Four times they move toward the EMA of the network. (If the first look was
+    best late, it did not memorize; the second then goes on from it, without mixup.) The judge compares both looks on
+    samples that neither has seen; then these join. The model is the mean of both looks' probabilities; the second alone
+    if the first is a single network; the first if the second is clearly worse. By the same networks the stock is taken
+    once more.
 
     ``train.epochs`` counts the epochs of both looks together; give it 1.9 times those of one training. It often ends
     sooner. In each look the learning rate falls along half a cosine, whatever the schedule, and there is no warm-up. A
     training of fewer than 4 epochs, or without 4 samples of any class, has one look and no judge.
 
-    Anchors, from which the confusion is learned, are from Patrini et al.: Making deep neural networks robust to label
-    noise (CVPR 2017); prior correction from Menon et al.: Long-tail learning via logit adjustment (ICLR 2021); memory
-    from Laine, Aila: Temporal Ensembling (ICLR 2017); mixup from Zhang et al. (ICLR 2018). That networks learn right
-    labels first: Liu et al., Early-Learning Regularization (NeurIPS 2020).
+    The confident joint is from Northcutt, Jiang, Chuang: Confident Learning (JAIR 2021); anchors, where learning the
+    confusion starts, from Patrini et al.: Making deep neural networks robust to label noise (CVPR 2017); prior
+    correction from Menon et al.: Long-tail learning via logit adjustment (ICLR 2021); memory from Laine, Aila: Temporal
+    Ensembling (ICLR 2017); mixup from Zhang et al. (ICLR 2018). That networks learn right labels first: Liu et al.,
+    Early-Learning Regularization (NeurIPS 2020).
 
     Args:
         prior: correct for class shares, which aims at balanced accuracy: rare classes count as much as frequent ones.
@@ -189,12 +190,12 @@ class TwoLooks(Method):
     def _take_first_stock(self) -> None:
         """Judge the labels by the first look, and begin the second."""
         found = self._first.predictions()
-        self._stock, count = self._labels.judged(found, found.best, found.best.clamp_min(TINY).log())
+        self._stock, count = self._judged(found, found.best, found.best.clamp_min(TINY).log())
         self._ensemble.share([1 / self._first.members] * self._first.members)
         if self._second_length == 0:
             self._count = count
             return
-        if float(1 - self._stock.transition.diag().mean()) < SLIGHT and bool((self._given.amax(1) == 1).all()):
+        if count.in_all(self._given)[0] < SLIGHT and bool((self._given.amax(1) == 1).all()):
             self._stock = self._stock._replace(posterior=self._given)
         self._second = self._new_second(self._stock)
         if not self._first.early:
@@ -226,7 +227,11 @@ class TwoLooks(Method):
             first = (first + self._first.consensus()) / 2
         # as in the model: a single network of the first look, trained for long, no longer counts
         logs = first if second.dropped else latest if alone else (first + latest) / 2
-        self._stock, self._count = self._labels.judged(found, logs.softmax(1), latest)
+        self._stock, self._count = self._judged(found, logs.softmax(1), latest)
+
+    def _judged(self, first: FirstPredictions, predictions: Tensor, latest: Tensor) -> tuple[Stock, Count]:
+        weak = self._first.members == 1 or sizes_differ(self._setup.train_set.class_sizes)
+        return self._labels.judged(first, predictions, latest, weak and self._second_length > 0)
 
     def sample_weights(self) -> Tensor:
         if self._stock is None:

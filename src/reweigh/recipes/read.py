@@ -55,13 +55,22 @@ def find(source: str | Path) -> Path:
     path = Path(source)
     if path.is_dir() and (path / "recipe.toml").is_file():
         return path / "recipe.toml"
+    own_data = f"To train on your own data, pass it by name: --data {source}"
     if path.is_file():
+        from reweigh.data.tables.frames import SUFFIXES
+
+        if path.name.endswith(SUFFIXES):
+            raise RecipeError(
+                f"recipe {source}: a table, not a recipe, which is a TOML file. {own_data} --label COLUMN"
+            )
         return path
     recipes = shipped()
     if str(source) in recipes:
         return recipes[str(source)]
     if path.is_dir():
-        raise RecipeError(f"recipe {source}: a folder without recipe.toml; should be a file or the folder of a run")
+        raise RecipeError(
+            f"recipe {source}: a folder without recipe.toml; should be a file or the folder of a run. {own_data}"
+        )
     raise RecipeError(
         f"no recipe named {str(source)!r} and no such file; shipped recipes are: {', '.join(recipes)}."
         f"{suggestion(str(source), recipes)}"

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from reweigh.issues.stock import take_stock, take_stock_unseen
+from reweigh.issues.stock import confident_joint, take_stock, with_prior
 from reweigh.methods.parts.finding import Count, count_wrong, direction, sentence
 
 NAMES = ("cat", "dog", "owl")
@@ -19,11 +19,12 @@ def noisy(rate: float = 0.2):
     return F.one_hot(given, 3).float(), 0.9 * F.one_hot(true, 3).float() + 0.1 / 3, given != true
 
 
-def count_of(predictions, given) -> Count:
+def count_of(predictions, given, weak=False) -> Count:
     """Wrong labels as counted by predictions of all samples, without and with their labels."""
-    unseen, stock = take_stock_unseen(predictions, given), take_stock(predictions, given)
+    stock, prior = take_stock(predictions, given), given.mean(0)
+    own = confident_joint(with_prior(predictions, prior), given)
     latest = predictions.clamp_min(1e-6).log()
-    return count_wrong(stock, unseen, predictions, given, torch.arange(len(given)), latest)
+    return count_wrong(stock, own, prior, given, predictions, torch.arange(len(given)), latest, weak)
 
 
 def counted(rate: float):
@@ -70,10 +71,9 @@ def test_errors_of_a_weak_network_are_not_wrong_labels() -> None:
     rng = torch.Generator().manual_seed(0)
     rows = (2.0 * torch.randn(3000, 3, generator=rng)).softmax(1)  # calibrated, and often unsure
     given = F.one_hot(rows.multinomial(1, generator=rng).squeeze(1), 3).float()  # so these are right, by definition
-    share, low, high = count_of(rows, given).in_all(given)
-    assert share < 0.02
-    assert low <= share
-    assert high == pytest.approx(float((rows.argmax(1) != given.argmax(1)).float().mean()), abs=0.02)
+    few, many = (count_of(rows, given, weak).in_all(given)[0] for weak in (True, False))
+    assert few < 0.02
+    assert many > 0.05
 
 
 def test_the_sentence() -> None:

@@ -7,8 +7,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from reweigh.issues.stock import TINY, Stock, anchored_joint, wrong_in_joint
+from reweigh.issues.stock import (
+    TINY,
+    Stock,
+    anchored_joint,
+    confident_joint,
+    take_stock,
+    with_prior,
+    wrong_in_joint,
+)
 
+OWN = 1.5  # wrong labels in all, for each that predictions find which have seen the labels
 HARDLY = 0.01  # if the share may be as low as this, labels may all be right
 ONE_WAY = 0.5  # share of the wrong labels that go one way between two classes, in excess of the way back
 PAIRS = 3  # that the sentence names
@@ -44,36 +53,47 @@ class Count(NamedTuple):
 
 
 def count_wrong(
-    stock: Stock, unseen: Stock, predictions: Tensor, given: Tensor, known: Tensor, latest: Tensor
+    stock: Stock, own: Tensor, prior: Tensor, given: Tensor, unseen: Tensor, known: Tensor, latest: Tensor, weak: bool
 ) -> Count:
-    """Count wrong labels in three ways; the estimate is the one in the middle.
+    """Count wrong labels in several ways.
 
-    The joint that was learned from predictions without the label finds too few if labels are wrong where a network is
-    unsure; so do the labels of the surest of these predictions (``anchored_joint``), by less. The labels that the last
-    network contradicts are too many, since its own errors are among them. The limits are the extremes of these and of
-    the mean doubt.
+    Predictions that were made without the label (``unseen``), and the classes that the last network contradicts
+    (``latest``), take errors of a network for wrong labels. Predictions that were made with the label (``own``) miss
+    what was learned by heart: OWN times what they find. The least of the three is likely too many. The surest
+    predictions alone (``anchored_joint``) find too few if samples that are hard for a network are also hard for those
+    who label; that they find more is chance. The estimate is the mean of the two; of a weak network, or where classes
+    are rare, so that its errors are many, the lesser. The limits are the extremes of all these and of the mean doubt.
 
     Args:
-        stock: from predictions that have seen the labels.
-        unseen: from ``predictions``.
-        predictions: shape (n, C), made without the label, of the samples ``known``.
+        stock: what is known about the labels.
+        own: shape (C, C), the confident joint of predictions that have seen the labels.
+        prior: shape (C,), expected shares of the true classes; predictions are as if all were equally frequent.
         given: shape (N, C), the given labels as rows that sum to one.
-        known: indices of these samples.
+        unseen: shape (n, C), predictions without the label.
+        known: shape (n,), indices of the samples that these are for.
         latest: shape (N, C), logits of the last network.
+        weak: whether the network was still learning when others begin to memorize, or classes are rare.
     """
-    sizes = given.sum(0).clamp_min(TINY)
-    sharpened = (predictions.clamp_min(TINY).log() / unseen.temperature).softmax(1)
-    predicted = F.one_hot((latest + unseen.prior.clamp_min(TINY).log()).argmax(1), given.shape[1])
-    estimates = [
-        wrong_in_joint(unseen.joint),
-        wrong_in_joint(anchored_joint(sharpened, given[known], unseen.prior)),
-        1 - (given * predicted).sum(0) / sizes,
-    ]
-    estimates.sort(key=lambda shares: float(given.mean(0) @ shares))
-    doubted = 1 - (given * stock.posterior).sum(0) / sizes
-    low, high = torch.stack([*estimates[:2], doubted]).amin(0), torch.stack(estimates).amax(0)
+    labels = given[known]
+    without = take_stock(unseen, labels, confident_joint(with_prior(unseen, prior), labels))
+    predicted = F.one_hot((latest + prior.clamp_min(TINY).log()).argmax(1), given.shape[1])
+    doubted, contradicted = _missing(stock.posterior, given), _missing(predicted, given)
+    held_out = (wrong_in_joint(without.joint) + _missing(without.posterior, labels)) / 2
+    held_out = torch.where(labels.sum(0) > 0, held_out, doubted)
+    sure = wrong_in_joint(anchored_joint(unseen, labels, prior))
+    estimates = [held_out, contradicted, OWN * wrong_in_joint(own)]
+    many = min(estimates, key=lambda shares: float(given.mean(0) @ shares))
+    few = min(sure, many, key=lambda shares: float(given.mean(0) @ shares))
+    share = few if weak else (few + many) / 2
+    low = torch.stack([doubted, held_out, sure, share]).amin(0)
+    high = torch.stack([wrong_in_joint(without.joint), contradicted, share]).amax(0)
     empty = given.sum(0) == 0
-    return Count(*(shares.masked_fill(empty, 0.0).clamp(0, 1) for shares in (estimates[1], low, high)))
+    return Count(*(shares.masked_fill(empty, 0.0).clamp(0, 1) for shares in (share, low, high)))
+
+
+def _missing(found: Tensor, given: Tensor) -> Tensor:
+    """Share of each given class, shape (C,), that is not found: both arguments are rows that sum to one."""
+    return 1 - (given * found).sum(0) / given.sum(0).clamp_min(TINY)
 
 
 def sentence(

@@ -4,7 +4,17 @@ import torch
 from torch import Tensor
 
 from reweigh.data import Dataset
-from reweigh.issues.stock import Stock, in_proportion, label_rows, take_stock, take_stock_unseen
+from reweigh.issues.stock import (
+    Stock,
+    confident_joint,
+    expected_shares,
+    in_proportion,
+    is_even,
+    label_rows,
+    learned_joint,
+    take_stock,
+    with_prior,
+)
 from reweigh.methods.parts.finding import Count, count_wrong
 from reweigh.methods.parts.first_look import FirstPredictions
 
@@ -31,24 +41,28 @@ class Labels:
         if vouched is not None:
             self._known[vouched] = True
 
-    def judged(self, first: FirstPredictions, predictions: Tensor, latest: Tensor) -> tuple[Stock, Count]:
+    def judged(self, first: FirstPredictions, predictions: Tensor, latest: Tensor, weak: bool) -> tuple[Stock, Count]:
         """What is known about the labels, and how many are wrong; labels beyond doubt are the true classes.
 
-        Which class is given for which is learned from the samples that the first look held out.
+        Which class is given for which is the confident joint; if a class is rare, its mean with what held-out samples
+        tell (``learned_joint``).
 
         Args:
             predictions: shape (N, C), the best guess for each sample, as if all classes were equally frequent.
             latest: shape (N, C), logits of the last network, likewise.
+            weak: see ``count_wrong``.
         """
         given, known, apart = self.uncorrected, first.known, first.unseen[first.known]
-        if len(known):
-            unseen = take_stock_unseen(apart, given[known])
-        else:  # none is held out
+        if not len(known):  # none is held out
             known, apart = torch.arange(len(given)), first.best
-            unseen = take_stock(apart, given)
-        stock = take_stock(predictions, given, in_proportion(unseen.joint, given.sum(0)))
+        prior = expected_shares(apart, given[known])
+        joint = own = confident_joint(with_prior(predictions, prior), given)
+        if len(first.known) and not is_even(prior):
+            joint = (own + in_proportion(learned_joint(apart, given[known], prior), given.sum(0))) / 2
+        stock = take_stock(predictions, given, joint)
         stock = stock._replace(posterior=self._settled(stock.posterior))
-        return stock, count_wrong(stock, unseen, apart, given, known, latest).after(given, self.given)
+        count = count_wrong(stock, own, prior, given, apart, known, latest, weak)
+        return stock, count.after(given, self.given)
 
     def likely(self, transition: Tensor) -> Tensor:
         """Probability of the label of each sample for each true class, shape (N, C).
