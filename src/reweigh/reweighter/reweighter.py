@@ -15,10 +15,11 @@ from reweigh.core.objective import Loss, MetaObjective, Objective, mean_loss, re
 from reweigh.core.processes import Reduce, all_counts, alone, averaging, group_of, start_alike
 from reweigh.core.step import Step
 from reweigh.core.update import refuse_closures
-from reweigh.errors import DataError, RecipeError
+from reweigh.errors import DataError
 from reweigh.families import Families, FamilyRule
 from reweigh.losses import LOSSES
 from reweigh.names import lookup
+from reweigh.reweighter.checks import check_lookahead, check_made_with
 from reweigh.reweighter.curves import Curves, unit_of_losses
 from reweigh.reweighter.journal import Recording
 from reweigh.reweighter.labels import as_labels, check_batch, training_labels
@@ -50,9 +51,8 @@ class Reweighter(Recording):
             that is called as (losses, family) -> weights in (0, 1), all of shape (n,). One without parameters is used
             as it is.
         hidden: width of the weight net.
-        loss_unit: what losses are divided by before the weight net reads them: a new one is made for losses up to about
-            5, and may give next to no weight to larger ones. By default 1, as in the paper; a fifth of the ``scale`` of
-            the last layer if that is a cosine head, which makes losses as large as the scale.
+        loss_unit: what losses are divided by before the weight net reads them; it is made for losses up to about 5. By
+            default 1, as in the paper, or a fifth of the ``scale`` of a last layer that is a cosine head.
         every: learn in every n-th step only. Paper: T_meta.
         engine: how the meta-gradient is computed: ``"auto"``, ``"forward"``, ``"difference"`` or ``"unrolled"``.
         lookahead: ``"virtual"``, the paper's; or ``"real"``, cheaper, where weights lag one step.
@@ -96,16 +96,9 @@ class Reweighter(Recording):
         reduce: Reduce | None = None,
     ):
         wanted = families.num_families if isinstance(families, Families) else families
-        counts = {"families": wanted, "every": every, "hidden": hidden}
-        if wrong := [f"{name} = {value}" for name, value in counts.items() if value < 1]:
-            raise RecipeError(f"{' and '.join(wrong)}: should be at least 1")
-        if not isinstance(model, nn.Module) or not hasattr(optimizer, "param_groups"):
-            got = f"{type(model).__name__} and {type(optimizer).__name__}"
-            raise RecipeError(f"a torch.nn.Module and a torch.optim.Optimizer are needed, in this order; got {got}")
-        self.model, self.loss = model, loss
-        self._loss = SampleLoss(loss)
-        self._device = next(model.parameters(), torch.empty(0)).device
-        self._group = group_of(model)
+        check_made_with(model, optimizer, {"families": wanted, "every": every, "hidden": hidden})
+        self.model, self.loss, self._loss = model, loss, SampleLoss(loss)
+        self._device, self._group = next(model.parameters(), torch.empty(0)).device, group_of(model)
         self._given, sizes = self._counted(labels, num_classes or 0)
         self._num_classes = len(sizes)
         self._curve = Curves(
@@ -120,14 +113,7 @@ class Reweighter(Recording):
             weighting=weighting,
         )
         self.weights = weigher(self.weight_net, meta_lr, meta_weight_decay, meta_amsgrad)
-        if lookahead == "real" and not self.weights.remembers:
-            net = type(self.weight_net).__name__
-            raise RecipeError(
-                f"lookahead = 'real' trains with the weights of the step before, but {net} computes them from scratch "
-                "for every batch; use lookahead = 'virtual'"
-            )
-        if (lookahead, lookahead_step) == ("real", "gradient"):
-            raise RecipeError("lookahead_step = 'gradient' needs lookahead = 'virtual': a real step is the optimizer's")
+        check_lookahead(lookahead, lookahead_step, self.weights.remembers, self.weight_net)
         if self._group is not None:
             start_alike(self.weight_net, self._group)
             reduce = reduce or averaging(self._group)
@@ -221,8 +207,9 @@ class Reweighter(Recording):
         due = self.due
         if meta is None and due:
             if meta_labels is None:
-                text = "this step learns the weights, and needs trusted data"
-                raise DataError(f"{text}: pass meta_inputs and meta_labels wherever reweighter.due is true")
+                raise DataError(
+                    "this step learns the weights: pass meta_inputs and meta_labels where reweighter.due is true"
+                )
             meta = self._trusted(meta_inputs, meta_labels)
         return self._learner.step(objective, self._curve(labels), meta if due else None)
 
