@@ -7,6 +7,9 @@ up; a tenth of the steps learns weights. Each size runs in a process of its own,
   and flat in the classes. Plain training (``erm``) grows with the classes too, by its last layer;
 - bytes that training takes for each sample, besides the data: the peak above what the process held before, with the
   most samples against the fewest (Linux only).
+
+python benchmarks/growth.py --whole 100000 10000 --methods auto measures instead a whole ``RobustClassifier.fit`` of
+two epochs, with every label judged, for so many samples and classes: processor seconds, and the peak above the data.
 """
 
 import argparse
@@ -20,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from reweigh import RobustClassifier
 from reweigh.data import Dataset, from_arrays
 from reweigh.fit.trainer import Trainer
 from reweigh.memory import keep_freed_memory
@@ -45,20 +49,39 @@ class Size(NamedTuple):
 
 def measure(method: str, size: Size) -> tuple[float, float]:
     """Processor seconds of an epoch, and the peak of memory in bytes above what the data take."""
+    inputs, labels = drawn(size)
+    dataset = from_arrays(inputs, labels)
+    del inputs
+    ends: list[float] = []
+    held = peak_from_here()
+    trainer(method, size, dataset).train(dataset, evaluate=lambda _: ends.append(time.process_time()) or {})
+    return ends[-1] - ends[-2], memory("VmHWM") - held
+
+
+def whole(method: str, size: Size) -> tuple[float, float]:
+    """The same of a fit of two epochs by the estimator, with every label judged."""
+    inputs, labels = drawn(size)
+    model = RobustClassifier(method, epochs=2, device="cpu")
+    held, begun = peak_from_here(), time.process_time()
+    model.fit(inputs, labels)
+    assert len(model.label_issues_) == size.samples
+    return time.process_time() - begun, memory("VmHWM") - held
+
+
+def drawn(size: Size) -> tuple[np.ndarray, np.ndarray]:
+    """Random rows, and labels of every class."""
     keep_freed_memory()
     torch.set_num_threads(1)
     generator = np.random.default_rng(0)
     inputs = generator.standard_normal((size.samples, FEATURES), dtype=np.float32)
-    labels = np.concatenate(
-        [np.arange(size.classes), generator.integers(size.classes, size=size.samples - size.classes)]
-    )
-    dataset = from_arrays(inputs, labels)
-    del inputs
-    ends: list[float] = []
-    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
-    held = memory("VmRSS")
-    trainer(method, size, dataset).train(dataset, evaluate=lambda _: ends.append(time.process_time()) or {})
-    return ends[-1] - ends[-2], memory("VmHWM") - held
+    labels = generator.integers(size.classes, size=size.samples - size.classes)
+    return inputs, np.concatenate([np.arange(size.classes), labels])
+
+
+def peak_from_here() -> int:
+    """Bytes that this process holds now; the peak counts anew."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return memory("VmRSS")
 
 
 def memory(line: str) -> int:
@@ -82,7 +105,15 @@ def main() -> None:
     parser.add_argument("--methods", default="erm,cmw-net,cmw-net-sl")
     parser.add_argument("--grows", default="samples,classes,families")
     parser.add_argument("--samples", type=int, default=SAMPLES[-1], help="at most; default: %(default)s")
+    parser.add_argument("--whole", type=int, nargs=2, metavar=("SAMPLES", "CLASSES"), help="see above")
     options = parser.parse_args()
+    methods = options.methods.split(",")
+    if options.whole:
+        for method in methods:
+            with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+                busy, peak = pool.submit(whole, method, Size(*options.whole)).result()
+            print(f"{method}: {busy:.0f} s of processor time, at most {peak / 1e6:.0f} MB above the data", flush=True)
+        return
     columns = {
         "samples": [Size(number) for number in SAMPLES if number <= options.samples],
         "classes": [Size(MANY, classes) for classes in CLASSES],
@@ -93,7 +124,7 @@ def main() -> None:
             sizes = columns[grows]
             print(f"\n| {grows} | " + " | ".join(f"{getattr(size, grows):,}" for size in sizes) + " | bytes a sample |")
             print("|---" * (len(sizes) + 2) + "|")
-            for method in options.methods.split(","):
+            for method in methods:
                 found = [pool.submit(measure, method, size).result() for size in sizes]
                 each = [seconds / size.samples for (seconds, _), size in zip(found, sizes, strict=True)]
                 more = sizes[-1].samples - sizes[0].samples

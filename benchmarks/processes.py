@@ -65,13 +65,14 @@ def rounding(chosen: list[str]) -> None:
     """How far one process is from itself if its initial weights are changed in their last bit."""
     import training  # pyright: ignore[reportMissingImports]
 
-    plain = training.network
+    plain, generator = training.network, torch.Generator().manual_seed(0)
 
     def changed(*arguments: Any) -> torch.nn.Module:
         model = plain(*arguments)
         with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.mul_(1 + torch.finfo(parameter.dtype).eps)
+            for parameter in model.parameters():  # up or down: BatchNorm would undo a common factor
+                sign = 2 * torch.randint(2, parameter.shape, generator=generator).to(parameter) - 1
+                parameter.mul_(1 + torch.finfo(parameter.dtype).eps * sign)
         return model
 
     for name in chosen:

@@ -15,7 +15,7 @@ def judge_of(*epochs):
     judge = HeldOutScores(LABELS)
     for hits in epochs:
         predicted = torch.where(torch.tensor(hits).bool(), LABELS, 1 - LABELS)
-        judge.add(torch.nn.functional.one_hot(predicted, 2).float())
+        judge.add(predicted)
     return judge
 
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from reweigh.data import Dataset
-from reweigh.data.dataset import Rows
+from reweigh.data.inputs import Rows
 from reweigh.data.normalize import Standardize, as_float, standardize_like
 
 
@@ -30,6 +30,15 @@ def test_what_a_dataset_knows_of_itself():
     assert (len(data), data.num_classes, data.shape) == (4, 3, (3, 2, 2))
     assert data.class_sizes.tolist() == [1, 2, 1]
     assert repr(data) == "Dataset(4 samples of shape (3, 2, 2), 3 classes)"
+
+
+@pytest.mark.parametrize(
+    ("shape", "classes", "chunk"),
+    [((3, 224, 224), 2, 33), ((16,), 10, 1000), ((16,), 100_000, 50), ((9_000_000,), 2, 1)],
+)
+def test_large_samples_and_many_classes_are_predicted_a_few_at_a_time(shape, classes, chunk):
+    names = tuple(map(str, range(classes)))
+    assert Dataset(torch.empty(1, *shape), torch.tensor([0]), names).chunk == chunk
 
 
 def test_a_class_without_samples_has_size_zero():

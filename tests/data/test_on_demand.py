@@ -9,37 +9,41 @@ from typing import Any
 import pytest
 import torch
 
-from reweigh.data.dataset import Rows
+from reweigh.data.inputs import Rows
 from reweigh.data.on_demand import OnDemand, fits, shared_memory
 from reweigh.errors import DataError
 
 
 @pytest.mark.parametrize("workers", [1, 4])
-def test_like_a_tensor(workers):
+def test_like_a_tensor(workers, monkeypatch):
+    monkeypatch.setattr("reweigh.data.on_demand.processors", lambda: workers)
     tensor = torch.arange(20.0).reshape(10, 2)
-    inputs = OnDemand(lambda place: tensor[place], 10, (2,), torch.float32, workers)
+    inputs = OnDemand(lambda place: tensor[place], 10, (2,), torch.float32)
     assert len(inputs) == 10
     for index in (torch.tensor([3, 9, 3]), torch.tensor([-1]), torch.arange(10) > 6, torch.empty(0, dtype=torch.int64)):
         assert torch.equal(inputs[index], tensor[index])
     assert torch.equal(inputs.in_memory(), tensor)
 
 
-def test_several_are_read_at_a_time():
+def test_several_are_read_at_a_time(monkeypatch):
+    monkeypatch.setattr("reweigh.data.on_demand.processors", lambda: 4)
     together = threading.Barrier(4, timeout=20)
 
     def read_one(place: int) -> torch.Tensor:
         together.wait()  # passes only when four wait at once
         return torch.tensor([place])
 
-    assert OnDemand(read_one, 4, (1,), torch.int64, workers=4).in_memory().flatten().tolist() == [0, 1, 2, 3]
+    assert OnDemand(read_one, 4, (1,), torch.int64).in_memory().flatten().tolist() == [0, 1, 2, 3]
 
 
-def test_an_error_in_a_thread_reaches_the_caller():
+def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
+    monkeypatch.setattr("reweigh.data.on_demand.processors", lambda: 2)
+
     def read_one(place: int) -> torch.Tensor:
         raise OSError(f"no {place}")
 
     with pytest.raises(OSError, match="no "):
-        OnDemand(read_one, 4, (1,), workers=2).in_memory()
+        OnDemand(read_one, 4, (1,)).in_memory()
 
 
 def test_what_fits():
@@ -78,9 +82,10 @@ def test_batches_are_read_ahead_by_other_processes(tmp_path):
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-def test_who_reads_ahead_leaves_signals_to_the_training(signum):
+def test_who_reads_ahead_leaves_signals_to_the_training(signum, monkeypatch):
     """Ctrl-C, torchrun and the scheduler of a cluster send them to all processes of a training."""
-    inputs = OnDemand(lambda index: torch.tensor([os.getpid()]), 20, (1,), torch.int64, workers=2)
+    monkeypatch.setattr("reweigh.data.on_demand.processors", lambda: 2)
+    inputs = OnDemand(lambda index: torch.tensor([os.getpid()]), 20, (1,), torch.int64)
     batches = inputs.ahead(list(torch.arange(20).split(1)))
     found = [int(next(batches)) for _ in range(4)]
     subprocess.run(["kill", f"-{int(signum)}", *map(str, {*found})], check=True)
@@ -96,13 +101,11 @@ def test_batches_read_ahead_are_those_read_here():
         assert torch.equal(found, inputs[index])
 
 
-def test_what_is_passed_as_serial_or_cannot_be_shared_is_read_here(monkeypatch):
-    batches = list(torch.arange(4).split(1))
-    for workers, free in ((1, None), (None, 0), (None, 5)):
-        inputs = OnDemand(lambda index: torch.tensor([os.getpid()]), 4, (1,), torch.int64, workers)
-        if free is not None:
-            monkeypatch.setattr("reweigh.data.on_demand.shared_memory", lambda free=free: free)
-        assert {int(batch) for batch in inputs.ahead(batches)} == {os.getpid()}
+@pytest.mark.parametrize("free", [0, 5])
+def test_what_cannot_be_shared_is_read_here(monkeypatch, free):
+    monkeypatch.setattr("reweigh.data.on_demand.shared_memory", lambda: free)
+    inputs = OnDemand(lambda index: torch.tensor([os.getpid()]), 4, (1,), torch.int64)
+    assert {int(batch) for batch in inputs.ahead(list(torch.arange(4).split(1)))} == {os.getpid()}
 
 
 def test_an_error_in_a_process_is_the_error_itself(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from reweigh.data.dataset import Rows
+from reweigh.data.inputs import Rows
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.errors import DataError
 from reweigh.features.text_columns import encoded, filled, scale_of

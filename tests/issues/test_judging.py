@@ -20,7 +20,7 @@ def label_issues(given, rows, weights, family, names, index=None):
 
 
 def test_by_the_margin_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reweigh.issues.judging.VALUES_AT_ONCE", 0)
+    monkeypatch.setattr("reweigh.issues.judging.TOGETHER", 0)
     suggested, quality, wrong = judge(GIVEN, ROWS)
     assert wrong.tolist() == [False, True, False, True]
     assert suggested.tolist() == [0, 0, 2, 1]
@@ -102,9 +102,9 @@ def test_without_any_label_nothing_is_an_issue() -> None:
 
 
 def test_a_few_samples_at_a_time_are_judged_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reweigh.issues.judging.VALUES_AT_ONCE", 11)  # three of the four samples
+    monkeypatch.setattr("reweigh.issues.judging.TOGETHER", 0)
     expected = judge(GIVEN, ROWS)
-    monkeypatch.setattr("reweigh.issues.judging.VALUES_AT_ONCE", 3)
+    monkeypatch.setattr("reweigh.issues.judging.IN_A_CHUNK", 3)
     asked: list[int] = []
 
     class Watched:

@@ -50,7 +50,9 @@ def test_the_confident_joint_by_a_loop():
     torch.testing.assert_close(joint.sum(1), torch.bincount(labels).float())
 
 
-def test_the_posterior_by_a_loop():
+@pytest.mark.parametrize("at_once", [7, 10_000])
+def test_the_posterior_by_a_loop(monkeypatch, at_once):
+    monkeypatch.setattr("reweigh.issues.stock.CACHED", at_once)
     predictions, labels = drawn()
     stock = take_stock(predictions, F.one_hot(labels, 3).float())
     for i in (0, 17, 99):

@@ -64,7 +64,7 @@ def test_the_model_of_the_kept_epoch_is_restored_and_tested() -> None:
     method, judge, _, result = judged()
     scores = HeldOutScores(HELD_OUT.labels)
     for model in judge.ends:
-        scores.add(model.eval()(HELD_OUT.inputs).detach())
+        scores.add(model.eval()(HELD_OUT.inputs).argmax(1))
     best = scores.best(6)
     lead, error = scores.compare(scores.around(best), scores.around(5))
     kept = best if lead > error else 5

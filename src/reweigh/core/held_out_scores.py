@@ -23,9 +23,9 @@ class HeldOutScores:
         self._weights = weights / weights.sum()
         self.right = torch.empty(0, len(labels), dtype=torch.bool)
 
-    def add(self, logits: Tensor) -> None:
-        """Take an epoch into account; shape (n, num_classes)."""
-        self.right = torch.cat([self.right, (logits.argmax(1) == self._labels)[None]])
+    def add(self, predicted: Tensor) -> None:
+        """Take an epoch into account: the class that was predicted for each sample, shape (n,)."""
+        self.right = torch.cat([self.right, (predicted == self._labels)[None]])
 
     def around(self, epoch: int) -> Tensor:
         """How often each sample was right in an epoch and its neighbors: shape (n,), from 0 to 1."""

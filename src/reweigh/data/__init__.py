@@ -2,8 +2,9 @@
 
 from reweigh.data.arrays import from_arrays
 from reweigh.data.checks import check, check_samples
-from reweigh.data.dataset import Dataset, Inputs, Splits
+from reweigh.data.dataset import Dataset, Splits
 from reweigh.data.foreign import replace_inputs
+from reweigh.data.inputs import Inputs
 from reweigh.data.labels.candidates import one_of_each, with_candidates
 from reweigh.data.named import DATASETS
 from reweigh.data.readers import read

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from reweigh.core.candidate_sets import CandidateSets
-from reweigh.data.dataset import Dataset, Inputs
+from reweigh.data.dataset import Dataset
+from reweigh.data.inputs import Inputs
 from reweigh.errors import DataError
 from reweigh.names import listed, plural
 

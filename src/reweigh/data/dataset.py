@@ -1,95 +1,22 @@
 """The one dataset type: raw inputs, given labels, and how they become batches."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.core.candidate_sets import CandidateSets
+from reweigh.data.inputs import Inputs, ahead, is_image, rows_of
 from reweigh.data.normalize import as_float
 from reweigh.data.views import drawn
 
 SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together, at most
-VALUES_AT_ONCE = 5_000_000  # values of their inputs; 33 color images of 224 x 224 pixels
+VALUES_AT_ONCE = 5_000_000  # values of their inputs or outputs; 33 color images of 224 x 224 pixels
 PER_SAMPLE = ("true_labels", "sample_weight", "soft_labels", "trusted", "uncorrected")  # where they are known
 SMALL_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32)
-
-
-class Inputs(Protocol):
-    """Raw inputs that are fetched by a tensor of indices: a plain tensor, or images that are read on demand.
-
-    An empty index gives shape (0, ...), so that the shape of a sample is known without reading one.
-    """
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: Tensor, /) -> Tensor: ...
-
-
-def is_image(shape: Sequence[int]) -> bool:
-    """Whether a sample of this shape is an image: (channels, height, width)."""
-    return len(shape) == 3
-
-
-class Fetched(ABC):
-    """Inputs that are not in memory.
-
-    Attributes:
-        content: index -> bytes that determine the sample and are quicker to read than the sample itself; None if there
-            are none.
-    """
-
-    content: Callable[[int], Sequence[bytes]] | None = None
-
-    @abstractmethod
-    def __len__(self) -> int: ...
-
-    @abstractmethod
-    def __getitem__(self, index: Tensor, /) -> Tensor: ...
-
-    def ahead(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
-        """The samples at each of these indices in turn; while one batch is used, the next ones may be read."""
-        return (self[index] for index in batches)
-
-    def keep(self, part: int, parts: int) -> None:  # noqa: B027 (nothing is to be done for most)
-        """Prepare for being fetched again and again, all of them or every ``parts``-th sample from ``part`` on."""
-
-
-def ahead(inputs: Inputs, batches: Sequence[Tensor]) -> Iterator[Tensor]:
-    """The samples at each of these indices in turn, read ahead if they are not in memory."""
-    return inputs.ahead(batches) if isinstance(inputs, Fetched) else (inputs[index] for index in batches)
-
-
-class Rows(Fetched):
-    """Some rows of inputs that are not in memory, fetched through the inputs themselves."""
-
-    def __init__(self, inputs: Inputs, index: Tensor) -> None:
-        self.inputs = inputs
-        self.index = index
-        content = inputs.content if isinstance(inputs, Fetched) else None
-        self.content = None if content is None else lambda row: content(int(index[row]))
-
-    def __len__(self) -> int:
-        return len(self.index)
-
-    def __getitem__(self, index: Tensor, /) -> Tensor:
-        return self.inputs[self.index[index]]
-
-    def ahead(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
-        return ahead(self.inputs, [self.index[index] for index in batches])
-
-    def keep(self, part: int, parts: int) -> None:
-        if isinstance(self.inputs, Fetched):
-            self.inputs.keep(part, parts)
-
-
-def rows_of(inputs: Inputs, index: Tensor) -> Inputs:
-    """The inputs at ``index``; what is not in memory stays where it is."""
-    return inputs[index] if isinstance(inputs, Tensor) else Rows(inputs, index)
 
 
 @dataclass(frozen=True)
@@ -184,8 +111,8 @@ class Dataset:
 
     @property
     def chunk(self) -> int:
-        """How many samples to predict at once: of large ones fewer, whose activations would not fit in memory."""
-        return max(1, min(SAMPLES_AT_ONCE, VALUES_AT_ONCE // max(1, torch.Size(self.shape).numel())))
+        """How many samples to predict at once: fewer if they are large or have many classes, to bound the memory."""
+        return max(1, min(SAMPLES_AT_ONCE, VALUES_AT_ONCE // max(1, torch.Size(self.shape).numel(), self.num_classes)))
 
     @property
     def source_rows(self) -> Tensor:

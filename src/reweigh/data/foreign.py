@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from reweigh.data.checks import raise_all
-from reweigh.data.dataset import Dataset, Fetched, Inputs
+from reweigh.data.dataset import Dataset
+from reweigh.data.inputs import Fetched, Inputs
 
 
 class Patched(Fetched):

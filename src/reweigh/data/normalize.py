@@ -9,7 +9,7 @@ from torch import Tensor
 from reweigh.core.sparse import SparseBatch
 
 if TYPE_CHECKING:
-    from reweigh.data.dataset import Inputs
+    from reweigh.data.inputs import Inputs
 
 TINY = torch.finfo(torch.float32).tiny
 HUGE = 1e37  # near the end of float32, where sums are no longer finite

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 from torch import Tensor
 
-from reweigh.data.dataset import Fetched, Inputs
+from reweigh.data.inputs import Fetched, Inputs
 from reweigh.data.scratch import DEFAULT_DISK_GB, Scratch, scratch
 from reweigh.errors import DataError, ReweighError
 
@@ -27,7 +27,6 @@ class OnDemand(Fetched):
 
     Args:
         read_one: index -> the sample, of ``shape`` and ``dtype``.
-        workers: number of threads or processes; by default the number of processors, at most eight.
         content: see ``Fetched``.
         disk_gb: gigabytes that decoded samples may take on disk during a training; larger sets are decoded again
             whenever they are needed.
@@ -39,7 +38,6 @@ class OnDemand(Fetched):
         length: int,
         shape: tuple[int, ...],
         dtype: torch.dtype = torch.uint8,
-        workers: int | None = None,
         content: Callable[[int], Sequence[bytes]] | None = None,
         disk_gb: float = DEFAULT_DISK_GB,
     ) -> None:
@@ -47,8 +45,6 @@ class OnDemand(Fetched):
         self.length = length
         self.shape = shape
         self.dtype = dtype
-        self.workers = workers or processors()
-        self._serial = workers == 1  # perhaps because its source cannot be shared
         self.content = content
         self.disk_gb = disk_gb
         self._kept: Scratch | None = None
@@ -61,7 +57,8 @@ class OnDemand(Fetched):
         rows = index.nonzero().flatten() if index.dtype == torch.bool else index
         indices = torch.where(rows < 0, rows + self.length, rows).tolist()
         batch = torch.empty((len(indices), *self.shape), dtype=self.dtype)
-        shares = [range(first, len(indices), self.workers) for first in range(min(self.workers, len(indices)))]
+        threads = min(processors(), len(indices))
+        shares = [range(first, len(indices), threads) for first in range(threads)]
         if len(shares) <= 1:
             self._fill(batch, indices, range(len(indices)))
             return batch
@@ -93,11 +90,11 @@ class OnDemand(Fetched):
     def ahead(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
         """The samples at each of these indices in turn, read ahead by worker processes of torch's ``DataLoader``.
 
-        Without ``fork``, with little shared memory or with ``workers=1`` each batch is read when it is needed.
+        Without ``fork``, or with little shared memory, each batch is read when it is needed.
         """
         largest = max(map(len, batches), default=0) * torch.Size(self.shape).numel() * self.dtype.itemsize
-        workers = min(self.workers, len(batches), shared_memory() // max(1, largest * (AHEAD + 1)))
-        if self._serial or workers == 0 or len(batches) == 1:
+        workers = min(processors(), len(batches), shared_memory() // max(1, largest * (AHEAD + 1)))
+        if workers == 0 or len(batches) == 1:
             yield from super().ahead(batches)
             return
         from torch.utils.data import DataLoader
@@ -170,7 +167,7 @@ def _wait_for_sigterm_of(parent: int) -> None:
 
 
 def processors() -> int:
-    """How many samples to read in parallel: the available processors, at most eight."""
+    """How many threads or processes read: one per processor, at most eight; those of torchrun share them."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(8, available // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from reweigh.data.dataset import Inputs, Rows
+from reweigh.data.inputs import Inputs, Rows
 from reweigh.data.tables.cells import Cells
 
 

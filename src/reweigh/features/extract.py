@@ -12,7 +12,7 @@ from torch import Tensor
 
 from reweigh.data import Inputs
 from reweigh.data.checks import at_rows
-from reweigh.data.dataset import Fetched
+from reweigh.data.inputs import Fetched
 from reweigh.data.on_demand import fits
 from reweigh.errors import DataError
 from reweigh.features.network import Network

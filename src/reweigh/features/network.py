@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.data.dataset import is_image
+from reweigh.data.inputs import is_image
 from reweigh.data.normalize import as_float
 from reweigh.errors import DataError, ModelError
 from reweigh.features.views import seen

@@ -1,6 +1,6 @@
 """Names that put no frozen network in front of a classifier."""
 
-from reweigh.data.dataset import is_image
+from reweigh.data.inputs import is_image
 from reweigh.errors import DataError
 
 

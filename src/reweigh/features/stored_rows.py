@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reweigh.data.dataset import Fetched
+from reweigh.data.inputs import Fetched
 from reweigh.files.row_cache import RowCache, mapped
 
 AT_ONCE = 1000  # rows

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from reweigh import features
 from reweigh.data import Dataset, Inputs
-from reweigh.data.dataset import Rows, rows_of
+from reweigh.data.inputs import Rows, rows_of
 from reweigh.data.normalize import Standardize, standardize_like
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.subsets import at_origin

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from reweigh.data import Dataset
 from reweigh.data.findings import LONG_TAIL
 from reweigh.errors import DataError
+from reweigh.issues import chunks
 from reweigh.models.selective import Ranked
 from reweigh.selective import LEVELS, area, error_at, risk_coverage
 from reweigh.training import labels_of, predict
@@ -34,7 +35,10 @@ class Scored(NamedTuple):
     @property
     def probabilities(self) -> Tensor:
         """Shape (n, num_classes), float32 computed in double precision: each face prints the same digits."""
-        return self.logits.double().softmax(1).float()
+        found = torch.empty_like(self.logits, dtype=torch.float32)
+        for some in chunks(*self.logits.shape):
+            found[some] = self.logits[some].double().softmax(1).float()
+        return found
 
 
 def scored(model: nn.Module, dataset: Dataset, device: str | torch.device = "cpu") -> Scored:

@@ -109,8 +109,6 @@ class Trainer:
         if how.get("channels_last"):
             model = model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (not declared)
         if how.get("compile"):
-            if processes.several():
-                raise RecipeError("model.compile: a compiled model is trained in one process, without torchrun")
             model.compile()
         return processes.together(model), plan.optimizer.bind()(model.parameters())
 

@@ -8,12 +8,13 @@ from torch import Tensor
 from reweigh.core.judgment import Judgment
 from reweigh.issues.stock import label_rows, least_believed, take_stock
 
-VALUES_AT_ONCE = 16_000_000  # probabilities that are looked at together; 64 MB
+IN_A_CHUNK = 2_000_000  # probabilities; 8 MB, and several times that while they are looked at
+TOGETHER = 16_000_000  # probabilities at most for posteriors, which depend on all of them
 
 
 def chunks(samples: int, num_classes: int) -> tuple[Tensor, ...]:
     """Indices of all samples, as many at a time as their probabilities fit in little memory."""
-    return torch.arange(samples).split(max(1, VALUES_AT_ONCE // max(1, num_classes)))
+    return torch.arange(samples).split(max(1, IN_A_CHUNK // max(1, num_classes)))
 
 
 class Rows(Protocol):
@@ -44,14 +45,14 @@ def judge(given: Tensor, predictions: Rows) -> Judgment:
         rows = predictions[index].float()
         own = given[index].clamp_min(0).unsqueeze(1)
         believed = rows.gather(1, own).squeeze(1)
-        other = rows.scatter(1, own, -1.0).max(1).values
+        other = rows.scatter(1, own, -1.0).amax(1)
         suggested.append(rows.argmax(1))
         quality.append((1 + believed - other) / 2)
     likeliest, known = torch.cat(suggested), labeled.nonzero().flatten()
     contradicted = labeled & (likeliest != given)
     qualities = torch.where(labeled, torch.cat(quality).clamp(0, 1), float("nan"))
     judgment = Judgment(likeliest, qualities, contradicted)
-    if len(known) == 0 or len(known) * num_classes > VALUES_AT_ONCE:
+    if len(known) == 0 or len(known) * num_classes > TOGETHER:
         return judgment
     labels, rows = given[known], predictions[known].float()
     posterior = take_stock(rows, label_rows(labels, num_classes)).posterior

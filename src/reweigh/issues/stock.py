@@ -19,6 +19,7 @@ ANCHORS = 0.1  # share of the samples predicted as a class that stand for it,
 FEW, FEWEST = 30, 10  # but not fewer samples than FEW, or half of them; and never fewer than FEWEST
 SHIFT = 50.0  # of the logits of qualities, at most
 TINY = 1e-6
+CACHED = 300_000  # probabilities that are sharpened at a time: they stay in the processor's cache
 
 
 class Stock(NamedTuple):
@@ -93,7 +94,8 @@ def learned_joint(predictions: Tensor, given: Tensor, prior: Tensor) -> Tensor:
     """
     joint = anchored_joint(predictions, given, prior)
     for _ in range(ROUNDS):
-        joint = given.T @ take_stock(predictions, given, _with_supposed(joint, MORE_SUPPOSED)).posterior
+        stock = take_stock(predictions, given, _with_supposed(joint, MORE_SUPPOSED))
+        joint = given.to_sparse().T @ stock.posterior
     return in_proportion(_with_supposed(joint, MORE_SUPPOSED), given.sum(0))
 
 
@@ -115,7 +117,7 @@ def expected_shares(predictions: Tensor, given: Tensor) -> Tensor:
 
     def likelihood(prior: Tensor) -> float:
         stock = take_stock(predictions, given, learned_joint(predictions, given, prior))
-        logs, evidence = predictions.clamp_min(TINY).log(), given @ stock.transition
+        logs, evidence = predictions.clamp_min(TINY).log(), given.to_sparse() @ stock.transition
         return len(given) * _explained(logs, evidence, stock.prior, stock.temperature)
 
     return even if likelihood(even) > likelihood(shares) + CLEARLY else shares
@@ -134,12 +136,14 @@ def explain(
     Args:
         chosen: the samples whose labels are to be explained; all of them by default.
     """
-    logs, evidence = predictions.clamp_min(TINY).log(), given @ transition
-
+    logs, evidence = predictions.clamp_min(TINY).log(), given.to_sparse() @ transition
     temperature = max(TEMPERATURES, key=partial(_explained, logs[chosen], evidence[chosen], prior))
-    posterior = (logs / temperature).softmax(1) * prior * evidence
-    total = posterior.sum(1, keepdim=True)
-    return torch.where(total > 0, posterior / total, given), temperature
+    rows = _at_once(prior)
+    for some, observed, labels in zip(logs.split(rows), evidence.split(rows), given.split(rows), strict=True):
+        posterior = (some / temperature).softmax(1) * prior * observed
+        total = posterior.sum(1, keepdim=True)
+        some.copy_(torch.where(total > 0, posterior / total, labels))  # in place of the logarithms
+    return logs, temperature
 
 
 def _explained(logs: Tensor, evidence: Tensor, prior: Tensor, temperature: float) -> float:
@@ -149,8 +153,16 @@ def _explained(logs: Tensor, evidence: Tensor, prior: Tensor, temperature: float
         logs: shape (n, C), logarithms of predictions.
         evidence: shape (n, C), probability of the given label for each true class.
     """
-    true = (logs / temperature).softmax(1) * prior
-    return float(((true * evidence).sum(1) / true.sum(1).clamp_min(TINY)).clamp_min(1e-9).log().mean())
+    explained, rows = [], _at_once(prior)
+    for some, observed in zip(logs.split(rows), evidence.split(rows), strict=True):
+        true = (some / temperature).softmax(1) * prior
+        explained.append((true * observed).sum(1) / true.sum(1).clamp_min(TINY))
+    return float(torch.cat(explained).clamp_min(1e-9).log().mean())
+
+
+def _at_once(prior: Tensor) -> int:
+    """Rows of probabilities that are sharpened at a time."""
+    return max(1, CACHED // len(prior))
 
 
 def judged(posterior: Tensor, labels: Tensor) -> Judgment:

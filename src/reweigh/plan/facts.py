@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 
 from reweigh.data import Dataset
-from reweigh.data.dataset import Rows
+from reweigh.data.inputs import Rows
 from reweigh.data.sparse import SparseRows
 
 

@@ -10,7 +10,7 @@ import torch
 
 from reweigh.core.judgment import Finding
 from reweigh.data import Dataset
-from reweigh.data.dataset import Inputs, Rows
+from reweigh.data.inputs import Inputs, Rows
 from reweigh.data.subsets import at_origin
 from reweigh.plan.plan import Plan
 from reweigh.report.tables import Samples, Tested

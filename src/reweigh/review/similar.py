@@ -7,7 +7,7 @@ import numpy as np
 from torch import Tensor
 
 from reweigh.data import Dataset
-from reweigh.data.dataset import Inputs, Rows
+from reweigh.data.inputs import Inputs, Rows
 from reweigh.data.sparse import SparseRows
 from reweigh.features import Network
 from reweigh.features.extract import stored

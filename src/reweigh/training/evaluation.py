@@ -48,7 +48,12 @@ def logits(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu
 
 def predict(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Tensor:
     """The logits of every sample, shape (N, num_classes), on the CPU; see ``logits``."""
-    return torch.cat([outputs for _, outputs in logits(model, dataset, device)])
+    found = torch.empty(0)
+    for index, outputs in logits(model, dataset, device):
+        if len(found) == 0:  # room for all, not once more for parts of it
+            found = outputs.new_empty((len(dataset), *outputs.shape[1:]))
+        found[index] = outputs
+    return found
 
 
 def labels_of(dataset: Samples, outputs: Tensor, index: Tensor | None = None) -> Tensor:

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+import torch
 from torch import nn
 
 from reweigh.core.held_out_scores import HeldOutScores
 from reweigh.pseudo_labels import AveragedModel
-from reweigh.training.evaluation import Samples, predict
+from reweigh.training.evaluation import Samples, logits
 from reweigh.training.recall import Recall
 
 CERTAIN = 1.0  # standard errors by which an earlier epoch must be better than the last to be kept
@@ -48,7 +49,8 @@ class Judge:
     def end_epoch(self, recall: Recall | None) -> dict[str, float]:
         """Judge the epoch: its balanced accuracy, the standard error, and the epoch to keep if it were the last."""
         epoch = len(self.scores.right)
-        self.scores.add(predict(self.model, self._held_out, self._device))
+        found = [outputs.argmax(1) for _, outputs in logits(self.model, self._held_out, self._device)]
+        self.scores.add(torch.cat(found))
         self._kept[epoch] = {
             "model": {name: value.clone() for name, value in self.model.state_dict().items()},
             "recall": recall.state_dict(copy=True) if recall else None,

@@ -20,11 +20,12 @@ import torch
 from torch import Generator, Tensor, distributed, nn
 
 from reweigh.core.processes import collective
+from reweigh.core.rerun import is_compiled
 from reweigh.core.shards import shard
 from reweigh.core.shards.exchange import gather, own, shares
 from reweigh.data import Dataset
-from reweigh.data.dataset import Fetched, Inputs, Rows, ahead
-from reweigh.errors import ReweighError
+from reweigh.data.inputs import Fetched, Inputs, Rows, ahead
+from reweigh.errors import RecipeError, ReweighError
 
 T = TypeVar("T")
 LONGEST = timedelta(hours=2)  # that one process may be busy alone, such as writing, while others wait for it
@@ -169,7 +170,16 @@ def says(message: str) -> bool:
 
 
 def together(model: nn.Module) -> nn.Module:
-    """Let all processes compute the model, each its rows of a batch; it is changed in place, and returned."""
+    """Let all processes compute the model, each its rows of a batch; it is changed in place, and returned.
+
+    Raises:
+        RecipeError: a part of it is compiled, so that its layers cannot see the rows of other processes.
+    """
+    if _joined and is_compiled(model):
+        raise RecipeError(
+            "model: a compiled model, whole or in part, is trained in one process, without torchrun; "
+            "to train in several, leave out model.compile or torch.compile"
+        )
     return shard(model) if _joined else model
 
 

@@ -1,7 +1,7 @@
 """A model that several processes compute together: each does its rows of a batch, and all get the whole answer.
 
 Everything around the model is the same in every process: batches, losses, weights, pseudo-labels, the optimizer. So a
-method needs no word about processes, and whatever it does with a batch (sort it, mix it, sum it) is what one process
+method does not mention processes, and whatever it does with a batch (sort it, mix it, sum it) is what one process
 would do. Exchanged are the outputs of the model, in one message, and the gradients of its parameters, in another.
 """
 
@@ -16,6 +16,7 @@ from torch.utils._pytree import tree_map_only
 
 from reweigh.core.shards.batchwise import Batchwise
 from reweigh.core.shards.exchange import own_rows, rows, shares, spread
+from reweigh.core.shards.recomputing import recomputed_within
 from reweigh.errors import ModelError
 
 T = TypeVar("T")
@@ -86,8 +87,16 @@ def split(model: nn.Module, function: Callable[..., T], *args: Any, **kwargs: An
             )
         return rows(output, n)
 
+    @contextmanager
+    def divided() -> Iterator[None]:
+        if _inside:  # a part that is recomputed in the backward is not
+            yield
+        else:
+            with _within(), _spread_parameters(model), Batchwise(n, sizes), recomputed_within(divided):
+                yield
+
     mine = [own_rows(arg) if isinstance(arg, Tensor) else arg for arg in args]
-    with _within(), _spread_parameters(model), Batchwise(n, sizes):
+    with divided():
         outputs = function(*mine, **kwargs)
     return tree_map_only(Tensor, joined, outputs)
 

@@ -111,5 +111,5 @@ class _Total(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        spreaded = iter(spread(*(grad for grad in grads if grad is not None)))
-        return tuple(None if grad is None else next(spreaded) for grad in grads)
+        again = iter(spread(*(grad for grad in grads if grad is not None)))
+        return tuple(None if grad is None else next(again) for grad in grads)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from reweigh.data.checks import listed
-from reweigh.data.dataset import Inputs
+from reweigh.data.inputs import Inputs
 from reweigh.data.on_demand import OnDemand, fits
 from reweigh.data.readers.headers import headers_of
 from reweigh.data.readers.image_files import Header, Resize, decode, image_errors, reason

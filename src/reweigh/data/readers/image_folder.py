@@ -9,7 +9,8 @@ from pathlib import Path
 import torch
 
 from reweigh.data.checks import check, check_samples, listed, plural, raise_all
-from reweigh.data.dataset import Dataset, Reading, is_image
+from reweigh.data.dataset import Dataset, Reading
+from reweigh.data.inputs import is_image
 from reweigh.data.normalize import standardize_like
 from reweigh.data.on_demand import some_of
 from reweigh.data.parts import sub_folders

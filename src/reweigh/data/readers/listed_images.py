@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import torch
 
 from reweigh.data.checks import check, check_samples, listed, plural, raise_all
-from reweigh.data.dataset import Dataset, Reading, is_image
+from reweigh.data.dataset import Dataset, Reading
+from reweigh.data.inputs import is_image
 from reweigh.data.labels.class_numbers import encode
 from reweigh.data.normalize import standardize_like
 from reweigh.data.on_demand import some_of

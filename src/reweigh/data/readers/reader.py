@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reweigh.data.dataset import Dataset, Inputs, is_image
+from reweigh.data.dataset import Dataset
+from reweigh.data.inputs import Inputs, is_image
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.scratch import DEFAULT_DISK_GB

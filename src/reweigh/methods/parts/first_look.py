@@ -119,7 +119,7 @@ class FirstLook:
     def _judged(self, epoch: int, last: bool) -> bool:
         """Whether training is past its best, or the epoch is the last; if so, keep the best."""
         judge, first = self.judge, max(0, round(LEAST * self._length) - 1)
-        judge.add(self._unseen_logits())
+        judge.add(self._unseen())
         averages = {number: copy.deepcopy(self._averages[number].state_dict()) for number in self.students}
         self._kept[epoch] = {"averages": averages, "memory": self._memory.clone()}
         best = judge.latest_of_the_best(epoch + 1, first, SLACK)
@@ -138,13 +138,13 @@ class FirstLook:
         self._memory = kept["memory"]
         return True
 
-    def _unseen_logits(self) -> Tensor:
-        """Logits of the judging samples by the networks that do not see them, shape (n, C)."""
-        logits, fold = torch.empty(len(self.judging), self._given.shape[1]), self._fold[self.judging]
+    def _unseen(self) -> Tensor:
+        """Classes that the networks predict for the judging samples that they do not see, shape (n,)."""
+        found, fold = torch.empty_like(self.judging), self._fold[self.judging]
         for number in self.students:
             out = fold == number
-            logits[out] = self._setup.logits(self._averages[number].model, self.judging[out])
-        return logits
+            found[out] = self._setup.logits(self._averages[number].model, self.judging[out]).argmax(1)
+        return found
 
     @property
     def early(self) -> bool:

@@ -203,7 +203,7 @@ class SecondLook:
         """Compare with the first look, and now and then move the targets; once, let held-out samples join."""
         self._epoch += 1
         if len(self._judging) and not self.joined:
-            self._judge.add(self._setup.logits(self._average.model, self._judging))
+            self._judge.add(self._setup.logits(self._average.model, self._judging).argmax(1))
             self.gain = self._judge.compare(self._judge.around(self._epoch - 1), self._first)
         gain, error = self.gain
         if (

@@ -16,11 +16,15 @@ HOVER = 60  # classes up to which a cell shows its count on hover
 DEEPEST = 0.62  # how opaque a full cell is: letters stay readable on it, in light and in dark
 
 
+def known(rows: np.ndarray, columns: np.ndarray, num_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs of which both labels are known, as class numbers."""
+    both = (rows >= 0) & (rows < num_classes) & (columns >= 0) & (columns < num_classes)
+    return rows[both].astype(int), columns[both].astype(int)
+
+
 def counts(rows: np.ndarray, columns: np.ndarray, num_classes: int) -> np.ndarray:
-    """How often each pair occurs, shape (num_classes, num_classes); pairs with an unknown label are left out."""
-    known = (rows >= 0) & (rows < num_classes) & (columns >= 0) & (columns < num_classes)
-    cells = rows[known].astype(int) * num_classes + columns[known].astype(int)
-    return np.bincount(cells, minlength=num_classes**2).reshape(num_classes, num_classes)
+    """How often each pair of known labels occurs, shape (num_classes, num_classes)."""
+    return np.bincount(rows * num_classes + columns, minlength=num_classes**2).reshape(num_classes, num_classes)
 
 
 def plot_matrix(

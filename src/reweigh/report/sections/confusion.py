@@ -8,7 +8,7 @@ from reweigh.names import plural
 from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_matrix
-from reweigh.report.figures.matrix import counts
+from reweigh.report.figures.matrix import counts, known
 from reweigh.report.words import percent
 
 NAMED = 3  # confusions described in words
@@ -31,50 +31,51 @@ def panel(account: Account) -> Panel:
     if account.tested is None:
         words.append("The run stores no predictions for single test samples.")
     else:
-        matrix = counts(account.tested.label, account.tested.predicted, len(names))
-        found = most_confused(matrix, names, "is {} predicted as")
-        right = percent(np.trace(matrix) / max(matrix.sum(), 1))
+        pairs = known(account.tested.label, account.tested.predicted, len(names))
+        found, n = most_confused(*pairs, names, "is {} predicted as"), len(pairs[0])
+        right = percent(int((pairs[0] == pairs[1]).sum()) / max(n, 1))
         words.append(f"In the test set: {found or 'no class is confused with another'}.")
-        figure = plot_matrix(matrix, names)
         alternative = (
-            f"Confusion matrix of {plural(int(matrix.sum()), 'test sample')}: {right} on the diagonal. "
+            f"Confusion matrix of {plural(n, 'test sample')}: {right} on the diagonal. "
             f"{found or 'Nothing off the diagonal'}."
         )
-        plots.append(Plot(figure, "Test: label and predicted class", alternative))
+        if len(names) <= MOST:
+            figure = plot_matrix(counts(*pairs, len(names)), names)
+            plots.append(Plot(figure, "Test: label and predicted class", alternative))
     samples = account.samples
     if samples is None or samples.suggested is None:
         words.append("The run does not suggest labels.")
     else:
-        matrix = counts(samples.given, samples.suggested, len(names))
-        found = most_confused(matrix, names, "is {} suggested to be")
-        changed = int(matrix.sum() - np.trace(matrix))
-        share = percent(changed / max(matrix.sum(), 1))
+        pairs = known(samples.given, samples.suggested, len(names))
+        found, n = most_confused(*pairs, names, "is {} suggested to be"), len(pairs[0])
+        changed = int((pairs[0] != pairs[1]).sum())
         words.append(f"In the training labels: {found or 'no other label is suggested'}.")
-        figure = plot_matrix(matrix, names, "given label", "suggested label")
         alternative = (
-            f"Given against suggested labels of {plural(int(matrix.sum()), 'training sample')}: another label is "
-            f"suggested for {changed:,} ({share}). {found or 'Nothing off the diagonal'}."
+            f"Given against suggested labels of {plural(n, 'training sample')}: another label is "
+            f"suggested for {changed:,} ({percent(changed / max(n, 1))}). {found or 'Nothing off the diagonal'}."
         )
-        plots.append(Plot(figure, "Training: given label and suggested label", alternative))
+        if len(names) <= MOST:
+            figure = plot_matrix(counts(*pairs, len(names)), names, "given label", "suggested label")
+            plots.append(Plot(figure, "Training: given label and suggested label", alternative))
     if len(names) > MOST:
-        return Panel([*words, f"A matrix of {len(names):,} classes would be too large to read."])
+        words.append(f"A matrix of {len(names):,} classes would be too large to read.")
     return Panel(words, plots)
 
 
-def most_confused(matrix: np.ndarray, names: Sequence[str], verb: str) -> str:
-    """The largest cells off the diagonal, in words.
+def most_confused(rows: np.ndarray, columns: np.ndarray, names: Sequence[str], verb: str) -> str:
+    """The most frequent pairs of two classes, in words; of many classes, all pairs would not fit in memory.
 
     Args:
         verb: What happens, with ``{}`` where the frequency belongs.
     """
-    others = matrix.copy()
-    np.fill_diagonal(others, 0)
-    order = np.argsort(-others, axis=None, kind="stable")[:NAMED]
-    pairs = [divmod(int(cell), len(names)) for cell in order if others.flat[cell] > 0]
+    sizes = np.bincount(rows, minlength=len(names))
+    differ = rows != columns
+    cells, times = np.unique(rows[differ] * len(names) + columns[differ], return_counts=True)
+    first = np.argsort(-times, kind="stable")[:NAMED]
+    found = [(*divmod(int(cell), len(names)), number) for cell, number in zip(cells[first], times[first], strict=True)]
     return ", ".join(
-        f"“{names[row]}” {verb.format(frequency(others[row, column] / matrix[row].sum()))} “{names[column]}” "
-        f"({others[row, column]:,} of {matrix[row].sum():,})"
-        for row, column in pairs
+        f"“{names[row]}” {verb.format(frequency(number / sizes[row]))} “{names[column]}” ({number:,} of {sizes[row]:,})"
+        for row, column, number in found
     )
 
 
