@@ -206,7 +206,7 @@ def test_the_look_ahead_follows_what_is_frozen_and_thawed() -> None:
 
 def test_a_step_that_learns_needs_trusted_data() -> None:
     reweighter = _reweighter(_model(), every=2)
-    with pytest.raises(DataError, match=r"pass meta_inputs and meta_labels wherever reweighter\.due is true"):
+    with pytest.raises(DataError, match=r"pass meta_inputs and meta_labels where reweighter\.due is true"):
         reweighter.step(INPUTS, LABELS)
     reweighter.step(INPUTS, LABELS, *META)
     reweighter.step(INPUTS, LABELS)
