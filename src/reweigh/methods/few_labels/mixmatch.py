@@ -53,8 +53,11 @@ class MixMatch(LabeledOnly):
         average: Annotated[float, Ge(0), Lt(1)] = 0.999,
     ):
         super().__init__(setup, labeled_batch=labeled_batch, average=average)
-        self._factor, self._ramp_epochs = factor, ramp_epochs
-        self._temperature, self._views, self._mixup = temperature, views, mixup
+        self._factor = factor
+        self._ramp_epochs = ramp_epochs
+        self._temperature = temperature
+        self._views = views
+        self._mixup = mixup
 
     def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         check_mixable(batch.inputs, self._mixup)

@@ -44,7 +44,8 @@ class PiModel(LabeledOnly):
         average: Annotated[float, Ge(0), Lt(1)] = 0.999,
     ):
         super().__init__(setup, labeled_batch=labeled_batch, average=average)
-        self._factor, self._ramp_epochs = factor, ramp_epochs
+        self._factor = factor
+        self._ramp_epochs = ramp_epochs
 
     def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         known, first = together(self._model, labeled, batch.inputs)

@@ -41,7 +41,9 @@ class PseudoLabel(LabeledOnly):
         average: Annotated[float, Ge(0), Lt(1)] = 0.999,
     ):
         super().__init__(setup, labeled_batch=labeled_batch, average=average)
-        self._factor, self._ramp_epochs, self._threshold = factor, ramp_epochs, threshold
+        self._factor = factor
+        self._ramp_epochs = ramp_epochs
+        self._threshold = threshold
 
     def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         loss = self._setup.loss

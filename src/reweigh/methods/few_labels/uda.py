@@ -1,7 +1,8 @@
 """UDA: strongly distorted images should be classified as the images themselves are, if the model is confident."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
+import torch
 from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor
 
@@ -9,6 +10,7 @@ from reweigh.core.batch import Batch
 from reweigh.methods.few_labels.labeled_only import LabeledOnly
 from reweigh.methods.parts.guesses import sharpened
 from reweigh.methods.parts.labeled_batches import together
+from reweigh.methods.parts.ramp import ramp
 from reweigh.methods.parts.views import StrongView
 from reweigh.methods.setup import Setup
 
@@ -19,15 +21,19 @@ class UDA(LabeledOnly):
         mean of L(f(x), y) over labeled + factor * mean of 1(max p > threshold) L(f(strong u), p^(1 / T) / sum) over all
 
     p is what the model predicts for the weak view, held constant. The divergence in the paper differs by a constant.
+    With ``annealing``, labeled samples whose label is likelier than a bound are left out for the time being; the bound
+    rises from 1 / num_classes to 1, slowest with "exp", which the paper uses if labels are few.
 
-    Xie, Dai, Hovy, Luong, Le: Unsupervised Data Augmentation for Consistency Training. Without its annealing of the
-    training signal.
+    Xie, Dai, Hovy, Luong, Le: Unsupervised Data Augmentation for Consistency Training.
 
     Args:
         factor: factor of the unlabeled term. Paper: lambda.
         threshold: smallest probability of a prediction that is used. Paper: beta.
         temperature: temperature of the soft labels; below 1 sharpens them. Paper: tau.
         magnitude: strength of the strong view's distortions, between 0 and 30.
+        annealing: how the bound of training signal annealing rises.
+        annealing_epochs: number of epochs until the bound is 1, counted from the end of the warm-up; in the paper all
+            of training.
         labeled_batch: number of samples in a labeled batch.
         average: decay of the EMA of the model, as in ``labeled-only``.
     """
@@ -40,12 +46,18 @@ class UDA(LabeledOnly):
         threshold: Annotated[float, Ge(0), Le(1)] = 0.8,
         temperature: Annotated[float, Gt(0)] = 0.4,
         magnitude: Annotated[int, Gt(0), Lt(30)] = 10,
+        annealing: Literal["none", "linear", "log", "exp"] = "none",
+        annealing_epochs: Annotated[int, Ge(0)] = 10,
         labeled_batch: Annotated[int, Ge(1)] = 64,
         average: Annotated[float, Ge(0), Lt(1)] = 0.999,
     ):
         super().__init__(setup, labeled_batch=labeled_batch, average=average)
         self._strong = StrongView(setup, "uda", magnitude)
-        self._factor, self._threshold, self._temperature = factor, threshold, temperature
+        self._factor = factor
+        self._threshold = threshold
+        self._temperature = temperature
+        self._annealing = annealing
+        self._annealing_epochs = annealing_epochs
 
     def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         predicted = self._predicted(batch.inputs)
@@ -54,5 +66,16 @@ class UDA(LabeledOnly):
         kept = (confidence > self._threshold).to(logits.dtype)
         soft = sharpened(predicted, self._temperature)
         unlabeled = (kept * batch.weighted(self._setup.loss(logits, soft))).mean()
-        supervised = labeled.weighted(self._setup.loss(known, labeled.labels)).mean()
-        return supervised + self._factor * unlabeled, self._guesses.note(batch.index, likeliest, kept)
+        total = self._supervised(known, labeled) + self._factor * unlabeled
+        return total, self._guesses.note(batch.index, likeliest, kept)
+
+    def _supervised(self, logits: Tensor, labeled: Batch) -> Tensor:
+        losses = labeled.weighted(self._setup.loss(logits, labeled.labels))
+        if self._annealing == "none":
+            return losses.mean()
+        classes = labeled.labels.argmax(1) if labeled.labels.dim() == 2 else labeled.labels
+        likelihood = logits.detach().softmax(1).gather(1, classes.unsqueeze(1)).squeeze(1)
+        lowest = 1 / logits.shape[1]
+        bound = lowest + (1 - lowest) * ramp(self._annealing, self._epoch, self._annealing_epochs)
+        kept = (likelihood <= bound).to(losses.dtype)
+        return (kept * losses).sum() / torch.clamp(kept.sum(), min=1)
