@@ -176,7 +176,7 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False) -> Choice:
 def meta_set(facts: Facts) -> Choice:
     """Which samples to trust, for methods that learn from trusted samples."""
     values = {"name": "lowest-loss", "per_class": trusted_per_class(facts.class_sizes), "judge": "training"}
-    why = "the weights are learned on the easiest samples of each class"
+    why = "where weights are learned, on the easiest samples of each class"
     return Choice({f"meta_set.{key}": value for key, value in values.items()}, why)
 
 
