@@ -118,7 +118,7 @@ def source(name: str, seed: int, data: Path) -> Parts:
         made = datasets.make_classification(
             12_000, 20, n_informative=8, n_clusters_per_class=3, weights=[0.97], flip_y=0, random_state=3
         )
-        return thirds(made[0], np.asarray(made[1]), seed)
+        return thirds(np.asarray(made[0]), np.asarray(made[1]), seed)
     load = {"digits": datasets.load_digits, "cancer": datasets.load_breast_cancer, "wine": datasets.load_wine}[name]
     inputs, labels = load(return_X_y=True)
     return thirds(inputs, labels, seed)
