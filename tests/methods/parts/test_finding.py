@@ -92,6 +92,9 @@ def test_where_labels_are_right() -> None:
     count, given, stock, _ = counted(0.0)
     words = sentence(count, given, stock.joint, NAMES, (0.0, 0.01), dropped=False)
     assert words.startswith("Hardly any labels are wrong (about 0%, 0% to 0%).")
+    few = Count(torch.full((3,), 0.0031), torch.full((3,), 0.0), torch.full((3,), 0.051))
+    words = sentence(few, given, stock.joint, NAMES, (0.0, 0.01), dropped=False)
+    assert words.startswith("Hardly any labels are wrong (about 0.3%, 0% to 5%).")
 
 
 def test_directions() -> None:

@@ -18,6 +18,7 @@ from reweigh.issues.stock import (
 )
 
 OWN = 1.5  # wrong labels in all, for each that predictions find which have seen the labels
+FEW = 0.05  # shares below this have a decimal
 HARDLY = 0.01  # if the share may be as low as this, labels may all be right
 ONE_WAY = 0.5  # share of the wrong labels that go one way between two classes, in excess of the way back
 PAIRS = 3  # that the sentence names
@@ -109,12 +110,12 @@ def sentence(
             there is none.
         dropped: whether the second look was worse, and the first is kept.
     """
-    share, low, high = count.in_all(given)
-    limits = f"{low:.0%} to {high:.0%}"
-    if low < HARDLY:
-        found = f"Hardly any labels are wrong (about {share:.0%}, {limits})"
+    lowest = count.in_all(given)[1]
+    share, low, high = (f"{each:.1%}" if 0.0005 <= each < FEW else f"{each:.0%}" for each in count.in_all(given))
+    if lowest < HARDLY:
+        found = f"Hardly any labels are wrong (about {share}, {low} to {high})"
     else:
-        found = f"About {share:.0%} of the labels are wrong ({limits}), {direction(joint, names)}"
+        found = f"About {share} of the labels are wrong ({low} to {high}), {direction(joint, names)}"
     if gain is None:
         return f"{found}. Too few epochs or samples to learn again from what is likely right."
     points, error = (100 * number for number in gain)
