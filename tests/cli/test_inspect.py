@@ -18,6 +18,7 @@ def test_nothing_wrong(run):
     assert result.exit_code == 0
     assert "digits: 1,257 samples of 1 x 8 x 8, 10 classes" in result.stdout
     assert "Nothing looks wrong" in result.stdout
+    assert "all classes would share one weighting curve" in result.stdout  # they have 122 to 128 samples
     assert next_command(result) == ["digits", "--seeds", "1"]
 
 

@@ -179,9 +179,13 @@ def show_findings(data: str, dataset: "Dataset", findings: "Findings", traps: Se
     echo(f"{data}: {samples} of {shape_words(findings.shape)}, {classes}\n")
     for line in bars(dict(zip(findings.class_names, findings.class_sizes, strict=True))):
         echo(line)
-    echo("\nFamilies of classes that would share a weighting curve:")
-    for words in families(dataset):
-        echo(fill(words, WIDTH, initial_indent="  ", subsequent_indent="    "))
+    described = families(dataset)
+    if len(described) == 1:
+        echo("\nClass sizes hardly differ: all classes would share one weighting curve.")
+    else:
+        echo("\nFamilies of classes that would share a weighting curve:")
+        for words in described:
+            echo(fill(words, WIDTH, initial_indent="  ", subsequent_indent="    "))
     echo()
     for name, value in facts(findings).items():
         echo(fill(value, WIDTH, initial_indent=f"{name:20}", subsequent_indent=" " * 20))
@@ -197,11 +201,12 @@ def show_findings(data: str, dataset: "Dataset", findings: "Findings", traps: Se
 
 
 def families(dataset: "Dataset") -> list[str]:
-    """A description of each family, the rarest first."""
-    from reweigh.families import by_size
+    """A description of each family, the rarest first; a single one if sizes differ no more than by chance."""
+    from reweigh.families import by_size, sizes_differ
     from reweigh.report.words import describe_families
 
-    found = by_size(dataset.class_sizes, min(FAMILIES, len(dataset.class_sizes.unique())))
+    most = FAMILIES if sizes_differ(dataset.class_sizes) else 1
+    found = by_size(dataset.class_sizes, min(most, len(dataset.class_sizes.unique())))
     described = describe_families(
         found.num_families, found.of_class.tolist(), dataset.class_names, dataset.class_sizes.tolist()
     )
