@@ -106,10 +106,11 @@ def _numbers(run: "Run") -> list[str]:
 def show(recipe: Recipe, overrides: Changes = None) -> None:
     """Check a recipe and print it in full.
 
-    The output has every default. Saved to a file, it trains the same model.
+    The output has the recipe's opening comment and every default. Saved to a file, it trains the same model.
     """
     from reweigh.plan.toml import to_toml
     from reweigh.recipes.check import check
-    from reweigh.recipes.read import read
+    from reweigh.recipes.read import comment, find, read
 
-    echo(to_toml(check(read(recipe, overrides or []))).rstrip("\n"))
+    checked = check(read(recipe, overrides or []))
+    echo(f"{comment(find(recipe))}\n\n{to_toml(checked)}".strip("\n"))

@@ -24,7 +24,7 @@ def train(
         str | None,
         typer.Argument(
             metavar="RECIPE",
-            help="A recipe file, a run, or the name of a shipped recipe. Default: demo; with --data, chosen for the data.",
+            help="A recipe file, a run, or the name of a shipped recipe. Default: demo, or chosen for DATA.",
             autocompletion=arg.recipe_names,
         ),
     ] = None,
