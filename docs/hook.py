@@ -105,7 +105,7 @@ def gallery(run: bool) -> Iterator[tuple[str, str | bytes]]:
         entries.append(f"## [{title.removeprefix('# ')}]({script.stem}.md)\n\n{first}")
         if pictures:
             entries.append(f"[![What it draws]({next(iter(pictures))}){{ width=420 }}]({script.stem}.md)")
-    lead = "Each page is a short script, run when this site was built; every page can be downloaded as a notebook."
+    lead = "Each page is a short script that was run when this site was built. You can download it as a notebook."
     yield "gallery/index.md", "\n\n".join(["# Gallery", lead, *entries])
 
 
@@ -114,7 +114,7 @@ def tables() -> str:
     from reweigh.cli.list import row_of
     from reweigh.plan.tables import TABLES, members
 
-    parts = ["# Everything with a name", "What `reweigh list` shows: the names that recipes and arguments take."]
+    parts = ["# Everything with a name", "The names that recipes and arguments take, as `reweigh list` shows them."]
     for table in TABLES:
         rows = [[cell.replace("|", "\\|") for cell in row_of(name, part)] for name, part in members(table).items()]
         lines = [f"| `{name}` | {words} | {f'`{options}`' if options else ''} |" for name, words, options in rows]

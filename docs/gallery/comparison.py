@@ -1,12 +1,12 @@
 """# A comparison for a paper
 
-Three methods, three seeds, one table: `reweigh compare` trains every combination in a run folder of its own, and the
-numbers of all of them can be read from one JSON file.
+Compare three methods over three seeds and put the numbers into a table and a figure. `reweigh compare` trains each
+combination in its own run folder and writes all numbers to one JSON file.
 """
 
 # %%
-# On the command line: `reweigh compare demo --methods erm,mw-net,cmw-net --seeds 3 --json results.json`. Here, the runs
-# are shorter than in the shipped recipe. An interrupted comparison continues with `--resume`.
+# The command is `reweigh compare demo --methods erm,mw-net,cmw-net --seeds 3 --json results.json`. Here the runs are
+# shorter than in the recipe. To continue an interrupted comparison, add `--resume`.
 import json
 import subprocess
 import sys
@@ -19,18 +19,18 @@ words = "compare demo --methods erm,mw-net,cmw-net --seeds 3 --json results.json
 subprocess.run([sys.executable, "-m", "reweigh", *words.split()], check=True, capture_output=True)
 
 # %%
-# One row per run. `last` is the test accuracy of the saved model in percent. `best` is chosen on the test set, so
-# report it only to show what was lost.
+# There is one row per run. `last` is the test accuracy of the saved model in percent. `best` is chosen on the test set,
+# so report it only to show what was lost.
 rows = pd.DataFrame(json.loads(Path("results.json").read_text())["rows"])
 print(rows[["method", "seed", "last", "best"]].to_string(index=False))
 
 # %%
-# The table of the paper: mean and standard deviation over seeds.
+# The rows of a LaTeX table: mean and standard deviation over seeds.
 table = rows.groupby("method")["last"].agg(["mean", "std"]).loc[["erm", "mw-net", "cmw-net"]]
 print("\n".join(f"{name} & ${mean:.2f} \\pm {std:.2f}$ \\\\" for name, mean, std in table.itertuples()))
 
 # %%
-# And the figure. Each run keeps its metrics of every epoch.
+# The figure shows the test accuracy after each epoch. Each run stores these metrics in `metrics.jsonl`.
 figure, axis = plt.subplots(figsize=(6, 3.2))
 for (method, runs), color in zip(rows.groupby("method"), ("C0", "C1", "C2"), strict=True):
     lines = [

@@ -1,12 +1,12 @@
 """# Your own training loop
 
-`Reweighter` replaces forward, backward and `optimizer.step()` of a loop that you already have, and learns the weight of
-every sample on the way.
+Add `Reweighter` to a training loop that you already have. Its `step` replaces forward, backward and `optimizer.step()`,
+and learns how much each sample counts.
 """
 
 # %%
-# Digits. Of the digits 3, 4, 5 and 7, 40 % have the label of a look-alike; the other labels are right. Fifty samples,
-# five per class, were checked by hand and are trusted.
+# The data are digits. Of the digits 3, 4, 5 and 7, 40 % have the label of a look-alike; the other labels are right.
+# Fifty other samples, five per class, have right labels and are trusted.
 import matplotlib.pyplot as plt
 import torch
 from sklearn.datasets import load_digits
@@ -26,7 +26,7 @@ print(f"{(given != truth)[train].sum()} of {len(train)} labels are wrong")
 
 
 # %%
-# The loop. Without `Reweighter` it would be the usual three lines.
+# Train twice: with `Reweighter`, and with the usual three lines.
 def trained(reweigh: bool) -> tuple[nn.Module, Reweighter, torch.Tensor]:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
@@ -51,11 +51,11 @@ for name, each in {"plain": plain, "reweighted": model}.items():
     print(f"{name}: {(each(inputs[test]).argmax(1) == truth[test]).float().mean():.1%} of the test digits are right")
 
 # %%
-# What was learned: how much a sample counts, given its loss, for each family of classes.
+# The learned curves show how much a sample counts by its loss, for each family of classes.
 losses = nn.functional.cross_entropy(model(inputs[train]), given[train], reduction="none").detach().numpy()
 plot_weighting(reweighter.weight_net, losses, figure=plt.figure(figsize=(6, 4)))
 
 # %%
-# Weights of the last epoch, by whether the label is right.
+# Compare the mean weights of right and wrong labels in the last epoch.
 wrong = given[train] != truth[train]
 print(f"mean weight: right labels {weights[train][~wrong].mean():.2f}, wrong labels {weights[train][wrong].mean():.2f}")

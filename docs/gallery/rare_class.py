@@ -5,7 +5,8 @@ One class has far fewer rows than the others, and some labels are wrong. Plain t
 """
 
 # %%
-# Three kinds of customers; the kind that matters most is 3 % of the table. One label in ten is wrong.
+# The table has three kinds of customers. The kind that matters most is 3 % of the rows. One label in ten is drawn at
+# random.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -25,7 +26,7 @@ train, test = slice(0, 1000), slice(1000, None)
 print(pd.Series(names[noisy[train]]).value_counts())
 
 # %%
-# Both classifiers see the same labels; both are tested on labels that are right.
+# Train both methods on the same labels, and test them on right labels.
 recall = {}
 for method in ("erm", "two-looks"):
     classifier = RobustClassifier(method, epochs=10, random_state=0).fit(table[train], names[noisy[train]])
@@ -34,7 +35,7 @@ for method in ("erm", "two-looks"):
 print(pd.DataFrame(recall, index=names).round(3))
 
 # %%
-# Share of each class that is found.
+# The recall is the share of each class that is found.
 figure, axis = plt.subplots(figsize=(6, 3))
 pd.DataFrame(recall, index=names).plot.barh(ax=axis)
 axis.set_xlabel("recall on 2,000 rows with right labels")

@@ -1,11 +1,11 @@
 """# Review suspicious labels
 
-Look at the labels that training distrusts, decide, and train again with what was decided. The page is meant for people;
-here the true labels decide, so that we can see what decisions are worth.
+Check the labels that training distrusts, then train again with your decisions. On the review page, people decide.
+Here the true labels decide, so that we can see what decisions are worth.
 """
 
 # %%
-# A table with 25 % random labels.
+# The data are a table in which 25 % of the labels are random.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ classifier = RobustClassifier(epochs=10, random_state=0).fit(X[train], given[tra
 print(f"{(given != truth)[train].sum()} labels are wrong; {classifier.finding_.words}")
 
 # %%
-# In a notebook, `review.address` is what to open in the browser. Every decision is on disk at once.
+# In a notebook, open `review.address` in the browser. Every decision is written to disk at once.
 review = classifier.review(X[train], "decisions.jsonl", reviewer="ann")
 session = review.session
 left = [(0, *session.progress()["remaining"])]
@@ -34,7 +34,8 @@ review.stop()
 print(f"{checked.sum()} labels checked, {(labels != given[train]).sum()} of them changed")
 
 # %%
-# How many wrong labels are left is estimated again after every decision; the band holds the truth in nine of ten cases.
+# After every decision, the number of wrong labels left is estimated again. The band should contain the true number in
+# nine of ten cases.
 estimate = pd.DataFrame(left, columns=["decisions", "estimate", "low", "high"])
 seen = session.queue({"order": "doubtful", "show": "all", "state": "any"})[:120]
 wrong = (given != truth)[train]
@@ -47,7 +48,7 @@ axis.set(xlabel="decisions", ylabel="wrong labels left", ylim=(0, None))
 axis.legend(frameon=False)
 
 # %%
-# Train again: decided labels replace the given ones, and are trusted.
+# Train again. Decided labels replace the given ones, and are trusted.
 again = RobustClassifier(epochs=10, random_state=0)
 again.fit(X[train], labels, X_trusted=X[train][checked], y_trusted=labels[checked])
 for name, each in {"before": classifier, "after": again}.items():

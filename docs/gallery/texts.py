@@ -1,10 +1,10 @@
-"""# Texts with wrong topics
+"""# Text with wrong topics
 
-A scikit-learn pipeline: TF-IDF, then `RobustClassifier`. Sparse rows stay sparse.
+Find wrong labels of text with a scikit-learn pipeline: TF-IDF, then `RobustClassifier`. Sparse rows stay sparse.
 """
 
 # %%
-# Short notes about four topics, made from lists of words; one topic in five is wrong.
+# The data are short notes about four topics, made from lists of words. One topic in five is drawn at random.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ given = np.where(rng.random(500) < 0.2, rng.permutation(truth), truth)
 print(notes[0], "|", given[0])
 
 # %%
+# Train, and look at the labels that are most likely wrong.
 pipeline = make_pipeline(TfidfVectorizer(), RobustClassifier(epochs=10, random_state=0)).fit(notes, given)
 classifier = pipeline[-1]
 print(classifier.finding_.words)
@@ -34,7 +35,7 @@ worst = classifier.label_issues_.head(8)
 print(worst.assign(note=[notes[row][:40] for row in worst.index])[["given_label", "suggested_label", "note"]])
 
 # %%
-# How much each note counted in training: wrong ones hardly did.
+# Notes with a wrong label hardly counted in training.
 wrong = given != truth
 figure, axis = plt.subplots(figsize=(6, 3))
 bins = np.linspace(0, 1, 31)
@@ -43,6 +44,7 @@ axis.legend(["right label", "wrong label"])
 axis.set(xlabel="learned weight", ylabel="notes")
 
 # %%
+# Compare the listed labels with the truth, and predict new notes.
 found = classifier.is_label_issue_
 print(pd.crosstab(wrong, found, rownames=["wrong"], colnames=["listed"]))
 print(pipeline.predict(["a gull on the deck", "bake the bread"]))

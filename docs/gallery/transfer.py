@@ -1,12 +1,12 @@
-"""# Learn how to weigh once, use it elsewhere
+"""# Reuse a weighting function
 
-A weighting function maps a loss and a family of classes to a weight. What one run has learned can be used, frozen, in
-another: there it costs no more than plain training.
+Learn a weighting function in one run and use it in another. The function maps a loss and a family of classes to a
+weight. In the second run it is frozen, so training costs little more than plain training.
 """
 
 # %%
-# Learn the function on digits. Of the digits 3, 4, 5 and 7, 40 % have the label of a look-alike. This is the demo's
-# recipe with fewer epochs; on the command line, `reweigh train demo train.epochs=20 --out runs/learned`.
+# Learn the function on digits. Of the digits 3, 4, 5 and 7, 40 % have the label of a look-alike. This is the recipe
+# of the demo with fewer epochs: `reweigh train demo train.epochs=20 --out runs/learned`.
 import json
 import subprocess
 import sys
@@ -29,13 +29,14 @@ print("learned on:", origin.learned_on)
 plot_weighting(learned, labels=["small classes", "medium classes", "large classes"], figure=plt.figure(figsize=(6, 3)))
 
 # %%
-# In the other data, other classes are mislabeled, in the other direction.
+# In the second run, other classes are mislabeled, in the other direction.
 noise = "data.bias=[{name='asymmetric', rate=0.4, map={1=7, 6=5, 8=3, 9=4}}]"
 reweigh("transfer", "runs/learned", "demo", noise, short, "--out", "runs/carried-over")
 reweigh("train", "demo", noise, short, "method.name=erm", "--out", "runs/plain")
 
 # %%
-# Test accuracy after each epoch. Where the function comes from is saved with the new run as well.
+# Compare the test accuracy after each epoch with that of plain training. The new run also stores where the function
+# comes from.
 figure, axis = plt.subplots(figsize=(6, 3.2))
 for name in ("plain", "carried-over"):
     lines = [json.loads(line) for line in Path("runs", name, "metrics.jsonl").read_text().splitlines()]

@@ -125,3 +125,10 @@ def test_wrong_words_exit_2_with_a_remedy(words, message, tmp_path, monkeypatch)
 @pytest.mark.parametrize("name", shipped())
 def test_every_shipped_recipe_is_right(name):
     check(read(name))
+
+
+def test_a_shown_recipe_says_where_it_comes_from_and_is_the_same_recipe(tmp_path):
+    result = run("show", "demo")
+    assert result.stdout.startswith("# reweigh compare demo ")
+    (tmp_path / "shown.toml").write_text(result.stdout)
+    assert check(read(tmp_path / "shown.toml")) == check(read("demo"))

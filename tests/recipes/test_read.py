@@ -50,7 +50,7 @@ def test_a_shipped_recipe_opens_with_its_command_and_says_where_it_comes_from():
     for name, path in shipped().items():
         first = path.read_text().splitlines()[0]
         assert first.startswith(("# reweigh train " + name, "# reweigh compare " + name)), path
-        assert len(about(path)) > 40, path
+        assert 40 < len(about(path)) < 220, path
 
 
 @pytest.mark.parametrize(

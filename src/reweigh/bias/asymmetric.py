@@ -22,7 +22,7 @@ def asymmetric(
     rate: Annotated[float, Ge(0), Le(1)],
     map: Annotated[str, AfterValidator(known)] | GivenMap | None = None,
 ) -> Biased:
-    """A share ``rate`` of all labels is changed by the map; classes that it does not name keep their labels.
+    """Change a share ``rate`` of the labels of each class in the map; other classes keep their labels.
 
     So fewer labels are actually wrong: on CIFAR-10, with four of ten classes in the map, 0.4 * rate.
 

@@ -11,7 +11,7 @@ from reweigh.bias.biased import Biased, check_labels, chosen, compare
 
 
 def symmetric(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[float, Ge(0), Le(1)]) -> Biased:
-    """A share ``rate`` of the labels is redrawn from ALL classes, including the true one.
+    """Redraw a share ``rate`` of the labels from ALL classes, including the true one.
 
     So fewer labels are actually wrong: rate * (1 - 1/C). Used by the paper, DivideMix, ELR.
 
@@ -28,7 +28,7 @@ def symmetric(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[fl
 
 
 def symmetric_others(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[float, Ge(0), Le(1)]) -> Biased:
-    """A share ``rate`` of the labels is replaced by one of the OTHER classes, so ``rate`` is the share of wrong labels.
+    """Redraw a share ``rate`` of the labels from the OTHER classes, so ``rate`` is the share of wrong labels.
 
     Used by PLC, on top of feature-dependent noise, and by most work on noise estimation.
 
@@ -46,7 +46,7 @@ def symmetric_others(labels: Tensor, num_classes: int, seed: int, *, rate: Annot
 
 
 def open_set(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[float, Ge(0), Le(1)]) -> Biased:
-    """Exactly a share ``rate`` of the samples is chosen; their inputs are to be replaced by foreign ones.
+    """Choose exactly a share ``rate`` of the samples; their inputs are replaced by foreign ones.
 
     Labels do not change; ``Biased.replaced`` marks the inputs, and ``data.replace_inputs`` replaces them.
 

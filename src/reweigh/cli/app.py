@@ -106,9 +106,18 @@ def message(error: Exception) -> str:
     return str(error)
 
 
+HELP = """Train robust classifiers on data with wrong labels or rare classes.
+
+While it trains, reweigh learns how much to trust each sample. To start with your own data:
+
+\b
+  reweigh train --data photos/ --out runs/photos
+  reweigh issues runs/photos
+"""
+
 app = typer.Typer(
     cls=Verbs,
-    help="Train robust classifiers on biased data: learn, while training, how much to trust each sample.",
+    help=HELP,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

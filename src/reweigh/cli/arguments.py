@@ -22,12 +22,19 @@ def table_names(incomplete: str) -> list[str]:
 
 
 Recipe = Annotated[
-    str, typer.Argument(metavar="RECIPE", help="A file, a run, or a shipped recipe.", autocompletion=recipe_names)
+    str,
+    typer.Argument(
+        metavar="RECIPE", help="A recipe file, a run, or the name of a shipped recipe.", autocompletion=recipe_names
+    ),
 ]
-Changes = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Changes, such as optimizer.lr=0.05.")]
+Changes = Annotated[
+    list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings to change, such as optimizer.lr=0.05.")
+]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 AnyData = Annotated[str, typer.Argument(metavar="DATA", help="A path, or the name of a dataset.")]
-Data = Annotated[str | None, typer.Option(metavar="DATA", help="Your images, table or arrays, or a dataset's name.")]
+Data = Annotated[
+    str | None, typer.Option(metavar="DATA", help="Your images, table or arrays, or the name of a dataset.")
+]
 Label = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column or array of DATA that holds the labels.")]
 Labels = Annotated[Path | None, typer.Option(metavar="FILE", help="Label file to use instead of the labels in DATA.")]
 Sep = Annotated[
@@ -43,10 +50,10 @@ JoinLabels = Annotated[
 Root = Annotated[Path | None, typer.Option(help="Folder of the datasets. Default: $REWEIGH_DATA, or data.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
 SpreadsheetSafe = Annotated[
-    bool, typer.Option("--spreadsheet-safe", help="Write cells as text that a spreadsheet would run as formulas.")
+    bool, typer.Option("--spreadsheet-safe", help="Escape cells that a spreadsheet would run as formulas.")
 ]
 TrustCode = Annotated[
-    bool, typer.Option("--trust-code", help="Allow a model from outside reweigh in the recipe; this runs its code.")
+    bool, typer.Option("--trust-code", help="Allow the recipe to use a model from outside reweigh; this runs its code.")
 ]
 
 

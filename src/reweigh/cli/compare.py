@@ -29,7 +29,7 @@ def compare(
         str | None,
         typer.Argument(
             metavar="RECIPE",
-            help="A file, a run, or a shipped recipe; not with --data.",
+            help="A recipe file, a run, or the name of a shipped recipe; not with --data.",
             autocompletion=arg.recipe_names,
         ),
     ] = None,
@@ -44,7 +44,7 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Names, separated by commas. Default: that of the recipe; with --data, erm and the best for the data."
+            help="Methods, separated by commas. Default: that of the recipe; with --data, erm and the default method."
         ),
     ] = None,
     biases: Annotated[
@@ -55,22 +55,27 @@ def compare(
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds, counted from the recipe's seed.")] = 3,
-    workers: Annotated[int, typer.Option(min=1, help="Number of runs at the same time; they share the processor.")] = 1,
-    json: Annotated[Path | None, typer.Option(help="File for the numbers and recipes of all runs.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Number of runs at a time; they share the processor.")] = 1,
+    json: Annotated[Path | None, typer.Option(help="Write the numbers and recipes of all runs to this file.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the runs. Default: runs/RECIPE.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Run only what an earlier call has not finished.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Train only the runs that an earlier call has not finished.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing runs.")] = False,
     trust_code: arg.TrustCode = False,
 ) -> None:
     """Train several methods under several biases and compare them.
 
-    One table per bias shows mean and spread over the seeds, after the last epoch (or the one that the judge kept) and
-    after the best one, and the cost of each method. Methods of one bias and seed see the same wrong labels and start
-    from the same weights. If a run fails, the others continue.
+    Prints one table per bias, with the mean and spread over the seeds after the last epoch (or the one that the judge
+    kept) and after the best one, and the cost of each method. With the same bias and seed, all methods see the same
+    wrong labels and start from the same weights. If a run fails, the others continue.
 
-    A method gets those options of the recipe's [method] that it has, and what the section [compare.METHOD] sets. A bias
-    keeps the options that the recipe's [data] has for it. With --data, the settings of each method are chosen from the
-    data.
+    Each method uses the options in the recipe's section [method] that it knows, and those in [compare.METHOD]. Each
+    bias uses the options that the recipe's section [data] has for it. With --data, the settings of each method are
+    chosen from the data.
+
+    \b
+      reweigh compare demo --methods erm,cmw-net --seeds 3
     """
     how = arg.written(sep, encoding, drop, join_labels)
     recipe, changes = separated(recipe, overrides or [])

@@ -45,10 +45,10 @@ def corrupt(
     root: Root = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write a label file with wrong labels, made on purpose.
+    """Write a label file with deliberately wrong labels.
 
-    Several --bias are applied in order. A summary is written next to FILE: the true rate, the transition
-    matrix and the class sizes. The data are not changed. See: reweigh list biases.
+    Repeat --bias to apply several in order; `reweigh list biases` shows all. A summary is written next to FILE: the
+    true rate, the transition matrix and the class sizes. Your data are not changed.
     """
     check_ending("--out", out, (".csv", ".npy"), "a label file")
     check_target("--out", out, [out, out.with_suffix(".json")], [Path(data), *([labels] if labels else [])], overwrite)

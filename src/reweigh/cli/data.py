@@ -50,7 +50,7 @@ def cache(
 ) -> None:
     """Show the features that are stored on disk, or delete them.
 
-    They are computed again when a run needs them. The environment variable REWEIGH_CACHE sets another folder.
+    They are computed again when a run needs them. Set the environment variable REWEIGH_CACHE to use another folder.
     """
     from reweigh.cli.printing import show_table
     from reweigh.errors import DataError

@@ -22,11 +22,11 @@ class Format(StrEnum):
 def export(
     run: RunFolder,
     to: Annotated[Format, typer.Option(help="Format of the file.")],
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write. Default: RUN.FORMAT, here.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write. Default: RUN.FORMAT.")] = None,
     overwrite: Overwrite = False,
     trust_code: TrustCode = False,
 ) -> None:
-    """Write the trained model for other programs.
+    """Export the trained model to ONNX or safetensors.
 
     An ONNX file holds the whole model, including normalization; a safetensors file holds the weights. The metadata of
     both contain the class names, shape and scale of the inputs, and the encoding of the columns of a table.

@@ -34,13 +34,14 @@ def inspect(
     join_labels: JoinLabels = False,
     root: Root = None,
     neighbors: Annotated[
-        bool, typer.Option("--neighbors", help="Also look for near-duplicates and outliers; extra pretrained.")
+        bool,
+        typer.Option("--neighbors", help="Also look for near-duplicates and outliers; needs the extra pretrained."),
     ] = False,
 ) -> None:
-    """Look at training data before training.
+    """Check training data before you train.
 
     Shows how columns are read, class sizes and families, conflicting and broken samples, columns that give the label
-    away, and what else is likely to go wrong. With --neighbors also photos that are nearly the same, or belong to no
+    away, and other likely problems. With --neighbors, also looks for photos that are nearly the same or belong to no
     class, by the features of a pretrained network.
     """
     from reweigh.cli.source import find

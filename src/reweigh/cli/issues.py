@@ -24,7 +24,7 @@ def issues(
     ] = None,
     top: Annotated[
         int | None,
-        typer.Option(min=0, metavar="N", help="Number of labels to print (default: 20), and with --apply to change."),
+        typer.Option(min=0, metavar="N", help="Number of labels to print (default: 20) and, with --apply, to change."),
     ] = None,
     min_doubt: Annotated[
         float | None,
@@ -34,7 +34,8 @@ def issues(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With --apply, table with columns row and decision (accept, reject or a label), or a reviewed RUN.",
+            help="With --apply, decisions to use: a table with columns row and decision (accept, reject or a label), "
+            "or a reviewed RUN.",
         ),
     ] = None,
     yes: Annotated[
@@ -45,8 +46,8 @@ def issues(
 ) -> None:
     """List the labels that look wrong, the worst first.
 
-    --apply writes a corrected copy: of a table, the same table with other labels; of images and arrays, a label file to
-    use with --labels. The data themselves are never changed.
+    --apply writes a corrected copy: for a table, the same table with other labels; for images and arrays, a label file
+    to use with --labels. Your data are never changed.
     """
     from reweigh.cli.source import files_of
     from reweigh.files import write_whole

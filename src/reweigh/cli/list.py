@@ -30,10 +30,10 @@ def list_members(
     ] = None,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to look for runs.")] = Path("runs"),
 ) -> None:
-    """List methods, engines, recipes and everything else to choose from.
+    """List methods, models, recipes, runs and more.
 
-    Shows a description of each, and its options with their defaults. "runs" lists the runs below a folder: which are
-    running, finished, interrupted or damaged.
+    Shows a description of each, and its options with their defaults. "runs" lists the runs in a folder and whether they
+    are running, finished, interrupted or damaged.
     """
     from reweigh.recipes.read import about, shipped
 
@@ -106,10 +106,11 @@ def _numbers(run: "Run") -> list[str]:
 def show(recipe: Recipe, overrides: Changes = None) -> None:
     """Check a recipe and print it in full.
 
-    Every default is written out. Saved to a file, the output trains the same model.
+    The output has the recipe's opening comment and every default. Saved to a file, it trains the same model.
     """
     from reweigh.plan.toml import to_toml
     from reweigh.recipes.check import check
-    from reweigh.recipes.read import read
+    from reweigh.recipes.read import comment, find, read
 
-    echo(to_toml(check(read(recipe, overrides or []))).rstrip("\n"))
+    checked = check(read(recipe, overrides or []))
+    echo(f"{comment(find(recipe))}\n\n{to_toml(checked)}".strip("\n"))

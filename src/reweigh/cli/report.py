@@ -18,7 +18,7 @@ def report(
 ) -> None:
     """Show the results of runs on one page.
 
-    It shows what was learned about the samples, which labels look wrong, and how good the model is. The page works
+    The page shows what was learned about the samples, which labels look wrong, and how good the model is. It works
     offline.
     """
     from reweigh.training.run import Run

@@ -16,10 +16,10 @@ def review(
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this computer. Default: any free one.")] = 0,
 ) -> None:
-    """Go through the labels that look wrong on a page in your browser.
+    """Check the labels that look wrong on a page in your browser.
 
-    Each decision is written to RUN/decisions.jsonl at once; stop and continue whenever you like. The page is for this
-    computer only; its address holds a secret, so do not pass it on.
+    Each decision is written to RUN/decisions.jsonl at once, so you can stop and continue at any time. The page works on
+    this computer only. Its address contains a secret token, so do not share it.
     """
     from reweigh.review import Review, of_run
 

@@ -32,13 +32,14 @@ def tables(
     ] = None,
     runs: Annotated[Path, typer.Option(help="Folder of finished runs.")] = Path("runs/tables"),
     commands: Annotated[bool, typer.Option("--commands", help="Print the command that makes each cell.")] = False,
-    cost: Annotated[bool, typer.Option("--cost", help="Time a few steps: how long a run would take here.")] = False,
+    cost: Annotated[
+        bool, typer.Option("--cost", help="Time a few steps to estimate how long a run takes here.")
+    ] = False,
 ) -> None:
     """Show the paper's tables next to your own runs.
 
-    Without TABLE: which tables there are, and which recipes make them. With TABLE: each number of the paper and,
-    after it, that of the matching run in --runs. --commands prints how to make them, and --cost how long each would
-    take on this computer.
+    Without TABLE, lists the tables and the recipes that make them. With TABLE, shows each number of the paper and,
+    after it, that of the matching run in --runs.
     """
     from reweigh.recipes.published import names, table
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reweigh.recipes.read import Contents
 
 Candidates = Annotated[
-    bool, typer.Option("--candidates", help="A label may name several candidates, one of them right, as in cat|dog.")
+    bool, typer.Option("--candidates", help="Labels may name several candidates, one of them right: cat|dog.")
 ]
 
 
@@ -24,7 +24,7 @@ def train(
         str | None,
         typer.Argument(
             metavar="RECIPE",
-            help="A file, a run, or a shipped recipe. Default: demo; with --data, chosen from the data.",
+            help="A recipe file, a run, or the name of a shipped recipe. Default: demo, or chosen for DATA.",
             autocompletion=arg.recipe_names,
         ),
     ] = None,
@@ -40,7 +40,7 @@ def train(
     reviewed: Annotated[
         Path | None,
         typer.Option(
-            metavar="RUN", help="Use the decisions of `reweigh review RUN`; without recipe and data, train as RUN was."
+            metavar="RUN", help="Use the decisions of `reweigh review RUN`; without recipe and data, repeat RUN."
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder. Default: runs/NAME-METHOD-seedSEED.")] = None,
@@ -51,6 +51,10 @@ def train(
     """Train with a recipe, or on your own data.
 
     Prints the test results, what was learned about the samples, and where everything is stored.
+
+    \b
+      reweigh train demo train.seed=1
+      reweigh train --data table.csv --label kind
     """
     how = arg.written(sep, encoding, drop, join_labels)
     if resume and (recipe or data or label or labels or candidates or how or reviewed or out or overwrite):

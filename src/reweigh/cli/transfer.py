@@ -16,12 +16,13 @@ def transfer(
         str,
         typer.Argument(
             metavar="RUN|FILE",
-            help="Run that learned the weighting function, or its file. For the file that the paper's authors released "
+            help="Run that learned the weighting function, or its file. To the file that the paper's authors released, "
             "add the order of its heads: vnet.pth:large,small,medium.",
         ),
     ],
     recipe: Annotated[
-        str | None, typer.Argument(metavar="RECIPE", help="What to train: a file, a run, or a shipped recipe.")
+        str | None,
+        typer.Argument(metavar="RECIPE", help="What to train: a recipe file, a run, or the name of a shipped recipe."),
     ] = None,
     overrides: Changes = None,
     data: Data = None,

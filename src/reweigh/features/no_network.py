@@ -9,7 +9,7 @@ def none(input_shape: tuple[int, ...]) -> None:
 
 
 def tfidf(input_shape: tuple[int, ...]) -> None:
-    """TF-IDF of the words of a text column, as tables are read anyway; no frozen network.
+    """TF-IDF of the words of a text column, the default for tables; no frozen network.
 
     Raises:
         DataError: The samples are images.

@@ -13,7 +13,7 @@ from reweigh.losses.labels import as_rows
 def class_balanced(
     logits: Tensor, labels: Tensor, class_sizes: Tensor | None = None, *, beta: Annotated[float, Ge(0), Lt(1)] = 0.9999
 ) -> Tensor:
-    """Cross-entropy, a class weighted by the inverse of its effective number of samples (Cui et al., CVPR 2019).
+    """Cross-entropy, each class weighted by the inverse of its effective number of samples (Cui et al., CVPR 2019).
 
     -w_label log p_label,    with soft labels the mean of that under them.
 
@@ -34,7 +34,7 @@ def class_balanced_focal(
     beta: Annotated[float, Ge(0), Lt(1)] = 0.9999,
     gamma: Annotated[float, Ge(0)] = 2.0,
 ) -> Tensor:
-    """Focal loss, a class weighted by the inverse of its effective number of samples (Cui et al., CVPR 2019).
+    """Focal loss, each class weighted by the inverse of its effective number of samples (Cui et al., CVPR 2019).
 
     -w_label sum_j (1 - p_j)^gamma log p_j,    p_j = sigmoid(z_j) for the label, sigmoid(-z_j) for every other class
 

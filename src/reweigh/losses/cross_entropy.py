@@ -11,7 +11,7 @@ from reweigh.losses.labels import as_rows, wrong_labels
 
 
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """-log of the probability given to the label; with soft labels the mean of that under them."""
+    """Cross-entropy: minus the log probability of the label; with soft labels, its mean under them."""
     try:
         return F.cross_entropy(logits, labels, reduction="none")
     except IndexError:
@@ -19,7 +19,7 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def focal(logits: Tensor, labels: Tensor, *, gamma: Annotated[float, Ge(0)] = 2.0) -> Tensor:
-    """Focal loss (Lin et al., ICCV 2017): samples that are predicted with confidence count less.
+    """Focal loss (Lin et al., ICCV 2017): samples that are predicted confidently count less.
 
     -(1 - p)^gamma log p,    p the probability given to the label; with soft labels the mean of that under them.
 

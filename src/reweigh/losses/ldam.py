@@ -19,7 +19,7 @@ def ldam(
     max_margin: Annotated[float, Ge(0)] = 0.5,
     scale: Annotated[float, Gt(0)] = 30.0,
 ) -> Tensor:
-    """Label-distribution-aware margins (Cao et al., NeurIPS 2019): the rarer the label, the clearer it must win.
+    """Label-distribution-aware margins (Cao et al., NeurIPS 2019): the rarer the class, the larger its margin.
 
     Cross-entropy after the logit of the label is lowered by scale * C / n_label^(1/4). With soft labels the mean of
     that under them.

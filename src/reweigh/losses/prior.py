@@ -44,7 +44,7 @@ def prior_corrected(loss: Loss, class_sizes: Tensor) -> Loss:
 def logit_adjustment(
     logits: Tensor, labels: Tensor, class_sizes: Tensor | None = None, *, strength: Annotated[float, Ge(0)] = 1.0
 ) -> Tensor:
-    """Logit adjustment, or balanced softmax (Menon et al., ICLR 2021; Ren et al., NeurIPS 2020).
+    """Logit adjustment, or balanced softmax (Menon et al., ICLR 2021): add the log of the class shares to the logits.
 
     Cross-entropy of z + strength log share, where share is the share of each class in the training labels; z alone
     then predicts as if all classes were equally frequent. ``train.prior`` does the same to any loss, with strength 1.

@@ -9,7 +9,7 @@ from reweigh.losses.labels import as_rows
 
 
 def bootstrap_soft(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(0), Le(1)] = 0.95) -> Tensor:
-    """Soft bootstrapping (Reed et al., ICLR workshop 2015): the label mixed with what the model predicts.
+    """Soft bootstrapping (Reed et al., ICLR workshop 2015): mix the label with the predicted probabilities.
 
     -sum_j (beta y_j + (1 - beta) p_j) log p_j
 
@@ -26,7 +26,7 @@ def bootstrap_soft(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(
 
 
 def bootstrap_hard(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(0), Le(1)] = 0.8) -> Tensor:
-    """Hard bootstrapping (Reed et al., ICLR workshop 2015): the label mixed with the class that the model chooses.
+    """Hard bootstrapping (Reed et al., ICLR workshop 2015): mix the label with the predicted class.
 
     -sum_j (beta y_j + (1 - beta) z_j) log p_j,    z the one-hot prediction
 

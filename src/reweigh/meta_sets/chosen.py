@@ -11,7 +11,7 @@ from reweigh.meta_sets.meta_set import MetaSet
 
 
 class Clean(MetaSet):
-    """All samples of another file or folder of the same kind as the training data, or set apart from it.
+    """All samples of another file or folder like the training data, or samples set apart from it.
 
     Paper: Sec. 3.2, MW-Net's own.
 
@@ -42,7 +42,7 @@ class Clean(MetaSet):
 
 
 class Given(MetaSet):
-    """Samples of the training set whose labels were checked, by their indices.
+    """Training samples whose labels were checked, given by their indices.
 
     Args:
         index: indices into the training set.

@@ -21,7 +21,7 @@ from reweigh.weighting import load_weighting
 
 
 class CMWNet(Stateful, Method):
-    """Class-aware Meta-Weight-Net. Paper: Algorithm 1, with its efficient variant (supplement).
+    """Class-aware Meta-Weight-Net: a learned weighting curve for each family of classes. Paper: Algorithm 1.
 
     All options of ``Reweighter``, and:
 

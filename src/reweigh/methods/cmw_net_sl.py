@@ -18,7 +18,7 @@ from reweigh.pseudo_labels.mixup import check_mixable
 
 
 class CMWNetSL(CMWNet):
-    """CMW-Net with soft labels. Paper: Sec. 3.6 and the supplement's Algorithm 1.
+    """CMW-Net with soft labels: where a label is doubtful, predictions replace it. Paper: Sec. 3.6 and supplement.
 
     The weight of a sample says how much its given label is trusted; the rest goes to a pseudo-label, which the EMA of
     the model predicts on the unmixed view. Until the EMA has settled, which in a short training may never happen, this

@@ -13,7 +13,7 @@ from reweigh.methods.setup import Setup
 
 
 class CMWNetSLPlus(CMWNetSL):
-    """CMW-Net-SL with a consistency term, made for a model that starts from ``simclr``. Paper: Sec. 4.2.
+    """CMW-Net-SL with a consistency term, for a model that starts from ``simclr``. Paper: Sec. 4.2.
 
         J + consistency * mean of L(f(strong view of x_i), z_i)
 

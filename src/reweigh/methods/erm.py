@@ -15,7 +15,7 @@ from reweigh.methods.setup import Setup
 
 
 class ERM(Stateful, Method):
-    """Empirical risk minimization: the mean loss, no weights. The baseline of every comparison.
+    """Plain training (empirical risk minimization): the mean loss, without weights.
 
     Attributes:
         deep: whether weights on top of it (``on_top_of``) act through layers below the last one, so that the look-ahead

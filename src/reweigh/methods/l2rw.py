@@ -12,7 +12,7 @@ from reweigh.methods.setup import Setup
 
 
 class L2RW(CMWNet):
-    """Learning to reweight (Ren et al., ICML 2018): a sample counts by how much its gradient agrees with trusted data.
+    """Learning to reweight (Ren et al., ICML 2018): samples count if their gradients agree with those of trusted data.
 
     v_i = max(0, <grad L_i, grad L_meta>),   then scaled to a mean of one in the batch        (with plain SGD)
 

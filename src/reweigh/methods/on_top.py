@@ -92,7 +92,7 @@ def on_top_of(method: type[ERM]) -> type[CMWNet]:
     merged = {**inspect.signature(method).parameters, **inspect.signature(OnTop).parameters}
     merged.pop("options")
     attributes = {
-        "__doc__": f"CMW-Net on top of this: {first}\n\n    {inspect.getdoc(OnTop)}",
+        "__doc__": f"CMW-Net on top of another method: {first}\n\n    {inspect.getdoc(OnTop)}",
         "__module__": __name__,
         "__signature__": inspect.Signature(list(merged.values())),
         "beneath": method,

@@ -35,7 +35,7 @@ def training_with(loss: str) -> type[ERM]:
 
 
 class LogitAdjustment(ERM):
-    """Logit adjustment, or balanced softmax (Menon et al., ICLR 2021; Ren et al., NeurIPS 2020).
+    """Logit adjustment, or balanced softmax (Menon et al., ICLR 2021): add the log of the class shares to the logits.
 
     Args:
         strength: factor of the log shares. Paper: tau; 0 is cross-entropy.

@@ -21,7 +21,7 @@ NEEDS: Needs = {"who": "method 'simclr'", "instead": "use a model with trained l
 
 
 class SimCLR(ERM):
-    """Two random views of an image should look alike, and unlike all others (Chen et al., ICML 2020).
+    """SimCLR (Chen et al., ICML 2020): learn features without labels, alike for two views of the same image.
 
     No label, right or wrong, reaches the features: below its last layer the model learns from the views alone. The
     last layer is trained at the same time, on fixed features, with the given labels; so the run is evaluated like any

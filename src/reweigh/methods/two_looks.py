@@ -37,7 +37,7 @@ JUDGING = (2, 5)  # two of five samples of the judging fold are held out of the 
 
 
 class TwoLooks(Method):
-    """Learn until wrong labels would be memorized, find out which are wrong, and learn again from what is likely right.
+    """Train until wrong labels would be memorized, find them, and train again on the labels that are likely right.
 
     One setting for wrong labels, rare classes, or both. f are the logits of a network, y the given labels.
 

@@ -89,7 +89,10 @@ def resnet10(input_shape: tuple[int, ...], num_classes: int, *, stem: Stem = "au
 
 
 def resnet34(input_shape: tuple[int, ...], num_classes: int, *, stem: Stem = "auto") -> nn.Module:
-    """ResNet-34 (21.3 million parameters, 10 classes); arguments and errors as ``resnet10``."""
+    """ResNet-34 (21.3 million parameters, 10 classes).
+
+    Arguments and errors are those of ``resnet10``.
+    """
     return _large_resnet("resnet34", input_shape, num_classes, stem, (3, 4, 6, 3), bottleneck=False)
 
 

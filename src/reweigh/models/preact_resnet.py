@@ -90,6 +90,9 @@ def wrn_28_2(input_shape: tuple[int, ...], num_classes: int, *, dropout: Dropout
 
 
 def wrn_28_8(input_shape: tuple[int, ...], num_classes: int, *, dropout: Dropout = 0.0) -> nn.Module:
-    """WRN-28-8 (23.4 million parameters), usual for semi-supervised CIFAR-100; arguments and errors as ``wrn_28_2``."""
+    """WRN-28-8 (23.4 million parameters), usual for semi-supervised CIFAR-100.
+
+    Arguments and errors are those of ``wrn_28_2``.
+    """
     channels, _, _ = image_shape("wrn-28-8", input_shape, at_least=8)
     return PreActResNet(channels, num_classes, stem=16, widths=(128, 256, 512), blocks=4, dropout=dropout)

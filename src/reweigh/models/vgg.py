@@ -38,7 +38,10 @@ def vgg16_bn(
 def vgg19_bn(
     input_shape: tuple[int, ...], num_classes: int, *, head: Head = "auto", dropout: Dropout = 0.5
 ) -> nn.Module:
-    """VGG-19 with BatchNorm, and dropout in its head only; arguments and errors as ``vgg16_bn``."""
+    """VGG-19 with BatchNorm, and dropout in its head only.
+
+    Arguments and errors are those of ``vgg16_bn``.
+    """
     return _vgg("vgg19-bn", input_shape, num_classes, (2, 2, 4, 4, 4), head, dropout, 0.0, 0.0)
 
 

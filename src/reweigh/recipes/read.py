@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -114,11 +115,11 @@ def shipped() -> dict[str, Path]:
     return {path.stem: path for path in sorted(Path(__file__).parent.glob("*.toml"))}
 
 
+def comment(path: Path) -> str:
+    """The opening comment of a recipe: the command that runs it, what it is for, where the choices come from."""
+    return "\n".join(takewhile(lambda line: line.startswith("#"), read_text(path, "recipe").splitlines()))
+
+
 def about(path: Path) -> str:
-    """The description of a recipe: its opening comment without the command line in it."""
-    lines = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if not line.startswith("#"):
-            break
-        lines.append(line.lstrip("# "))
-    return " ".join(line for line in lines if line and not line.startswith("reweigh "))
+    """What a shipped recipe is for: the paragraph below its command."""
+    return " ".join(line.removeprefix("# ") for line in comment(path).split("\n#\n")[1].splitlines())

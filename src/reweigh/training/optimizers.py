@@ -41,7 +41,7 @@ def adam(
     eps: Rate = 1e-8,
     weight_decay: Decay = 0.0,
 ) -> Optimizer:
-    """Adam; the weight decay is added to the gradient (``adamw`` takes it off the parameters)."""
+    """Adam; unlike in ``adamw``, the weight decay is added to the gradient."""
     params = list(params)
     return Adam(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, fused=can_fuse(params))
 

@@ -43,12 +43,12 @@ def step(
     milestones: tuple[Annotated[int, Ge(1)], ...],
     factor: Annotated[float, Gt(0)] = 0.1,
 ) -> Schedule:
-    """Multiply by ``factor`` at each milestone, an epoch counted from 0: factor ** (milestones at or before it)."""
+    """Multiply the rate by ``factor`` at each milestone, an epoch counted from 0."""
     return Schedule(optimizer, lambda epoch: factor ** sum(epoch >= milestone for milestone in milestones))
 
 
 def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0, warmup: Annotated[int, Ge(0)] = 0) -> Schedule:
-    """Fall along half a cosine, from the full rate in epoch 0 toward ``floor`` times it at the end of training.
+    """Half a cosine, from the full rate in epoch 0 toward ``floor`` times it at the end of training.
 
     Args:
         warmup: number of epochs before, in which the rate rises in equal steps.
@@ -63,7 +63,7 @@ def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0, warmup: Ann
 
 
 def cosine_7_16(optimizer: Optimizer, epochs: int) -> Schedule:
-    """Fall along the first 7/16 of half a turn, cos(7 pi t / 16), to a fifth of the rate at the end: FixMatch's."""
+    """FixMatch's schedule: cos(7 pi t / 16), which falls to a fifth of the rate at the end."""
     return Schedule(optimizer, lambda epoch: cos(7 * pi * epoch / (16 * epochs)))
 
 
@@ -76,7 +76,7 @@ def cosine_restarts(
     floor: Share = 0.0,
     start: Annotated[int, Ge(0)] = 0,
 ) -> Schedule:
-    """Fall along half a cosine again and again (SGDR), each period ``factor`` times as long as the one before.
+    """Cosine with restarts (SGDR), each period ``factor`` times as long as the one before.
 
     Args:
         first: epochs of the first period.

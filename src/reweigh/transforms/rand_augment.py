@@ -15,7 +15,7 @@ SLACK = 1e-3  # for rounding
 
 
 class RandAugment:
-    """Each image passes through some operations of kornia's list, drawn for each image, all of the same magnitude.
+    """Apply some operations of kornia's list, drawn for each image, all with the same magnitude.
 
     kornia itself draws the operations once per batch, which would invert or rotate all images together; here each
     operation gets the images that drew it. kornia uses torch's global generator, which is seeded from the given one

@@ -35,7 +35,7 @@ def num_curves(net: nn.Module | None, otherwise: int = 0) -> int:
 
 
 class ClassAwareNet(WeightNet):
-    """One hidden layer read by one head for each family; CMW-Net, and MW-Net where there is a single family.
+    """One hidden layer and one head for each family: CMW-Net, or MW-Net if there is a single family.
 
         V(L, N) = sigmoid( heads( relu( hidden(L / unit) ) ) )[family of N]            (paper Eq. 4, unit 1)
 

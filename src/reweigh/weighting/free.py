@@ -8,7 +8,7 @@ from reweigh.weighting.class_aware import WeightNet
 
 
 class FreeWeights(WeightNet):
-    """Start each sample of a batch at weight zero, take one step down the meta loss, clip, renormalize.
+    """No net (L2RW): start the weights of a batch at zero, take one step down the meta loss, clip and renormalize.
 
         v_i = max(0, -d meta / d v_i at 0),   then scaled to a mean of one
 

@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class Auto:
-    """``forward`` until an operation of the model turns out to lack forward mode, from then on ``difference``.
+    """``forward``, or ``difference`` once an operation of the model turns out to lack forward mode.
 
     Args:
         agree: whether something is true in any process; several processes change their engine together.

@@ -12,7 +12,7 @@ STEP = 0.1  # of networks, measured: their curvature asks for smaller steps than
 
 
 def difference(f: Callable[[Params], Tensor], at: Params, along: Params) -> Tensor:
-    """By one more forward a small step ahead; for any model that can be called.
+    """Finite difference: one more forward pass, a small step ahead; works for any model.
 
         (f(at + h * along) - f(at)) / h
 

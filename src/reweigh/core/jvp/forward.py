@@ -13,7 +13,7 @@ from reweigh.errors import ModelError
 
 
 def forward(f: Callable[[Params], Tensor], at: Params, along: Params) -> Tensor:
-    """Exact, by one forward-mode pass: the numbers of ``unrolled`` without a double backward.
+    """Exact, by one forward-mode pass: the same numbers as ``unrolled``, without a double backward.
 
     Raises:
         ModelError: an operation of the model has no forward mode.

@@ -10,7 +10,7 @@ from reweigh.core.rerun import Params
 
 
 def unrolled(f: Callable[[Params], Tensor], at: Params, along: Params) -> Tensor:
-    """Exact, by double backward: the reference, slow and in need of much memory.
+    """Exact, by double backward: the reference; slow, and needs much memory.
 
     The gradient of <v, f> is linear in v, so its product with the direction has the gradient J along by v.
     """

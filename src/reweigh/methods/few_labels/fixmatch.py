@@ -14,7 +14,7 @@ from reweigh.methods.setup import Setup
 
 
 class FixMatch(LabeledOnly):
-    """FixMatch (Sohn et al., NeurIPS 2020): confident pseudo-labels of weak views train strong views.
+    """FixMatch (Sohn et al., NeurIPS 2020): strong views learn from confident pseudo-labels of weak views.
 
         mean of L(f(x), y) over labeled + factor * mean of 1(max p >= threshold) L(f(strong u), arg max p) over all
 

@@ -16,7 +16,7 @@ from reweigh.methods.setup import Setup
 
 
 class FixMatchCMWNet(FixMatch):
-    """FixMatch whose threshold is replaced by a learned weight. Paper: Sec. 7.2.
+    """FixMatch with a learned weight in place of its threshold. Paper: Sec. 7.2.
 
         mean of L(f(x), y) over labeled + factor * mean of V(L_u, N_u) L_u over all,    L_u = L(f(strong u), arg max p)
 

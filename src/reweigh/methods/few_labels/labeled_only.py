@@ -17,7 +17,7 @@ from reweigh.pseudo_labels import AveragedModel
 
 
 class LabeledOnly(ERM):
-    """Plain training on the labeled samples alone, in as many steps as methods that use the unlabeled ones too.
+    """Plain training on the labeled samples, for as many steps as methods that also use the unlabeled ones.
 
     Each batch of the loop, with labeled and unlabeled samples, is one step, which also draws a labeled batch. A method
     that learns from both adds a term for the first, but not during the warm-up.

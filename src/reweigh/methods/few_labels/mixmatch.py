@@ -17,7 +17,7 @@ from reweigh.pseudo_labels.mixup import check_mixable, draw_each
 
 
 class MixMatch(LabeledOnly):
-    """MixMatch (Berthelot et al., NeurIPS 2019).
+    """MixMatch (Berthelot et al., NeurIPS 2019): mixtures must be classified as mixtures of labels and guesses.
 
     The guess q for an unlabeled sample is the mean prediction over some views, sharpened to q^(1 / T) / sum. Labeled
     samples and all views then form a pool, W; each is mixed with one drawn from it, its own share being at least half:

@@ -15,7 +15,7 @@ from reweigh.pseudo_labels import predicted_in_training
 
 
 class PiModel(LabeledOnly):
-    """The Pi-model (Laine and Aila, ICLR 2017; Rasmus et al., NeurIPS 2015): predictions must not depend on the noise.
+    """Pi-model (Laine and Aila, ICLR 2017; Rasmus et al., NeurIPS 2015): two views must get the same prediction.
 
         mean of L(f(x), y) over labeled + factor(t) * mean of |p - p'|^2 / num_classes over all
 
@@ -61,7 +61,7 @@ class PiModel(LabeledOnly):
 
 
 class MeanTeacher(PiModel):
-    """Mean Teacher (Tarvainen and Valpola, NeurIPS 2017): the Pi-model whose second prediction is that of a teacher.
+    """Mean Teacher (Tarvainen and Valpola, NeurIPS 2017): predictions must agree with those of an EMA of the model.
 
         mean of L(f(x), y) over labeled + factor(t) * mean of |p - teacher's p'|^2 / num_classes over all
 

@@ -13,7 +13,7 @@ from reweigh.methods.setup import Setup
 
 
 class PseudoLabel(LabeledOnly):
-    """Pseudo-Label (Lee, ICML workshop 2013): the likeliest class is taken as if it were the true one.
+    """Pseudo-Label (Lee, ICML workshop 2013): the likeliest class serves as the label.
 
         mean of L(f(x), y) over labeled + factor(t) * mean of L(f(u), arg max f(u)) over all
 

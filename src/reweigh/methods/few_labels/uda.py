@@ -16,7 +16,7 @@ from reweigh.methods.setup import Setup
 
 
 class UDA(LabeledOnly):
-    """Unsupervised data augmentation (Xie et al., NeurIPS 2020): sharpened predictions as soft labels of strong views.
+    """Unsupervised data augmentation (Xie et al., NeurIPS 2020): strong views learn from sharpened predictions.
 
         mean of L(f(x), y) over labeled + factor * mean of 1(max p > threshold) L(f(strong u), p^(1 / T) / sum) over all
 

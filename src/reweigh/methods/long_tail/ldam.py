@@ -14,7 +14,7 @@ from reweigh.models.last_layer import with_cosine_head
 
 
 class LDAM(ERM):
-    """Label-distribution-aware margins (Cao et al., NeurIPS 2019): the rarer the label, the clearer it must win.
+    """Label-distribution-aware margins (Cao et al., NeurIPS 2019): the rarer the class, the larger its margin.
 
     As published: the last layer of the model is replaced by one whose logits are cosines times the scale.
 

@@ -15,7 +15,7 @@ from reweigh.models.experts import Experts
 
 
 class SADE(ERM):
-    """Skill-diverse experts (Zhang et al., NeurIPS 2022): each is trained for another share of the classes.
+    """Skill-diverse experts (Zhang et al., NeurIPS 2022): each is trained for different class shares.
 
         L(z_1, y) + L(z_2 + log share, y) + L(z_3 + log share - strength log reversed, y)
 

@@ -15,7 +15,7 @@ from reweigh.methods.setup import Setup
 
 
 class CoTeaching(ERM):
-    """Co-teaching (Han et al., NeurIPS 2018): each of two networks learns from what the other finds easy.
+    """Co-teaching (Han et al., NeurIPS 2018): each of two networks learns from samples that the other finds easy.
 
     From each batch a network learns the samples for which its peer has the smallest losses; the rest is forgotten. In
     epoch T, counted from 0, the share of the rest is forget_rate min(T / gradual_epochs, 1); it is 0 during the

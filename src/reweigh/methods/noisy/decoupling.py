@@ -9,7 +9,7 @@ from reweigh.methods.setup import Setup
 
 
 class Decoupling(TwoNetworks):
-    """Decoupling "when to update" from "how to update" (Malach and Shalev-Shwartz, NeurIPS 2017).
+    """Decoupling (Malach and Shalev-Shwartz, NeurIPS 2017): two networks learn from samples on which they disagree.
 
     Two networks learn from the samples of a batch for which their predictions differ; a batch in which they agree on
     all teaches nothing. During the warm-up both learn from all samples. Both together predict; a step costs twice one

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class DivideMix(TwoNetworks):
-    """DivideMix (Li et al., ICLR 2020): samples of large loss lose their label, and are learned as in MixMatch.
+    """DivideMix (Li et al., ICLR 2020): samples with a large loss lose their label and are learned as in MixMatch.
 
     Before each epoch a Gaussian mixture of the losses under one network gives each sample the probability w of a right
     label; the other network learns labels of samples with w above the threshold, and guesses for the rest:

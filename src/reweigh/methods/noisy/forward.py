@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class Forward(ERM):
-    """Forward correction (Patrini et al., CVPR 2017): cross-entropy after the noise has passed over a prediction.
+    """Forward correction (Patrini et al., CVPR 2017): cross-entropy of predictions to which the noise is applied.
 
     The noise is given, and then corrected from the first step on; or it is estimated when the warm-up ends, after one
     epoch at least. The paper then trains a second network from scratch; here the same one goes on.

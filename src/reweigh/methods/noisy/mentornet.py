@@ -12,7 +12,7 @@ from reweigh.methods.setup import Setup
 
 
 class MentorNet(ERM):
-    """The predefined curriculum of MentorNet (Jiang et al., ICML 2018): samples of small loss count, others less.
+    """The predefined curriculum of MentorNet (Jiang et al., ICML 2018): samples with a large loss count less.
 
         v_i = clip(1 - (L_i - bar) / slack, 0, 1)        1 where L_i <= bar
 

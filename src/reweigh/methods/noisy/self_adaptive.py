@@ -12,7 +12,7 @@ from reweigh.pseudo_labels import predictions
 
 
 class SelfAdaptive(ERM):
-    """Self-adaptive training (Huang et al., NeurIPS 2020): labels follow predictions, confident ones count more.
+    """Self-adaptive training (Huang et al., NeurIPS 2020): labels follow predictions; confident samples count more.
 
         sum_i w_i L(f(x_i), t_i) / sum_i w_i,    t_i = momentum t_i + (1 - momentum) p_i,    w_i = max_k t_i(k)
 

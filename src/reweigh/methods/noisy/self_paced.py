@@ -14,7 +14,7 @@ from reweigh.methods.setup import Setup
 
 
 class SelfPaced(ERM):
-    """Self-paced learning (Kumar et al., NeurIPS 2010): samples of small loss first, the others one by one.
+    """Self-paced learning (Kumar et al., NeurIPS 2010): learn from samples with a small loss first, then add others.
 
     A sample counts fully if its loss is at most a threshold, otherwise not at all. Losses and threshold are computed at
     the start of each epoch. The first threshold admits a share of the samples; then it grows by a factor in each epoch,

@@ -21,7 +21,7 @@ NEEDS: Needs = {"who": "method 'ssr'", "instead": "features are what a linear cl
 
 
 class SSR(ERM):
-    """Sample selection and relabeling (Feng et al., BMVC 2022): no warm-up, no noise rate, one setting.
+    """Sample selection and relabeling (Feng et al., BMVC 2022): learn from samples whose neighbors agree with them.
 
     Before each epoch: a sample whose likeliest class is more probable than a bound gets that class as label, others
     keep the given one. Then the nearest neighbors of each sample, by the cosine of their features, vote for its class
