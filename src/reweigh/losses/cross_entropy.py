@@ -21,7 +21,7 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 def focal(logits: Tensor, labels: Tensor, *, gamma: Annotated[float, Ge(0)] = 2.0) -> Tensor:
     """Focal loss (Lin et al., ICCV 2017): samples that are predicted confidently count less.
 
-    -(1 - p)^gamma log p,    p the probability of the label; the loss of a soft label is the weighted mean over its classes.
+    -(1 - p)^gamma log p,    p the probability of the label; for a soft label, the weighted mean over its classes.
 
     Lin, Goyal, Girshick, He, Dollar: Focal Loss for Dense Object Detection, Eq. 4, with a softmax over the classes.
 
