@@ -52,28 +52,29 @@ class TwoLooks(Method):
     epochs, each without another fold. (With at most 2,000 samples, all four networks are trained side by side and all
     folds judge: one fold would be too small to judge well, and training is cheap.)
 
-    Stock: two predictions for each sample are combined by their geometric mean, q_i: the mean of what was predicted in
-    its own training steps (its memory), and what the network that was trained without it predicts. The confident joint
-    gives the confusion T and the true class shares; if a class is rare, they also come from held-out predictions, by
-    expectation maximization. Bayes' rule then gives the posterior of the true class of each sample:
+    Taking stock: q_i, the prediction for a sample, is the geometric mean of two: its memory, which is the mean of what
+    was predicted in its own training steps; and the prediction of the network that was trained without it. The
+    confident joint gives the confusion T and the true class shares; if a class is rare, they also come from held-out
+    predictions, by expectation maximization. Bayes' rule then gives the posterior of the true class of each sample:
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  prior(k)  T(y_i | k)
 
-    Second look: a fresh network learns, with mixup, the given label as far as it is trusted, and other classes else:
+    Second look: a fresh network learns the given label as far as it is trusted, and the likelier classes for the rest:
 
         minimize  v_i L(f(x_i) + log share, y_i) + (1 - v_i) L(f(x_i) + log share, other_i)
 
-    other_i is the posterior if the given label is wrong (the paper's soft labels, Eq. 14). The weight v_i = V(doubt_i,
-    family_i) is a learned function of the doubt, -log posterior_i(y_i), and of the family of the class. It starts as
-    exp(-doubt), which is Bayes' rule, and is learned by look-ahead steps as in CMW-Net: on samples that you vouch for
-    (a meta set ``clean`` or ``given``); otherwise on held-out labels, seen through the confusion, and on labels that a
-    person has checked. If fewer than 5 % of the labels seem wrong, the posteriors start as the given labels. Four times
-    during the look, they move toward what the EMA of the network predicts. (If the first look was best late, it did not
-    memorize; the second look then continues from its network, without mixup.)
+    other_i is the posterior if the given label is wrong (the paper's soft labels, Eq. 14); samples are mixed in pairs
+    (mixup). The weight v_i = V(doubt_i, family_i) is a learned function of the doubt, -log posterior_i(y_i), and of the
+    family of the class. It starts as exp(-doubt), which is Bayes' rule, and is learned by look-ahead steps as in
+    CMW-Net: on samples that you vouch for (a meta set ``clean`` or ``given``); otherwise on held-out labels, seen
+    through the confusion, and on labels that a person has checked. If fewer than 5 % of the labels seem wrong, the
+    posteriors start as the given labels. Four times during the look, they move toward what the EMA of the network
+    predicts. (If the first look was best late, it did not memorize; the second then continues from it, without mixup.)
 
     Result: the judge compares both looks on samples that neither was trained on; then the second look trains on these
     too. The model averages the probabilities of both looks. It is the second look alone if the first has a single
-    network, and the first look alone if the second is clearly worse. These networks then judge the labels once more.
+    network, and the first look alone if the second is clearly worse. The same networks then take stock once more: as
+    many labels are flagged as are estimated to be wrong, those with the lowest posterior.
 
     ``train.epochs`` counts the epochs of both looks together: set it to 1.9 times the epochs of a single training. The
     training often ends sooner. In each look, the learning rate falls along half a cosine, whatever the schedule, and
