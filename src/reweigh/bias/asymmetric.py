@@ -30,8 +30,8 @@ def asymmetric(
         labels: shape (N,).
         class_names: class names, required for a map of names.
         rate: average share of wrong labels in each class of the map.
-        map: a name from ``MAPS`` ("cifar10", "cifar100-next", ...), or {from: to} by class name or number;
-            for several targets, {from: [to, to]}, one is drawn. By default the usual map of well-known data.
+        map: a name from ``MAPS`` ("cifar10", "cifar100-next", ...), or {from: to} by class name or number; with
+            several targets, {from: [to, to]}, one is drawn. By default, the usual map of well-known data.
 
     Raises:
         DataError: the map names an unknown class, or the rate is not in [0, 1].

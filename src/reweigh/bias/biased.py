@@ -18,10 +18,12 @@ class Biased:
     Attributes:
         index: indices of the samples that remain, in order, shape (n,); all of them unless a long tail was cut.
         labels: labels after the bias, shape (n,).
-        flipped: labels that differ from those before any bias, or whose input is to be replaced, shape (n,) bool.
-        rate: share of ``flipped``: the actual noise, which is not always the requested rate.
+        flipped: shape (n,) bool, samples whose label differs from that before any bias, or whose input is to be
+            replaced.
+        rate: share of ``flipped`` samples: the actual noise, which is not always the requested rate.
         transition: shape (C, C), row: label before, column: label after; rows sum to one.
-        replaced: inputs to be replaced by foreign ones (``open-set``), shape (n,) bool; None if there are none.
+        replaced: shape (n,) bool, samples whose input is to be replaced by a foreign one (``open-set``); None if there
+            are none.
     """
 
     index: Tensor

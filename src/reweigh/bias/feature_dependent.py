@@ -32,7 +32,7 @@ def feature_dependent(
     """The label becomes the likeliest class, or the second likeliest with a probability that falls with their margin.
 
     As in PLC, the likeliest class is kept with probability min(1, (1 - mistake(margin)) / factor), whatever the given
-    label. So the mistakes of the posteriors are noise too, and the rate cannot be below theirs.
+    label. So mistakes of the posteriors are noise too, and the rate cannot be lower than theirs.
 
     Args:
         labels: labels that are taken as true, shape (N,).
@@ -70,9 +70,9 @@ def feature_dependent_rival(
 ) -> Biased:
     """The label becomes its likeliest rival with a probability that falls with the margin between the two.
 
-    Starts from the given label instead of the likeliest class, and scales the mistake instead of the certainty:
-    min(1, factor * mistake(margin)). So any rate is possible even with a weak probe; where the posteriors prefer the
-    rival, the margin is 0. Where they agree with the labels, this is what the paper's text says.
+    This starts from the given label instead of the likeliest class, and scales the mistake instead of the certainty:
+    min(1, factor * mistake(margin)). So any rate is possible even with a weak probe. Where the posteriors prefer the
+    rival, the margin is 0; where they agree with the labels, this is what the text of the paper describes.
 
     Args:
         labels: labels that are taken as true, shape (N,).

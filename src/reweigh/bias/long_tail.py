@@ -26,7 +26,7 @@ def long_tail(
     Args:
         labels: shape (N,).
         imbalance_factor: size of the largest class over that of the smallest. Paper: 1 to 200.
-        largest: size of class 0; as large as the data allow by default (CIFAR-10: 5000).
+        largest: size of class 0; by default as large as the data allow (CIFAR-10: 5000).
 
     Raises:
         DataError: the factor is below 1, or a class has fewer samples than the tail needs.

@@ -13,11 +13,11 @@ from reweigh.bias.biased import Biased, check_labels, chosen, compare
 def symmetric(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[float, Ge(0), Le(1)]) -> Biased:
     """Redraw a share ``rate`` of the labels from ALL classes, including the true one.
 
-    So fewer labels are actually wrong: rate * (1 - 1/C). Used by the paper, DivideMix, ELR.
+    So fewer labels are actually wrong: rate * (1 - 1/C). Used by the paper, DivideMix and ELR.
 
     Args:
         labels: shape (N,).
-        rate: share of labels that is redrawn. Paper: 0.2 to 0.8.
+        rate: share of labels that are redrawn. Paper: 0.2 to 0.8.
     """
     check_labels(labels, num_classes)
     generator = np.random.default_rng(seed)

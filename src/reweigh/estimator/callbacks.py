@@ -10,10 +10,10 @@ from reweigh.training.result import Means
 
 
 def watched(callbacks: Any, label: str | None) -> Observer | None:
-    """The observer of the training: a progress bar with this label, the user's functions, both, or none.
+    """The observer of the training: a progress bar with this label, the user's functions, both, or neither.
 
     Args:
-        callbacks: None, a function, or several.
+        callbacks: a function of the user, several, or None.
     """
     bar = None if label is None else progress(label=label)
     if callbacks is None:

@@ -32,51 +32,51 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         classifier.label_issues_.head(20)
 
     Args:
-        method: How to train, a name that ``reweigh list methods`` shows; "erm" is plain training, "auto" chooses by the
-            data.
-        model: The network, which returns logits. None takes a perceptron for rows of numbers and a small convolutional
-            network for images. Or a ``torch.nn.Module``, which is copied; a class or function that is called with the
-            shape of a sample and the number of classes; or a name that ``reweigh list models`` shows.
-        features: A frozen network in front of the model: a name (``reweigh list features``, timm:NAME, ...), "none", or
-            a ``torch.nn.Module`` from samples (bytes divided by 255) to rows. "auto": a pretrained one for photos, if
-            the extra ``pretrained`` is installed and no model is passed. A dict has options, docs/features.md.
+        method: Training method, a name that ``reweigh list methods`` shows; "erm" is plain training, and "auto" chooses
+            by the data.
+        model: Network that returns logits: a ``torch.nn.Module``, which is copied; a class or function that is called
+            with the shape of a sample and the number of classes; or a name that ``reweigh list models`` shows. None
+            uses a perceptron for rows of numbers and a small convolutional network for images.
+        features: Frozen network in front of the model: a name (``reweigh list features``, timm:NAME, ...), "none", or a
+            ``torch.nn.Module`` from samples (bytes divided by 255) to rows. "auto" uses a pretrained one for photos if
+            the extra ``pretrained`` is installed and no model is passed. A dict has options; see docs/features.md.
         epochs: Passes over the data. None: enough for 1,000 steps, from 20 to 50; "two-looks" gets 1.9 times as many.
         batch_size: Samples per step. None: about a fiftieth of the samples, from 16 to 256.
-        lr: Learning rate, falling along a cosine. None: 0.001, or 0.1 for "sgd".
-        optimizer: "adamw", "adam" or "sgd" (with momentum); torch.optim.SGD and the like mean the same.
+        lr: Learning rate at the start; it falls along a cosine. None: 0.001, or 0.1 for "sgd".
+        optimizer: "adamw", "adam" or "sgd" (with momentum); or the class, such as torch.optim.SGD.
         weight_decay: Weight decay of the optimizer. None: 0.01 for "adamw", 0.0005 for "sgd", none for "adam".
-        class_weight: A dict from class to weight, or "balanced"; multiplied into ``sample_weight``.
+        class_weight: A dict from class to weight, or "balanced"; multiplied by ``sample_weight``.
         method_options: Options of the method, such as ``{"every": 1}``.
-        scoring: Where label issues come from: predictions made "in-training"; those of further models, trained briefly
-            and without the sample ("out-of-fold"); or "auto", chosen from the data.
-        validation_fraction: Share of the samples of each class that is held out to judge which epoch is kept; 0 keeps
-            the last. By default a tenth of 2,000 samples or more; "two-looks" has its own judge.
-        prior: Whether to correct the loss for the class shares, which aims at balanced accuracy; by default not, but
-            "two-looks" does so by itself.
+        scoring: Predictions from which label issues come: those made "in-training"; those of further models, trained
+            briefly and without the sample ("out-of-fold"); or "auto", which chooses by the data.
+        validation_fraction: Share of the samples of each class that is held out to judge which epoch to keep; 0 keeps
+            the last. None: a tenth from 2,000 samples on, otherwise 0; "two-looks" has its own judge.
+        prior: Whether to correct the loss for the class shares, which aims at balanced accuracy. Off by default, but
+            "two-looks" corrects by itself.
         calibration: Share of the samples of each class, such as 0.1, that is not trained on, so that
             ``predict(X, coverage=0.9)`` knows when to abstain.
-        device: Where to train; "auto" takes a GPU if there is one.
+        device: Where to train; "auto" uses a GPU if there is one.
         candidates: Whether y is a mask, N x num_classes, true where a class may be the right one; it may be sparse.
         warm_start: Whether ``fit`` continues from the network of an earlier ``fit``, with its classes, encoding and
             scale of the columns.
-        callbacks: A function, or several, called after each epoch with its numbers, a dict like a row of ``history_``.
+        callbacks: A function, or several, called after each epoch with a dict like a row of ``history_``.
         random_state: Seed of all randomness, for reproducible results. The global generators are not changed.
         verbose: Whether to show the progress of training.
 
     Attributes:
         classes_: The labels, sorted.
         model_: The trained network.
-        plan_: How it was trained, every choice included.
+        plan_: How it was trained, including every choice.
         history_: DataFrame, one row per epoch.
-        sample_weight_: Shape (N,), the mean weight of each training sample along training, without the user's own
-            factor; one for a sample that was never weighed.
+        sample_weight_: Shape (N,), the mean weight of each training sample during training, without the user's own
+            factor; 1 for a sample that was never weighed.
         suggested_labels_: Shape (N,), the label that training suggests for each sample.
         label_quality_: Shape (N,), how credible each given label is, from 0 to 1, in the order of y.
         is_label_issue_: Shape (N,) bool, which labels look wrong, in the order of y.
         finding_: How many labels are wrong: ``finding_.words`` is one sentence; ``share``, ``low`` and ``high`` have
             one number per class, as in ``classes_``. None for a method that does not estimate it.
-        weighting_: The learned function, ``weighting_(losses, family)``; None for a method without one.
-        n_features_in_: Number of columns of X; of images the size of the second dimension.
+        weighting_: The learned weighting function, ``weighting_(losses, family)``; None for a method without one.
+        n_features_in_: Number of columns of X; for images, the size of the second dimension.
         feature_names_in_: Column names of a DataFrame.
     """
 
@@ -133,15 +133,15 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         Args:
             X: Rows of numbers, dense (NaN is a gap) or sparse; a DataFrame, whose columns may be numbers, dates,
                 categories and text, with gaps; or images (N, channels, height, width), bytes or floats.
-            y: N labels; or N x num_classes rows of probabilities, or with ``candidates`` a mask of that shape. For a
-                method that learns from samples without a label too, -1, None and NaN mark these.
+            y: N labels; N x num_classes rows of probabilities; or with ``candidates`` a mask of that shape. For methods
+                that also learn from samples without a label, -1, None and NaN mark these samples.
             sample_weight: Shape (N,), a factor of the loss of each sample; ones change nothing.
             X_trusted: Samples whose labels were checked. The weights are learned on them; the network is not trained on
                 them. By default, held-out labels or the samples with the lowest losses are used instead.
-            y_trusted: Their labels.
+            y_trusted: Labels of the trusted samples.
 
         Raises:
-            ValueError: Parameters, data or labels are not what they should be; says which, and what to do.
+            ValueError: A parameter, the data or the labels are not valid; the message says which, and what to do.
         """
         earlier = self._learned if self.warm_start and hasattr(self, "_learned") else None
         self._remember(learn(self, X, y, sample_weight, (X_trusted, y_trusted), earlier))
@@ -179,13 +179,13 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         """The likeliest label of each sample, shape (N,).
 
         Args:
-            coverage: Share of the samples to predict, the most confident ones, if they are like those of training. The
-                others become -1, or None if labels are not numbers (or -1 is one of them). Needs ``calibration``. None
-                predicts all samples.
+            coverage: Share of the samples to predict, the most confident ones; it holds for samples like those of
+                training. The others become -1, or None if labels are not numbers (or -1 is one of them). Needs
+                ``calibration``. None predicts all samples.
 
         Raises:
             ValueError: X has other columns or another shape than in training; the coverage is not above 0 and at most
-                1, or nothing was held out to set its threshold by.
+                1, or there was no ``calibration`` to set its threshold.
         """
         check_is_fitted(self)
         if coverage is None:
@@ -223,10 +223,10 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         """Draw the learned weight against the loss, one curve for each family of classes.
 
         Args:
-            ax: Where to draw; otherwise in a new figure.
+            ax: Axes to draw in; None makes a new figure.
 
         Raises:
-            RecipeError: The method learns no such function.
+            RecipeError: The method does not learn a weighting function.
         """
         check_is_fitted(self)
         if self.weighting_ is None:
@@ -246,14 +246,14 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         """The classifier that ``save`` wrote.
 
         Args:
-            model: The network again (or what builds it) if it was the user's own.
-            features: The frozen network in front of it again, if it was the user's own.
-            trust_code: Whether a network from outside the package, which the file names, may be built: this runs its
+            model: Your own network (or what builds it), if the classifier was trained with one.
+            features: Your own frozen network in front of the model, if the classifier was trained with one.
+            trust_code: Whether a network from outside the package that the file names may be built, which runs its
                 code.
 
         Raises:
-            DataError: There is no such file, or it holds something else.
-            ModelError: The network is needed, or does not fit.
+            DataError: There is no such file, or it is not a saved classifier.
+            ModelError: Your own network is missing or does not match.
         """
         names = cls._get_param_names()
         found, params, seen, classes, columns = saved.load(path, names, model, features, trust_code)

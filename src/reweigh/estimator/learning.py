@@ -51,8 +51,8 @@ def learn(
     """Train on samples with their given labels.
 
     Args:
-        trusted: Samples whose labels the user vouches for, and these labels.
-        classes: All classes, if y may lack some.
+        trusted: Samples whose labels the user vouches for, and their labels.
+        classes: All classes, if some may be missing from y.
         earlier: Earlier result to continue from: its network, classes and form of the inputs. None starts from scratch.
     """
     params = estimator.get_params(deep=False)

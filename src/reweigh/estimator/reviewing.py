@@ -20,7 +20,7 @@ class Reviewing:
     """Gives a classifier its method ``review``."""
 
     def review(self: Any, X: Any, file: str | Path = "decisions.jsonl", reviewer: str | None = None) -> "Review":
-        """Serve a page on this computer to go through the suspicious labels; its address is shown.
+        """Serve a page on this computer to check the suspicious labels; its address is shown.
 
             review = classifier.review(X)
             review.address                   # open it in a browser
@@ -30,9 +30,9 @@ class Reviewing:
         Needs the extra ``review``.
 
         Args:
-            X: What the classifier was fitted to.
-            file: Where decisions are written, at once; an existing file is continued.
-            reviewer: Name under which they are written; by default that of the user.
+            X: Samples that the classifier was fitted to.
+            file: File to which each decision is written at once; an existing file is continued.
+            reviewer: Name of the reviewer, stored with the decisions; by default the name of the user.
 
         Raises:
             DataError: X holds other samples, or the extra is not installed.

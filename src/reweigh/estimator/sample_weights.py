@@ -14,12 +14,12 @@ from reweigh.names import listed
 
 
 def read_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Tensor | None:
-    """The factor of each sample's loss, shape (N,); None where all are one.
+    """The factor of each sample's loss, shape (N,); None if all are 1.
 
     Args:
         sample_weight: N numbers of at least zero, or None.
-        class_weight: A dict from class to weight, or "balanced": N / (num_classes * N_class). It is one for samples
-            without a label, and the mean over several candidates.
+        class_weight: A dict from class to weight, or "balanced": N / (num_classes * N_class). It is 1 for samples
+            without a label, and the mean over the candidates of a sample.
     """
     if not isinstance(class_weight, Mapping | None) and str(class_weight) != "balanced":
         raise DataError(f"class_weight: got {class_weight!r}; pass a dict from class to weight, or 'balanced'")

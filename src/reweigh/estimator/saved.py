@@ -31,8 +31,8 @@ def save(
     """Write the file whole or not at all.
 
     Args:
-        params: Parameters of the estimator; a network of the user's own is not stored.
-        seen: What scikit-learn wants to know of X.
+        params: Parameters of the estimator; the user's own network is not stored.
+        seen: Attributes about X that scikit-learn asks for.
     """
     more = {
         "params": {name: plain(value) for name, value in _storable(params).items()},
@@ -46,10 +46,10 @@ def save(
 def load(
     path: str | Path, names: Iterable[str], model: Any, features: Any, trust_code: bool
 ) -> tuple[Fit, dict[str, Any], dict[str, Any], np.ndarray, tuple[str, ...]]:
-    """What ``save`` was given; the network is where it was trained, if there is such a device here.
+    """What ``save`` was given; the network is on the device where it was trained, if this computer has one.
 
     Args:
-        names: Parameters of the classifier in this version.
+        names: Names of the classifier's parameters in this version.
     """
     build = None if model is None or isinstance(model, str) else own_builder(model)
     found, more = store.load(path, build, features, trust_code)

@@ -30,7 +30,7 @@ class Targets(NamedTuple):
         labels: Shape (N,) int64, indices into ``classes``; for soft labels the likeliest class; -1 means no label.
         classes: Shape (num_classes,), the labels as the user writes them, sorted.
         rows: Shape (N, num_classes), soft labels as given.
-        candidates: The sets, if several labels are given; ``labels`` then holds one of each set.
+        candidates: Sets of candidates, if several labels are given; ``labels`` then has one label of each set.
     """
 
     labels: Tensor
@@ -211,7 +211,7 @@ def mask(rows: Any, first: int) -> Tensor:
     """Some rows of a mask, as an array or a sparse array.
 
     Args:
-        first: index of the first, for the message.
+        first: Index of the first row, for the message.
 
     Raises:
         DataError: A value is neither true nor false.

@@ -16,11 +16,11 @@ logger = logging.getLogger(__name__)
 def sizes_differ(class_sizes: Tensor) -> bool:
     """Whether the largest class has 1.5 times the samples of the smallest, and chance cannot explain it.
 
-    Chance explains the sizes of samples drawn from equally frequent classes: their chi-square has the mean k = number
-    of classes - 1 and the variance 2 k, and differs from the mean by at most three standard deviations.
+    If classes are equally frequent, the chi-square of their sizes has the mean k = number of classes - 1 and the
+    variance 2 k. Chance explains a difference from the mean of at most three standard deviations.
 
     Args:
-        class_sizes: shape (num_classes,); classes without samples do not count.
+        class_sizes: shape (num_classes,), number of samples of each class; empty classes do not count.
     """
     sizes = class_sizes[class_sizes > 0].double()
     if len(sizes) < 2 or float(sizes.max()) < DIFFERENT * float(sizes.min()):
@@ -33,8 +33,8 @@ class Families(NamedTuple):
     """Which classes share a curve.
 
     Attributes:
-        of_class: shape (num_classes,), the family of each class; 0 is the rarest.
-        centers: shape (num_families,), the mean class size of each family, ascending. Paper: mu_k.
+        of_class: shape (num_classes,), family of each class; 0 is the rarest.
+        centers: shape (num_families,), mean class size of each family, ascending. Paper: mu_k.
     """
 
     of_class: Tensor
@@ -47,8 +47,8 @@ class Families(NamedTuple):
     def curves(self, num_curves: int) -> Tensor:
         """Which of ``num_curves`` curves each family uses, shape (num_families,).
 
-        They are matched by rank: the rarest classes use the first curve and the largest the last. A single family, of
-        classes that all have one size, uses the curve in the middle.
+        They are matched by rank: the rarest classes use the first curve, and the largest use the last. A single family,
+        whose classes all have the same size, uses the middle curve.
         """
         if self.num_families == 1:
             return torch.tensor([round((num_curves - 1) / 2)])
@@ -59,8 +59,8 @@ def by_size(class_sizes: Tensor, num_families: int) -> Families:
     """K-means on class sizes, solved exactly; family 0 holds the rarest classes.
 
     Args:
-        class_sizes: number of samples of each class by given label, shape (num_classes,). Paper: N_i. Classes without
-            any do not count, and join the rarest.
+        class_sizes: number of samples of each class by given label, shape (num_classes,). Paper: N_i. Empty classes do
+            not count, and join the rarest family.
         num_families: number of families. Paper: K. Fewer distinct sizes than this give fewer families, not an error.
     """
     class_sizes = class_sizes.cpu()
@@ -77,10 +77,10 @@ def by_size(class_sizes: Tensor, num_families: int) -> Families:
 
 
 def best_runs(values: Tensor, counts: Tensor, num_runs: int) -> list[int]:
-    """Where runs of sorted values begin that have the smallest sum of squared distances to their means.
+    """Where the runs of sorted values begin that minimize the sum of squared distances to their means.
 
-    In one dimension the clusters of K-means are such runs. The best division of the first j values into k runs is the
-    best division of the first i values into k - 1 runs, for some i, and values i to j as the last run.
+    In one dimension, the clusters of K-means are such runs. The best division of the first j values into k runs is the
+    best division of the first i values into k - 1 runs, for some i, with values i to j as the last run.
 
     Args:
         values: shape (n,), ascending.

@@ -18,7 +18,7 @@ def chunks(samples: int, num_classes: int) -> tuple[Tensor, ...]:
 
 
 class Rows(Protocol):
-    """Predictions by index: a tensor is one, a store that keeps the largest probabilities another."""
+    """Predictions that can be read by index: a tensor, or a store of the largest probabilities."""
 
     def __getitem__(self, index: Tensor, /) -> Tensor: ...
 
@@ -26,18 +26,19 @@ class Rows(Protocol):
 def judge(given: Tensor, predictions: Rows) -> Judgment:
     """How credible each given label is.
 
-    As many labels look wrong as the predictions contradict: those that are believed least. A label is believed by the
-    posterior of its class, which depends on which class is given for which (``take_stock``). Where there are too many
-    probabilities to look at together, it is believed by the margin to the likeliest other class,
+    The quality of a label is the posterior of its class, which takes into account which classes are given for which
+    (``take_stock``). As many labels look wrong as the predictions contradict: those with the lowest quality. If there
+    are too many probabilities to process together, the quality is the margin to the likeliest other class instead,
 
         quality = (1 + p_given - p_other) / 2
 
-    and looks wrong if that is below one half. Learned weights have no say: those of two families cannot be compared.
+    and a label looks wrong if it is below one half. Learned weights are not used, because weights of different families
+    cannot be compared.
 
     Args:
         given: Shape (N,), the given labels; -1 means no label.
-        predictions: Probabilities of each sample, shape (N, num_classes), rows sum to one. They are best averaged along
-            training, since in the end a model may have memorized wrong labels too.
+        predictions: Probabilities of each sample, shape (N, num_classes), rows sum to one. It is best to average them
+            during training, because at the end a model may have memorized wrong labels.
     """
     labeled, num_classes = given >= 0, predictions[torch.arange(min(1, len(given)))].shape[1]
     suggested, quality = [], []

@@ -15,15 +15,15 @@ class Samples:
     """What training found out about each sample; all of shape (N,).
 
     Attributes:
-        given: The given label, -1 for none; of several candidates the likeliest.
+        given: The given label, -1 for none; if there are several candidates, the likeliest.
         suggested: The class that training suggests.
-        quality: How far the given label can be believed, from 0 to 1; NaN if it was not judged.
+        quality: How credible the given label is, from 0 to 1; NaN if it was not judged.
         wrong: Whether the given label looks wrong.
-        losses: Loss of the given label as the network sees it in the end; NaN if unknown.
-        weights: Mean weight along training; NaN for a sample never weighed, None if the method has no weights.
-        family: Family of the sample's class, 0 being the rarest; None if the method has no families.
-        outlier: Whether the sample belongs to no class; None if it was not looked for.
-        near_duplicate_of: Index of a sample that is nearly the same, -1 for none; None if it was not looked for.
+        losses: Loss of the given label under the final network; NaN if unknown.
+        weights: Mean weight during training; NaN for a sample never weighed, None if the method has no weights.
+        family: Family of the sample's class; 0 is the rarest. None if the method has no families.
+        outlier: Whether the sample belongs to no class; None if outliers were not searched for.
+        near_duplicate_of: Index of a sample that is nearly the same, -1 for none; None if not searched for.
     """
 
     given: Tensor
@@ -40,13 +40,13 @@ class Samples:
         """One row per sample, the worst label first.
 
         Args:
-            class_names: What the labels are called in the table.
-            index: Names of the samples, such as the index of the user's own table; otherwise 0, 1, ...
+            class_names: Names of the labels in the table.
+            index: Names of the samples, such as the index of the user's own table; by default 0, 1, ...
 
         Returns:
-            The columns given_label, suggested_label, label_quality, weight, family and is_label_issue; and where
-            neighbors were looked at, is_outlier and near_duplicate_of, by the index of the table. Samples without a
-            label come last; their given label is -1, or missing where classes are not numbers.
+            The columns given_label, suggested_label, label_quality, weight, family and is_label_issue; if neighbors
+            were compared, also is_outlier and near_duplicate_of, which refers to the index of the table. Samples
+            without a label come last; their given label is -1, or missing if classes are not numbers.
         """
         import numpy as np
         import pandas as pd

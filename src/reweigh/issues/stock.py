@@ -26,11 +26,11 @@ class Stock(NamedTuple):
     """What is known about the labels.
 
     Attributes:
-        posterior: shape (N, C), probability of each true class, given what was predicted and the label.
+        posterior: shape (N, C), probability of each true class, given the prediction and the label.
         joint: shape (C, C), number of samples by given (row) and true (column) class.
         transition: shape (C, C), T(y | k): probability of the given class y (row) if k is the true one (column).
         prior: shape (C,), share of each true class.
-        temperature: what predictions were sharpened by.
+        temperature: temperature by which predictions were sharpened.
     """
 
     posterior: Tensor
@@ -50,9 +50,9 @@ def take_stock(predictions: Tensor, given: Tensor, joint: Tensor | None = None) 
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  prior(k)  T(y_i | k)
 
-    The confusion T and the prior come from the joint. Predictions that were learned from wrong labels are too modest
-    about the true class, so they are sharpened: the temperature is the one with which the predictions, sent through the
-    confusion, explain the given labels best.
+    The confusion T and the prior come from the joint. Predictions that were learned from wrong labels are not confident
+    enough about the true class, so they are sharpened. The temperature is the one with which the predictions, passed
+    through the confusion, explain the given labels best.
 
     Args:
         predictions: shape (N, C), probabilities as if all classes were equally frequent. Formula: q.
@@ -68,13 +68,13 @@ def take_stock(predictions: Tensor, given: Tensor, joint: Tensor | None = None) 
 
 
 def take_stock_unseen(predictions: Tensor, given: Tensor) -> Stock:
-    """The same for predictions that were made without the label, from which the joint can be learned.
+    """``take_stock`` for predictions that were made without the label, from which the joint can be learned.
 
-    That is done if a class is rare (``expected_shares``). Otherwise the confident joint is better: it finds more of the
-    labels that are wrong because samples are hard.
+    The joint is learned if a class is rare (``expected_shares``). Otherwise the confident joint is better, because it
+    finds more of the labels that are wrong because samples are hard.
 
     Args:
-        predictions: shape (n, C), as if all classes were equally frequent.
+        predictions: shape (n, C), probabilities as if all classes were equally frequent.
         given: shape (n, C), rows that sum to one.
     """
     prior = expected_shares(predictions, given)
@@ -84,8 +84,8 @@ def take_stock_unseen(predictions: Tensor, given: Tensor) -> Stock:
 def learned_joint(predictions: Tensor, given: Tensor, prior: Tensor) -> Tensor:
     """How many samples have each given (row) and each true (column) class: shape (C, C), by expectation maximization.
 
-    It starts as ``anchored_joint``, and is then counted anew by the posteriors that follow from it, a few times; each
-    time the temperature is chosen, too.
+    It starts as ``anchored_joint`` and is counted again a few times with the posteriors that follow from it; each time,
+    the temperature is chosen again too.
 
     Args:
         predictions: shape (n, C), made without the label, as if all classes were equally frequent.
@@ -102,9 +102,9 @@ def learned_joint(predictions: Tensor, given: Tensor, prior: Tensor) -> Tensor:
 def expected_shares(predictions: Tensor, given: Tensor) -> Tensor:
     """Shares of the true classes, before it is known which labels are wrong, shape (C,).
 
-    If one class is more than RATIO times as large as another, these are the shares of the given labels: errors in a
-    frequent class would otherwise outnumber the samples of a rare one. Lesser differences may come from wrong labels
-    that go one way, so all classes count the same; as they do if the labels are clearly better explained so.
+    If one class is more than RATIO times as large as another, these are the shares of the given labels; otherwise
+    errors in a frequent class would outnumber the samples of a rare one. Smaller differences may come from wrong labels
+    that go one way, so the shares are equal. They are also equal if this explains the labels clearly better.
 
     Args:
         predictions: shape (n, C), made without the label, as if all classes were equally frequent.
@@ -134,7 +134,7 @@ def explain(
     """The posterior of ``take_stock`` for a known confusion and prior, and the temperature.
 
     Args:
-        chosen: the samples whose labels are to be explained; all of them by default.
+        chosen: samples whose labels are to be explained; all of them by default.
     """
     logs, evidence = predictions.clamp_min(TINY).log(), given.to_sparse() @ transition
     temperature = max(TEMPERATURES, key=partial(_explained, logs[chosen], evidence[chosen], prior))
@@ -178,13 +178,13 @@ def judged(posterior: Tensor, labels: Tensor) -> Judgment:
 
 
 def least_believed(believed: Tensor, posterior: Tensor, labels: Tensor, share: float) -> Judgment:
-    """As many labels look wrong as the share says, those that are believed least, and as many are doubted.
+    """As many labels look wrong as the share says: those that are least credible. Qualities are shifted to match.
 
     Args:
-        believed: shape (N,), how far each label is believed, from 0 to 1.
-        posterior: shape (N, C), whose likeliest other class is suggested instead of a wrong label.
-        labels: shape (N,).
-        share: of wrong labels, from 0 to 1.
+        believed: shape (N,), how credible each label is, from 0 to 1.
+        posterior: shape (N, C), posterior of the true class; the likeliest other class is suggested for a wrong label.
+        labels: shape (N,), the given labels.
+        share: share of wrong labels, from 0 to 1.
     """
     quality = in_line_with(share, believed)
     wrong = torch.zeros(len(labels), dtype=torch.bool)
@@ -194,14 +194,15 @@ def least_believed(believed: Tensor, posterior: Tensor, labels: Tensor, share: f
 
 
 def in_line_with(share: float, quality: Tensor) -> Tensor:
-    """The qualities, shape (N,), all shifted on the scale of logits so that as many labels are doubted as are wrong.
+    """The qualities, shape (N,), all shifted on the scale of logits so that they match the share of wrong labels.
 
         mean_i (1 - quality_i)  =  share
 
-    The order stays. Few samples are learned by heart, which makes a network too sure of labels that it has seen.
+    The order stays the same. The shift is needed because a network memorizes a small dataset, and is then too sure of
+    labels that it has seen.
 
     Args:
-        share: share of wrong labels; if it is less than half a sample, or all but half a sample, it counts as that.
+        share: share of wrong labels; at least half a sample counts as wrong, and at least half a sample as right.
     """
     share = min(max(share, 0.5 / len(quality)), 1 - 0.5 / len(quality))
     logits = quality.double().logit(1e-15)
@@ -215,11 +216,11 @@ def in_line_with(share: float, quality: Tensor) -> Tensor:
 def confident_joint(predictions: Tensor, given: Tensor) -> Tensor:
     """How many samples have each given (row) and each true (column) class: shape (C, C) (Northcutt et al., 2021).
 
-    A sample counts for the likeliest class whose probability is at least what samples with that label have on average
-    (or SURE): the bar is relative to the class, so that rare classes and those that receive wrong labels are not taken
-    for noise. A sample below every bar is not counted; rows are scaled to the size of their class. SUPPOSED samples of
-    each class are added, as many of them wrong as there are on average, in no particular direction: a confusion that is
-    not seen among few samples is not impossible.
+    A sample counts for the likeliest class among those whose probability reaches a bar: the mean probability of the
+    class over samples with that label, at most SURE. The bar is relative to the class, so that rare classes and classes
+    that receive wrong labels are not mistaken for noise. A sample below every bar is not counted, and rows are scaled
+    to the size of their class. SUPPOSED samples are added to each class, with the average share of wrong labels in no
+    particular direction, because a confusion that does not occur among few samples is still possible.
 
     Args:
         predictions: shape (n, C).
@@ -236,27 +237,28 @@ def confident_joint(predictions: Tensor, given: Tensor) -> Tensor:
 
 
 def _with_supposed(joint: Tensor, number: float) -> Tensor:
-    """The joint and ``number`` samples of each class more, of which as many are wrong as are on average."""
+    """The joint with ``number`` more samples of each class, of which the average share is wrong."""
     wrong = 1 - float((joint.trace() + 1) / (joint.sum() + 1))
     return joint + number * torch.full_like(joint, wrong / max(1, len(joint) - 1)).fill_diagonal_(1 - wrong)
 
 
 def with_prior(predictions: Tensor, prior: Tensor) -> Tensor:
-    """Predictions as if all classes were equally frequent, shape (n, C), as they are with class shares, shape (C,)."""
+    """Predictions made as if all classes were equally frequent, shape (n, C), changed to class shares, shape (C,)."""
     products = predictions * prior
     return products / products.sum(1, keepdim=True).clamp_min(TINY)
 
 
 def in_proportion(joint: Tensor, sizes: Tensor) -> Tensor:
-    """The joint, with rows that sum to the sizes of the given classes, shape (C,)."""
+    """The joint, scaled so that rows sum to the sizes of the given classes, shape (C,)."""
     return joint / joint.sum(1, keepdim=True).clamp_min(TINY) * sizes[:, None]
 
 
 def anchored_joint(predictions: Tensor, given: Tensor, prior: Tensor) -> Tensor:
     """How many samples have each given (row) and each true (column) class, as the surest predictions see it: (C, C).
 
-    The samples that are likeliest to be of a class, a tenth of those predicted as it, are taken for samples of it, and
-    their given labels for those of all others: anchors, as in Patrini et al., Loss Correction (CVPR 2017).
+    The tenth of the samples predicted as a class that are likeliest to belong to it are its anchors. They are assumed
+    to belong to the class, and their given labels to represent those of all its samples, as in Patrini et al., Loss
+    Correction (CVPR 2017).
 
     Args:
         predictions: shape (n, C), made without the label, as if all classes were equally frequent.

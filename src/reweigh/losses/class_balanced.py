@@ -15,12 +15,13 @@ def class_balanced(
 ) -> Tensor:
     """Cross-entropy, each class weighted by the inverse of its effective number of samples (Cui et al., CVPR 2019).
 
-    -w_label log p_label,    with soft labels the mean of that under them.
+    -w_label log p_label;    the loss of a soft label is the weighted mean over its classes.
 
     Cui, Jia, Lin, Song, Belongie: Class-Balanced Loss Based on Effective Number of Samples, the softmax form.
 
     Args:
-        beta: 0 is cross-entropy; close to 1, a class is weighted by the inverse of its size.
+        beta: how much rare classes count: 0 is cross-entropy; close to 1, a class is weighted by the inverse of its
+            size.
     """
     rows = as_rows(labels, logits) * effective_weights(class_sizes, logits, beta)
     return -(rows * logits.log_softmax(1)).sum(1)
@@ -38,14 +39,15 @@ def class_balanced_focal(
 
     -w_label sum_j (1 - p_j)^gamma log p_j,    p_j = sigmoid(z_j) for the label, sigmoid(-z_j) for every other class
 
-    With soft labels the mean of that under them.
+    The loss of a soft label is the weighted mean over its classes.
 
-    Cui, Jia, Lin, Song, Belongie: Class-Balanced Loss Based on Effective Number of Samples. As there, and unlike in
-    ``focal``, each class has its own sigmoid. The paper initializes the bias of the last layer to
-    -log(num_classes - 1), which is left to the model.
+    Cui, Jia, Lin, Song, Belongie: Class-Balanced Loss Based on Effective Number of Samples. As in the paper, and unlike
+    in ``focal``, each class has its own sigmoid. The paper initializes the bias of the last layer to
+    -log(num_classes - 1); here this is left to the model.
 
     Args:
-        beta: 0 weights all classes the same; close to 1, a class is weighted by the inverse of its size.
+        beta: how much rare classes count: 0 weighs all classes the same; close to 1, a class is weighted by the inverse
+            of its size.
         gamma: how much less a confident decision counts; 0 is binary cross-entropy.
     """
     rows = as_rows(labels, logits) * effective_weights(class_sizes, logits, beta)

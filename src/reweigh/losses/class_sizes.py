@@ -15,7 +15,7 @@ def with_class_sizes(loss: Callable[..., Tensor], class_sizes: Tensor, **options
     """The loss with its options, and with the class sizes if it has an argument for them.
 
     Args:
-        loss: a member of ``LOSSES``, or one with some options bound already.
+        loss: a member of ``LOSSES``, possibly with some options bound.
         class_sizes: number of training samples of each class by given label, shape (num_classes,).
     """
     if "class_sizes" in inspect.signature(loss).parameters:
@@ -31,7 +31,7 @@ def checked(class_sizes: Tensor | None, logits: Tensor) -> Tensor:
         logits: shape (n, num_classes).
 
     Raises:
-        DataError: they are missing, not one per output of the model, or a class is empty.
+        DataError: the sizes are missing, are not one per output of the model, or a class is empty.
     """
     if class_sizes is None:
         raise DataError(

@@ -21,9 +21,9 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 def focal(logits: Tensor, labels: Tensor, *, gamma: Annotated[float, Ge(0)] = 2.0) -> Tensor:
     """Focal loss (Lin et al., ICCV 2017): samples that are predicted confidently count less.
 
-    -(1 - p)^gamma log p,    p the probability given to the label; with soft labels the mean of that under them.
+    -(1 - p)^gamma log p,    p the probability of the label; for a soft label, the weighted mean over its classes.
 
-    Lin, Goyal, Girshick, He, Dollar: Focal Loss for Dense Object Detection, Eq. 4; by softmax over the classes.
+    Lin, Goyal, Girshick, He, Dollar: Focal Loss for Dense Object Detection, Eq. 4, with a softmax over the classes.
 
     Args:
         gamma: how much less confident samples count; 0 is cross-entropy.

@@ -17,7 +17,7 @@ def stochastic(transition: Rows) -> Rows:
     """The matrix itself, if it is square and each row is a distribution.
 
     Raises:
-        DataError: with every wrong row; or a label never occurs in the matrix.
+        DataError: it is not, and the message lists every wrong row; or a label never occurs in the matrix.
     """
     wrong = [
         f"row {number} has {len(row)} entries" if len(row) != len(transition) else f"row {number} sums to {sum(row):g}"
@@ -44,16 +44,16 @@ def forward(logits: Tensor, labels: Tensor, *, transition: Annotated[Rows, After
 
     -log sum_j transition[j, label] p_j
 
-    With soft labels the mean of that under them, at num_classes times the memory.
+    The loss of a soft label is the weighted mean over its classes, and takes num_classes times the memory.
 
     Patrini, Rozza, Menon, Nock, Qu: Making Deep Neural Networks Robust to Label Noise: a Loss Correction Approach.
 
     Args:
-        transition: rows that sum to one; row: true class, column: given label. Paper: T. The method ``forward`` can
-            estimate it.
+        transition: matrix of the noise; row: true class, column: given label; rows sum to one. Paper: T. The method
+            ``forward`` can estimate it.
 
     Raises:
-        DataError: a label is not a class of the model, or the matrix not row-stochastic or of another size.
+        DataError: a label is not a class of the model; or the matrix has another size, or rows that do not sum to one.
     """
     check_shape(labels, logits)
     log_transition = _log_columns(tuple(map(tuple, transition)), logits.dtype, logits.device)

@@ -21,13 +21,13 @@ def ldam(
 ) -> Tensor:
     """Label-distribution-aware margins (Cao et al., NeurIPS 2019): the rarer the class, the larger its margin.
 
-    Cross-entropy after the logit of the label is lowered by scale * C / n_label^(1/4). With soft labels the mean of
-    that under them.
+    Cross-entropy after the logit of the label is lowered by scale * C / n_label^(1/4). The loss of a soft label is the
+    weighted mean over its classes.
 
-    Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss. There logits
-    are cosines times the scale, as a model with ``model.logits = "cosine"`` returns them, and margins are in units of
-    cosines. Ordinary logits work too: on held-out training images (Fashion-MNIST, long tail 100, mlp), margins of 2 to
-    30 on them (scale * max_margin; the default is 15) did as well as the paper's layer.
+    Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss. In the
+    paper, logits are cosines times the scale (``model.logits = "cosine"``), and margins are in units of cosines.
+    Ordinary logits work too: on held-out training images (Fashion-MNIST, long tail 100, mlp), margins of 2 to 30 (scale
+    * max_margin; the default is 15) did as well as the paper's layer.
 
     Args:
         max_margin: margin of the rarest class, in cosines; sets C.

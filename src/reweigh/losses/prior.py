@@ -26,8 +26,8 @@ def prior_corrected(loss: Loss, class_sizes: Tensor) -> Loss:
 
         loss(f(x) + log share, y)
 
-    The logits f alone then predict as if all classes were equally frequent, which is best for balanced accuracy. It
-    helps against rare classes, and against noise that mistakes one class for another but not the other way.
+    The logits f alone then predict as if all classes were equally frequent, which is best for balanced accuracy. This
+    helps if classes are rare, and if one class is mistaken for another but not the other way around.
 
     Args:
         loss: (logits, labels) -> loss of each sample.
@@ -46,8 +46,9 @@ def logit_adjustment(
 ) -> Tensor:
     """Logit adjustment, or balanced softmax (Menon et al., ICLR 2021): add the log of the class shares to the logits.
 
-    Cross-entropy of z + strength log share, where share is the share of each class in the training labels; z alone
-    then predicts as if all classes were equally frequent. ``train.prior`` does the same to any loss, with strength 1.
+    Cross-entropy of z + strength log share, where share is the share of each class in the training labels. The logits z
+    alone then predict as if all classes were equally frequent. ``train.prior`` does the same for any loss, with
+    strength 1.
 
     Menon, Jayasumana, Rawat, Jain, Veit, Kumar: Long-tail Learning via Logit Adjustment. Ren, Yu, Sheng, Ma, Zhao, Yi,
     Li: Balanced Meta-Softmax for Long-Tailed Visual Recognition (strength 1).

@@ -13,7 +13,7 @@ def bootstrap_soft(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(
 
     -sum_j (beta y_j + (1 - beta) p_j) log p_j
 
-    The prediction in the target is differentiated too: the second part is the entropy of the prediction.
+    The gradient also flows through the prediction in the target, so the second part is the entropy of the prediction.
 
     Reed, Lee, Anguelov, Szegedy, Erhan, Rabinovich: Training Deep Neural Networks on Noisy Labels with Bootstrapping.
 
@@ -43,13 +43,13 @@ def bootstrap_hard(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(
 def gce(logits: Tensor, labels: Tensor, *, q: Annotated[float, Gt(0), Le(1)] = 0.7) -> Tensor:
     """Generalized cross-entropy (Zhang & Sabuncu, NeurIPS 2018): between cross-entropy and mean absolute error.
 
-    (1 - p^q) / q,    p the probability given to the label; with soft labels the mean of that under them.
+    (1 - p^q) / q,    p the probability of the label; the loss of a soft label is the weighted mean over its classes.
 
-    Zhang, Sabuncu: Generalized Cross Entropy Loss for Training Deep Neural Networks with Noisy Labels; without the
+    Zhang, Sabuncu: Generalized Cross Entropy Loss for Training Deep Neural Networks with Noisy Labels. Left out: the
     truncation.
 
     Args:
-        q: close to 0 is cross-entropy; 1 is half the absolute error.
+        q: exponent; close to 0 is cross-entropy, and 1 is half the absolute error.
     """
     each = -(q * logits.log_softmax(1)).expm1() / q
     return (as_rows(labels, logits) * each).sum(1)

@@ -13,10 +13,10 @@ from reweigh.meta_sets.meta_set import MetaSet
 class Clean(MetaSet):
     """All samples of another file or folder like the training data, or samples set apart from it.
 
-    Paper: Sec. 3.2, MW-Net's own.
+    Paper: Sec. 3.2, as in MW-Net.
 
     Args:
-        path: the file or folder, relative to the data root; None for samples of the training data that were set apart
+        path: file or folder, relative to the data root; None uses samples of the training data that were set apart
             before any bias (``data.clean``).
         label: name of the label column, if it is a table.
         mixup: whether trusted batches are mixed in pairs.

@@ -13,17 +13,18 @@ from reweigh.meta_sets.meta_set import MetaSet
 class LowestLoss(MetaSet):
     """The samples of lowest loss in each class, chosen again in each epoch. Paper: Sec. 4.2, ten per class, with mixup.
 
-    In your own loop, ``LowestLoss(per_class=10).choose(labels, reweighter.losses)``; the other arguments are for
-    training by ``reweigh``.
+    In your own loop, call ``LowestLoss(per_class=10).choose(labels, reweighter.losses)``; the other arguments are only
+    used if ``reweigh`` does the training.
 
     Args:
-        per_class: number of samples of each class; a class with fewer gives all it has.
+        per_class: number of samples to trust in each class, or all of a class that has fewer.
         mixup: whether trusted batches are mixed in pairs.
         batch_size: number of samples in a trusted batch; by default as many as a training batch has.
-        judge: which losses count: those of the model, those of its EMA ("average"), or those that training saw in its
-            steps, augmented views included; the last cost nothing, the others cost a pass over the data in each epoch.
-        memory: how much of the losses of earlier epochs stays in those that count. In the end a model may have
-            memorized wrong labels, and finds them as easy as right ones; earlier it did not. 0 is the paper's.
+        judge: which losses to choose by: those of the "model", those of its EMA ("average"), or those seen in the steps
+            of "training", on augmented samples. The last cost nothing; the others cost a pass over the data per epoch.
+        memory: momentum of the running average of losses over epochs. At the end, a model may have memorized wrong
+            labels and find them as easy as right ones; in earlier epochs it had not. 0 uses the latest losses, as in
+            the paper.
     """
 
     def __init__(

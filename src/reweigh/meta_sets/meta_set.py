@@ -12,14 +12,14 @@ class MetaSet(ABC):
     """Chooses samples to trust, again in each epoch. Trusted samples are also trained on.
 
     Attributes:
-        judge: which losses the choice depends on: those of the model at the start of the epoch, those of its EMA, those
-            that the training steps of the epoch before saw; None if it depends on no losses.
-        source: file or folder of trusted samples apart from the training set; None chooses from the training set.
+        judge: which losses the choice depends on: those of the model at the start of the epoch, those of its EMA, or
+            those seen in the training steps of the previous epoch; None if it does not depend on losses.
+        source: file or folder of trusted samples outside the training set; None chooses from the training set.
         label: name of the label column, if the source is a table.
         vouched: whether the user vouches for the labels; otherwise they are only likely to be right.
         mixup: whether trusted batches are mixed in pairs, for variety.
         batch_size: number of samples in a trusted batch; None takes as many as a training batch has.
-        memory: how much of the losses of earlier epochs stays in those that the choice depends on.
+        memory: momentum of the running average of losses over epochs.
     """
 
     judge: Literal["model", "average", "training"] | None = None

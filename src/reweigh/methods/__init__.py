@@ -126,7 +126,7 @@ def build(name: str, setup: Setup, /, **options: Any) -> Method:
     """The method of that name on a setup.
 
     Args:
-        options: arguments of the method and, if it learns weights, of its reweighter; see ``options_of_method``.
+        options: options of the method and, if it learns weights, of its reweighter; see ``options_of_method``.
     """
     method = find(name)
     own = keyword_only(method).keys() if method.learns_weights else options.keys()

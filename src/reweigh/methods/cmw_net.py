@@ -23,14 +23,15 @@ from reweigh.weighting import load_weighting
 class CMWNet(Stateful, Method):
     """Class-aware Meta-Weight-Net: a learned weighting curve for each family of classes. Paper: Algorithm 1.
 
-    All options of ``Reweighter``, and:
+    Takes all options of ``Reweighter``, and:
 
     Args:
-        weighting: file of a weighting function learned elsewhere, used as it is (the paper's meta-test, Algorithm 2);
-            no trusted samples are needed then, and none are chosen. For the file that the authors released, give the
-            order of its heads too: "vnet.pth:large,small,medium".
-        convergence: Number of training samples, always the same, on which the gradients of both levels are taken at the
-            start of each epoch: the quantities of the paper's Theorems 1 and 2, drawn in the report. 0 takes none.
+        weighting: file of a weighting function learned elsewhere, used as it is (the paper's meta-test, Algorithm 2).
+            It needs no trusted samples, and none are chosen. For the file that the authors released, add the order of
+            its heads: "vnet.pth:large,small,medium".
+        convergence: number of training samples, always the same, on which the gradients of both levels are measured at
+            the start of each epoch. These are the quantities of the paper's Theorems 1 and 2; the report draws them. 0
+            measures nothing.
     """
 
     learns_weights = True
@@ -67,7 +68,7 @@ class CMWNet(Stateful, Method):
         self._begin_epoch(warm_up)
 
     def _begin_epoch(self, warm_up: bool) -> None:
-        """Begin an epoch with weights, or a plain one; trusted samples are chosen here."""
+        """Begin an epoch with weights, and choose its trusted samples; or begin a plain epoch."""
         self._warm_up = warm_up
         if not warm_up and not self._frozen:
             self._trusted.refresh()

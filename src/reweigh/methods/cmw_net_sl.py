@@ -20,24 +20,27 @@ from reweigh.pseudo_labels.mixup import check_mixable
 class CMWNetSL(CMWNet):
     """CMW-Net with soft labels: where a label is doubtful, predictions replace it. Paper: Sec. 3.6 and supplement.
 
-    The weight of a sample says how much its given label is trusted; the rest goes to a pseudo-label, which the EMA of
-    the model predicts on the unmixed view. Until the EMA has settled, which in a short training may never happen, this
-    is CMW-Net: pseudo-labels of a model that has learned little would only hold it back. The EMA is what is saved.
+    The weight of a sample is the share of its target that the given label gets. The rest goes to a pseudo-label, which
+    the EMA of the model predicts for the unmixed sample. Soft labels begin when the predictions of the EMA have
+    settled, because pseudo-labels of a model that has learned little would only hold it back. Until then this is
+    CMW-Net; in a short training, soft labels may never begin. The EMA is evaluated and saved.
 
-    All options of ``cmw-net`` (``normalize`` applies to the first part: with soft labels a weight is a share), and:
+    Takes all options of ``cmw-net``, and those below. ``normalize`` only applies before soft labels begin, because with
+    them a weight is a share.
 
     Args:
         average: decay of the EMA of the model; by default it averages over about one epoch, as the published 0.997 does
             for CIFAR. Paper: beta.
-        ensembling: momentum of the running average of predictions; 0 takes the latest. Paper: alpha. It starts from the
-            predictions of the EMA when soft labels begin, as in the released code; from the given labels, as in the
-            paper, only if nothing was trained before.
+        ensembling: momentum of the running average of predictions; 0 uses the latest prediction. Paper: alpha. The
+            average starts from the predictions of the EMA when soft labels begin, as in the released code. If nothing
+            was trained before, it starts from the given labels, as in the paper.
         mixup: strength of mixing training samples in pairs; 0 mixes none. Paper: gamma.
-        settled: share of the training samples for which the EMA must predict the same class as one epoch before; soft
-            labels begin with the first epoch after the warm-up for which it does. They no longer begin once the
-            learning rate has fallen below half: then nothing moves, settled or not. 0 begins at once, as in the paper.
-        average_mode: how the EMA predicts pseudo-labels: in "eval" mode, or in "train" mode, with the BatchNorm
-            statistics of the batch and dropout, as in the released code.
+        settled: share of the training samples for which the EMA must predict the same class as one epoch before. Soft
+            labels begin with the first epoch after the warm-up in which this is reached. They do not begin after the
+            learning rate has fallen below half, because then predictions stay the same whether they have settled or
+            not. 0 begins at once, as in the paper.
+        average_mode: mode in which the EMA predicts pseudo-labels: "eval", or "train", which uses dropout and the
+            BatchNorm statistics of the batch, as in the released code.
         weighting: file of a weighting function learned elsewhere, used as it is.
     """
 

@@ -17,17 +17,17 @@ class CMWNetSLPlus(CMWNetSL):
 
         J + consistency * mean of L(f(strong view of x_i), z_i)
 
-    where z_i is the pseudo-label of the sample, which comes from its ordinary view. A strong view passes the transforms
-    of the recipe, then RandAugment and Cutout (as in FixMatch, Sohn et al., NeurIPS 2020, whose factor 1 is the default
-    here). The paper borrows both parts, the start (``model.start``) and this term, and gives no numbers.
+    where z_i is the pseudo-label of the sample, predicted from its ordinary view. A strong view applies the transforms
+    of the recipe, then RandAugment and Cutout, as in FixMatch (Sohn et al., NeurIPS 2020), whose factor 1 is the
+    default. The paper takes both the start (``model.start``) and this term from earlier work, and gives no settings.
 
     Args:
-        consistency: factor of the term; 0 leaves it out.
+        consistency: factor of the consistency term; 0 leaves it out.
         magnitude: strength of the strong view's distortions, between 0 and 30.
         average: decay of the EMA of the model, as in ``cmw-net-sl``.
         ensembling: momentum of the running average of predictions, as in ``cmw-net-sl``.
         mixup: strength of mixing training samples in pairs, as in ``cmw-net-sl``.
-        settled: share of equal predictions with which soft labels begin, as in ``cmw-net-sl``.
+        settled: share of unchanged predictions at which soft labels begin, as in ``cmw-net-sl``.
         average_mode: mode in which the EMA predicts pseudo-labels, as in ``cmw-net-sl``.
         weighting: file of a weighting function learned elsewhere, used as it is.
     """

@@ -18,9 +18,9 @@ class ERM(Stateful, Method):
     """Plain training (empirical risk minimization): the mean loss, without weights.
 
     Attributes:
-        deep: whether weights on top of it (``on_top_of``) act through layers below the last one, so that the look-ahead
-            has to move these.
-        replaces_labels: whether its ``objective`` has other labels than the given ones.
+        deep: whether weights on top of this method (``on_top_of``) act through layers below the last one, so that the
+            look-ahead has to move these layers.
+        replaces_labels: whether its ``objective`` uses other labels than the given ones.
         losses: shape (n,), losses of the samples in the last step; None if a subclass minimizes something else.
     """
 
@@ -53,15 +53,15 @@ class ERM(Stateful, Method):
         return terms.coefficients.mean() + terms.rest
 
     def objective(self, batch: Batch) -> Objective:
-        """The loss of each sample, which may be weighted, and what no weight touches; see ``on_top_of``."""
+        """The loss of each sample, which can be weighted, and the terms that are not weighted; see ``on_top_of``."""
         return reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)
 
     def follow(self, batch: Batch, outputs: Any) -> None:
-        """Take note of what the model returned in a step, with weights on top or without."""
+        """Record the outputs of the model in a step, with or without weights on top."""
 
     @property
     def weighs(self) -> bool:
-        """Whether weights on top count in this epoch."""
+        """Whether weights on top of this method are used in this epoch."""
         return True
 
     def trusted_objective(self, inputs: Any, labels: Tensor) -> MetaObjective | None:
@@ -69,7 +69,7 @@ class ERM(Stateful, Method):
         return None
 
     def trained(self, setup: Setup) -> Setup:
-        """A setup with the model that this method trains, which may be another one than it was given."""
+        """The setup with the model that this method trains, which may differ from the one that it was given."""
         return setup if setup.model is self._model else replace(setup, model=self._model)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -16,12 +16,13 @@ class L2RW(CMWNet):
 
     v_i = max(0, <grad L_i, grad L_meta>),   then scaled to a mean of one in the batch        (with plain SGD)
 
-    The look-ahead follows the optimizer, as everywhere here. During the warm-up training is plain.
+    The look-ahead follows the optimizer, as in all methods here. During the warm-up, training is plain.
 
     Ren, Zeng, Yang, Urtasun: Learning to Reweight Examples for Robust Deep Learning.
 
     Args:
-        every: learn in every n-th step; in the others every sample counts fully. The paper learns in all.
+        every: compute weights in every n-th step; in the others, every sample counts fully. The paper computes them in
+            every step.
     """
 
     fixed: ClassVar[Mapping[str, Any]] = {

@@ -20,10 +20,10 @@ from reweigh.methods.setup import Setup
 class OnTop(CMWNet):
     """What every pair shares; ``on_top_of`` makes the pair.
 
-    The weight multiplies the loss of each sample as the method beneath computes it; its other terms are not
-    weighted. Trusted samples are judged by the loss of the recipe, cross-entropy as a rule, unless the method
-    beneath has an objective for them. One that only brings another loss leaves the warm-up to that of the recipe too,
-    as in the paper's released code for LDAM; any other one warms up by itself.
+    The weight multiplies the loss of each sample as the method beneath computes it; the other terms of that method are
+    not weighted. Trusted samples are judged by the loss of the recipe, usually cross-entropy, unless the method beneath
+    has an objective for them. A method beneath that only replaces the loss warms up with the loss of the recipe, as in
+    the paper's released code for LDAM; any other method warms up in its own way.
     """
 
     beneath: ClassVar[type[ERM]] = ERM
@@ -73,8 +73,8 @@ class OnTop(CMWNet):
 def weighable(method: type[Method]) -> bool:
     """Whether the ``objective`` of a method says what is weighed.
 
-    The method minimizes it, or has one for this alone. One that replaces labels does not count: trusted samples would
-    be chosen by the loss of another label than they are trusted with.
+    The method minimizes its objective, or has one only for this purpose. A method that replaces labels does not
+    qualify: trusted samples would be chosen by the loss of another label than the one they are trusted with.
     """
     if not issubclass(method, ERM) or method.step is not ERM.step or method.replaces_labels:
         return False
@@ -85,7 +85,7 @@ def weighable(method: type[Method]) -> bool:
 def on_top_of(method: type[ERM]) -> type[CMWNet]:
     """CMW-Net on top of a method that is ``weighable``.
 
-    The pair has the options of the method, those of ``cmw-net``, and those of ``Reweighter``.
+    The pair has the options of the method, of ``cmw-net`` and of ``Reweighter``.
     """
     assert weighable(method), f"{method.__name__} does more in a step than its objective says"
     first = (inspect.getdoc(method) or "").partition("\n")[0]

@@ -11,11 +11,11 @@ from reweigh.core.method import Method
 from reweigh.reweighter import Reweighter
 
 SUPPLIED = {"num_classes", "spare_curves", "loss", "weighting", "reduce"}  # arguments of Reweighter that methods pass
-WRITTEN = (bool, int, float, str, type(None))  # what a recipe can write, besides limits on these
+WRITTEN = (bool, int, float, str, type(None))  # types that a recipe can write, with or without limits
 
 
 def options_of_method(method: type[Method]) -> Mapping[str, inspect.Parameter]:
-    """All options of a method by name; those that it declares itself win."""
+    """All options of a method by name; its own take precedence over those of the reweighter."""
     borrowed = keyword_only(Reweighter) if method.learns_weights else {}
     withheld = SUPPLIED | method.fixed.keys()
     shared = {name: written(parameter) for name, parameter in borrowed.items() if name not in withheld}

@@ -1,4 +1,4 @@
-"""Plain training with a loss of its own: focal, class-balanced, generalized cross-entropy, bootstrapping, ..."""
+"""Plain training with another loss: focal, class-balanced, generalized cross-entropy, bootstrapping, ..."""
 
 import inspect
 from dataclasses import replace
@@ -23,7 +23,7 @@ class OwnLoss(ERM):
 
 @cache
 def training_with(loss: str) -> type[ERM]:
-    """The method that trains plainly with a member of ``LOSSES``; the options of the loss are those of the method."""
+    """The method that is plain training with a member of ``LOSSES``; it has the options of the loss."""
     setup = inspect.signature(OwnLoss).parameters["setup"]
     attributes = {
         "__doc__": inspect.getdoc(LOSSES[loss]),
@@ -44,5 +44,5 @@ class LogitAdjustment(ERM):
     own_loss = "logit-adjustment"
 
     def __init__(self, setup: Setup, *, strength: Annotated[float, Ge(0)] = 1.0):
-        # ``train.prior`` asks for the same; twice would be too much
+        # ``train.prior`` asks for the same correction, which must not be applied twice
         super().__init__(replace(setup, prior=False).with_loss("logit-adjustment", strength=strength))

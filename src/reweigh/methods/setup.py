@@ -26,16 +26,16 @@ class Setup:
 
     Attributes:
         train_set: the biased training set.
-        meta_set: chooses trusted samples from it.
+        meta_set: chooses trusted samples from the training set.
         loss: (logits, labels) -> loss of each sample.
         augment: float batch and generator -> float batch; None leaves inputs as they are.
-        generator: source of everything that a method draws on the CPU; the loop saves and restores it.
-        clean_set: trusted samples apart from the training set, if the meta set names some.
-        epochs: how many the loop will train, for a method that plans ahead.
-        fresh: makes another network, as ``model`` was at the start, with its optimizer.
+        generator: source of all that a method draws at random on the CPU; the loop saves and restores it.
+        clean_set: trusted samples that are not part of the training set, if the meta set names some.
+        epochs: number of epochs of the loop, for a method that plans ahead.
+        fresh: builds another network, as ``model`` was at the start, and its optimizer.
         started: whether the model starts from weights that were learned elsewhere.
         prior: whether losses are corrected for the class shares.
-        reweighter: makes the reweighter of a method that learns weights: ``Reweighter`` with its options bound.
+        reweighter: builds the reweighter of a method that learns weights: ``Reweighter`` with its options bound.
     """
 
     model: nn.Module
@@ -60,9 +60,9 @@ class Setup:
         return replace(self, loss=prior_corrected(loss, sizes) if self.prior else loss)
 
     def with_model(self, model: nn.Module) -> "Setup":
-        """The setup with a model around its own, whose further parameters the optimizer trains too.
+        """The setup with a model around its own; the optimizer also trains the additional parameters.
 
-        They join the first group of the optimizer, and so follow its schedule.
+        They join the first group of the optimizer, so they follow its schedule.
         """
         known = {id(param) for group in self.optimizer.param_groups for param in group["params"]}
         further = [param for param in model.parameters() if id(param) not in known]
@@ -89,17 +89,17 @@ class Setup:
         """The logits of training samples under ``model``, shape (n, num_classes): in eval mode, on the CPU.
 
         Args:
-            index: shape (n,), which samples; all of them by default.
+            index: shape (n,), indices of the samples; all of them by default.
         """
         found = [logits.float().cpu() for _, logits in self.predicted(model, index)]
         return torch.cat(found) if found else torch.empty(0, self.train_set.num_classes)
 
     @torch.no_grad()
     def per_sample(self, model: nn.Module, compute: Loss) -> Tensor:
-        """``compute`` of the logits and given labels of all training samples; in eval mode, on the CPU.
+        """``compute`` applied to the logits and given labels of all training samples; in eval mode, on the CPU.
 
         Args:
-            compute: (logits, labels) of some samples -> one row for each.
+            compute: (logits, labels) of some samples -> one row per sample.
         """
         found = torch.empty(0)
         for batch, logits in self.predicted(model):
@@ -111,10 +111,10 @@ class Setup:
 
     @torch.no_grad()
     def predicted(self, model: nn.Module, index: Tensor | None = None) -> Iterator[tuple[Batch, Tensor]]:
-        """Training samples, some at a time, with their logits; in eval mode, without augmentation.
+        """Training samples in batches, with their logits; in eval mode, without augmentation.
 
         Args:
-            index: shape (n,), which samples; all of them by default.
+            index: shape (n,), indices of the samples; all of them by default.
         """
         training = model.training
         model.eval()

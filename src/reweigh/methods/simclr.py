@@ -23,16 +23,17 @@ NEEDS: Needs = {"who": "method 'simclr'", "instead": "use a model with trained l
 class SimCLR(ERM):
     """SimCLR (Chen et al., ICML 2020): learn features without labels, alike for two views of the same image.
 
-    No label, right or wrong, reaches the features: below its last layer the model learns from the views alone. The
-    last layer is trained at the same time, on fixed features, with the given labels; so the run is evaluated like any
-    other, and the model it saves is one that any run can start from (``model.start``). A view passes the transforms of
-    the recipe (such as a flip), then a random resized crop and a color distortion. Blur is left out, as the authors do
-    for small images. The more samples in a batch, the better: each is compared with all others.
+    Labels, right or wrong, do not affect the features: all layers but the last learn from the views alone. The last
+    layer is trained at the same time with the given labels, without changing the features. So the run is evaluated like
+    any other, and any run can start from the model that it saves (``model.start``). A view applies the transforms of
+    the recipe (such as a flip), then a random resized crop and a color distortion. There is no blur, which the authors
+    leave out for small images too. Large batches are better, because each sample is compared with all others.
 
     Args:
-        temperature: temperature of the similarities; the smaller, the more the most similar samples count. Paper: tau.
-        projection: width of the space in which views are compared. The projection head has one hidden layer, is
-            optimized as the model is, and is not part of the model.
+        temperature: temperature of the similarities; the smaller it is, the more the most similar samples count. Paper:
+            tau.
+        projection: width of the space in which views are compared. The projection head has one hidden layer, has an
+            optimizer like that of the model, and is not part of the model.
         crop: smallest share of the image's area that a view shows.
         color: strength of the color distortion.
     """
@@ -86,14 +87,14 @@ class SimCLR(ERM):
 
 
 def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
-    """Normalized temperature-scaled cross-entropy: how hard it is to find the other view of each sample.
+    """Normalized temperature-scaled cross-entropy: how hard it is to recognize the other view of each sample.
 
         l(a, b) = -log( exp(cos(a, b) / t) / sum of exp(cos(a, c) / t) over all other views c )
         (l(first_i, second_i) + l(second_i, first_i)) / 2
 
     Args:
         first: one view of each sample, shape (n, d).
-        second: the other, shape (n, d).
+        second: the other view of each sample, shape (n, d).
 
     Returns:
         Shape (n,); zero for a single sample, which is not compared with any other.
@@ -107,7 +108,7 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
 def _alike(optimizer: Optimizer, module: nn.Module) -> Optimizer:
     """An optimizer of the same kind and settings for another module.
 
-    Not another group of the given optimizer: the schedule only knows the groups that it started with.
+    Another group of the given optimizer would not do: the schedule only knows the groups that it started with.
     """
     settings = {key: value for key, value in optimizer.param_groups[0].items() if key not in ("params", "param_names")}
     kind: Any = type(optimizer)

@@ -39,54 +39,58 @@ JUDGING = (2, 5)  # two of five samples of the judging fold are held out of the 
 class TwoLooks(Method):
     """Train until wrong labels would be memorized, find them, and train again on the labels that are likely right.
 
-    One setting for wrong labels, rare classes, or both. f are the logits of a network, y the given labels.
+    The same settings serve for wrong labels, rare classes, or both. No sample is dropped: if a label is likely wrong,
+    the network learns the likelier classes in its place. f are the logits of a network, y the given labels.
 
-    First look: plain training with prior correction,
+    First look: each class is divided into four folds. A network is trained on three of them, with prior correction,
 
         minimize  L(f(x_i) + log share, y_i)            share: shares of the given classes
 
-    without one fold of the samples. The judge, class-balanced accuracy on the given labels of that fold, says when the
-    EMA of the network is at its best; training stops once it has clearly fallen since. If that was early, three more
-    networks are trained for as many epochs, each without another fold. (Of at most 2,000 samples, all four are trained
-    side by side and all folds judge, since few samples judge badly and cost little.) Each sample keeps the mean of its
-    predictions along the way: its memory.
+    and the fourth judges it: after each epoch, the judge measures the class-balanced accuracy of the network's EMA on
+    the given labels of this fold. Training stops when the accuracy has clearly fallen, because wrong labels are then
+    being memorized, and the best epoch is kept. If that epoch came early, three more networks are trained for as many
+    epochs, each without another fold. (With at most 2,000 samples, all four networks are trained side by side and all
+    folds judge: one fold would be too small to judge well, and training is cheap.)
 
-    Stock: q_i is the geometric mean of the memory of a sample and of what a network trained without it predicts. The
-    confusion T and the true class shares come from the confident joint; if a class is rare, also from held-out
-    predictions, by expectation maximization. Hence the posterior of the true class of each sample,
+    Taking stock: q_i, the prediction for a sample, is the geometric mean of two: its memory, which is the mean of what
+    was predicted in its own training steps; and the prediction of the network that was trained without it. The
+    confident joint gives the confusion T and the true class shares; if a class is rare, they also come from held-out
+    predictions, by expectation maximization. Bayes' rule then gives the posterior of the true class of each sample:
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  prior(k)  T(y_i | k)
 
-    Second look: a fresh network learns, with mixup,
+    Second look: a fresh network learns the given label as far as it is trusted, and the likelier classes for the rest:
 
         minimize  v_i L(f(x_i) + log share, y_i) + (1 - v_i) L(f(x_i) + log share, other_i)
 
-    other_i being the posterior if the given label is wrong (the paper's soft labels, Eq. 14). The weight is a learned
-    function of the doubt, -log posterior_i(y_i), and of the family of the class: v_i = V(doubt_i, family_i). It starts
-    as exp(-doubt), which is Bayes' rule, and learns as CMW-Net does, one look ahead at a time, to explain labels that
-    are held out, seen through the confusion, and labels that a person has checked; or on samples with labels that you
-    vouch for (a meta set ``clean`` or ``given``), if there are some. If fewer than 5 % of the labels seem to be wrong,
-    the posteriors start as the given labels. Four times they move toward the EMA of the network. (If the first look was
-    best late, it did not memorize; the second then goes on from it, without mixup.) The judge compares both looks on
-    samples that neither has seen; then these join. The model is the mean of both looks' probabilities; the second alone
-    if the first is a single network; the first if the second is clearly worse. By the same networks the stock is taken
-    once more.
+    other_i is the posterior if the given label is wrong (the paper's soft labels, Eq. 14); samples are mixed in pairs
+    (mixup). The weight v_i = V(doubt_i, family_i) is a learned function of the doubt, -log posterior_i(y_i), and of the
+    family of the class. It starts as exp(-doubt), which is Bayes' rule, and is learned by look-ahead steps as in
+    CMW-Net: on samples that you vouch for (a meta set ``clean`` or ``given``); otherwise on held-out labels, seen
+    through the confusion, and on labels that a person has checked. If fewer than 5 % of the labels seem wrong, the
+    posteriors start as the given labels. Four times during the look, they move toward what the EMA of the network
+    predicts. (If the first look was best late, it did not memorize; the second then continues from it, without mixup.)
 
-    ``train.epochs`` counts the epochs of both looks together; give it 1.9 times those of one training. It often ends
-    sooner. In each look the learning rate falls along half a cosine, whatever the schedule, and there is no warm-up. A
-    training of fewer than 4 epochs, or without 4 samples of any class, has one look and no judge.
+    Result: the judge compares both looks on samples that neither was trained on; then the second look trains on these
+    too. The model averages the probabilities of both looks. It is the second look alone if the first has a single
+    network, and the first look alone if the second is clearly worse. The same networks then take stock once more: as
+    many labels are flagged as are estimated to be wrong, those with the lowest posterior.
 
-    The confident joint is from Northcutt, Jiang, Chuang: Confident Learning (JAIR 2021); anchors, where learning the
-    confusion starts, from Patrini et al.: Making deep neural networks robust to label noise (CVPR 2017); prior
+    ``train.epochs`` counts the epochs of both looks together: set it to 1.9 times the epochs of a single training. The
+    training often ends sooner. In each look, the learning rate falls along half a cosine, whatever the schedule, and
+    there is no warm-up. With fewer than 4 epochs, or if no class has 4 samples, there is one look and no judge.
+
+    The confident joint is from Northcutt, Jiang, Chuang: Confident Learning (JAIR 2021); anchors, from which the
+    confusion is learned, from Patrini et al.: Making deep neural networks robust to label noise (CVPR 2017); prior
     correction from Menon et al.: Long-tail learning via logit adjustment (ICLR 2021); memory from Laine, Aila: Temporal
-    Ensembling (ICLR 2017); mixup from Zhang et al. (ICLR 2018). That networks learn right labels first: Liu et al.,
+    Ensembling (ICLR 2017); mixup from Zhang et al. (ICLR 2018). Networks learn right labels first: Liu et al.,
     Early-Learning Regularization (NeurIPS 2020).
 
     Args:
-        prior: correct for class shares, which aims at balanced accuracy: rare classes count as much as frequent ones.
+        prior: whether to correct for class shares: rare classes count as much as frequent ones (balanced accuracy).
         mixup: strength of mixing samples in pairs in the second look; 0 mixes none.
         meta_lr: learning rate of the weighting function; 0 keeps Bayes' rule.
-        weighting: file of a weighting function that two looks learned elsewhere, used as it is.
+        weighting: file of a weighting function that ``two-looks`` learned elsewhere, used as it is.
     """
 
     own_judge = True

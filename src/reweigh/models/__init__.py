@@ -66,8 +66,8 @@ def build(
         input_shape: shape of one sample, without the batch dimension.
         num_classes: number of logits.
         trust_code: as for ``find``.
-        logits: "cosine" replaces its last layer, see ``reweigh.models.last_layer``.
-        options: the model's own keyword arguments.
+        logits: kind of logits; "cosine" replaces the last layer, see ``reweigh.models.last_layer``.
+        options: keyword arguments of the model.
 
     Raises:
         RecipeError: unknown model or option.

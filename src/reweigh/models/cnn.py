@@ -11,7 +11,7 @@ from reweigh.models.images import he_normal, image_shape
 class SmallCNN(nn.Module):
     """Five 3x3 convolutions, three of them with stride 2, global average pooling, and a linear layer.
 
-    With fewer strides the receptive field is too small, and the pooling loses where a feature was.
+    With fewer strides, the receptive field would be too small, and the pooling would lose the positions of features.
     """
 
     def __init__(self, channels: int, num_classes: int, width: int) -> None:

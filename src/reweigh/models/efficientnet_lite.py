@@ -30,7 +30,7 @@ STAGES = (
 
 
 class InvertedResidual(nn.Module):
-    """Expand channels by 1x1, convolve each channel by itself, project back by 1x1; plus the input if it fits."""
+    """Expand channels by 1x1, convolve each channel separately, project back by 1x1; plus the input if shapes match."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int, expansion: int) -> None:
         super().__init__()

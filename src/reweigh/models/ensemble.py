@@ -12,13 +12,13 @@ class Ensemble(nn.Module):
 
         logits = log of the sum of share_m softmax(member_m(inputs))
 
-    The number of members is fixed, so that the weights of an ensemble fit another one whose shares are different.
+    The number of members is fixed, so that an ensemble can load the weights of another one with different shares.
 
     Attributes:
-        shares: shape (members,), a buffer; sums to one.
+        shares: shape (members,), share of each member; a buffer that sums to one.
 
     Args:
-        members: networks of the same form; at first only the first of them counts.
+        members: networks of the same form; at first, only the first one has a share.
     """
 
     shares: Tensor

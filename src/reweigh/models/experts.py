@@ -16,8 +16,8 @@ EXPERTS = 3
 class Experts(nn.Module):
     """Copies of a classifier that share all layers below their last block, or below the last layer if it has no blocks.
 
-    Shared layers are computed once. Called like the classifier it returns the mean of the experts' logits;
-    ``apart=True`` gives them all.
+    Shared layers are computed once. The output is the mean of the experts' logits; with ``apart=True``, the logits of
+    each expert.
 
     Args:
         classifier: any model that ends in a linear layer and calls each layer once; it becomes the first expert.

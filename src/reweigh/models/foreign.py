@@ -22,8 +22,8 @@ def foreign(name: str, trust_code: bool = False) -> Callable[..., nn.Module]:
     is imported before it is called.
 
     Args:
-        trust_code: Whether the user allows code outside the package to run. A name may come from a file that somebody
-            else wrote; without this the builder refuses.
+        trust_code: Whether the user allows code outside the package to run. Without it the builder refuses, because the
+            name may come from a file that somebody else wrote.
 
     Raises:
         ModelError: one side of the colon is empty.

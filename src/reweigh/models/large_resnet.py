@@ -19,7 +19,8 @@ class Block(nn.Module):
         inputs: input channels.
         width: channels of the 3x3 convolutions.
         stride: 2 halves the image.
-        bottleneck: one 3x3 convolution between two 1x1, with four times as many output channels; otherwise two 3x3.
+        bottleneck: whether the block is one 3x3 convolution between two 1x1, with four times as many output channels;
+            otherwise it is two 3x3 convolutions.
     """
 
     def __init__(self, inputs: int, width: int, stride: int, bottleneck: bool) -> None:
@@ -53,7 +54,8 @@ class LargeResNet(nn.Module):
         num_classes: number of logits.
         blocks: number of blocks in each of the four stages.
         bottleneck: kind of block, see ``Block``.
-        small_images: stem of one 3x3 convolution that keeps the size, instead of 7x7 with stride 2 and a max-pooling.
+        small_images: whether the stem is one 3x3 convolution that keeps the size, instead of 7x7 with stride 2 and
+            max-pooling.
     """
 
     def __init__(
@@ -99,7 +101,8 @@ def resnet34(input_shape: tuple[int, ...], num_classes: int, *, stem: Stem = "au
 def resnet50(input_shape: tuple[int, ...], num_classes: int, *, stem: Stem = "auto") -> nn.Module:
     """ResNet-50, with the stride in the 3x3 convolution of its bottlenecks (23.5 million parameters, 10 classes).
 
-    Arguments and errors as ``resnet10``. The paper has the stride in the first 1x1; frameworks settled on this.
+    Arguments and errors are those of ``resnet10``. The paper has the stride in the first 1x1 convolution; frameworks
+    have it in the 3x3, as here.
     """
     return _large_resnet("resnet50", input_shape, num_classes, stem, (3, 4, 6, 3), bottleneck=True)
 

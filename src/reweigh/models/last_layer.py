@@ -13,7 +13,7 @@ SCALE = 30.0
 
 
 class Needs(TypedDict):
-    """What needs a linear head, and what to do with other models; for messages."""
+    """For messages: what needs a linear head, and what to do with other models."""
 
     who: str
     instead: str
@@ -23,11 +23,11 @@ def linear_head(model: nn.Module, who: str, instead: str) -> tuple[str, nn.Linea
     """The name of the last layer, which is linear, and the layer.
 
     Args:
-        who: what needs it, for the message.
+        who: what needs a linear layer, for the message.
         instead: what to do with another model, for the message.
 
     Raises:
-        ModelError: it is not linear.
+        ModelError: the last layer is not linear.
     """
     named: dict[str, Tensor] = dict(model.named_parameters())
     name = last_layer(model, named) if named else ""
@@ -47,8 +47,8 @@ def with_features(
 
     Args:
         layer: name of the layer, as ``linear_head`` gives it.
-        cut: the layer reads the features without their graph, so that its gradient ends there.
-        inputs, named: what the model is called with.
+        cut: whether the layer reads the features without their graph, so that its gradient ends there.
+        inputs, named: arguments of the model.
 
     Raises:
         ModelError: the layer does not read one row of features per sample, once.

@@ -19,7 +19,7 @@ class Embedded(NamedTuple):
     Attributes:
         logits: shape (n, num_classes).
         direct: features of the classifier, shape (n, width).
-        centers: the memory, shape (num_classes, width); None until it is used.
+        centers: centers in the memory, shape (num_classes, width); None until the memory is used.
     """
 
     logits: Tensor
@@ -32,12 +32,12 @@ class MetaEmbedding(nn.Module):
 
         v = (direct + tanh(selector(direct)) * memory) REACH / reach,    memory = softmax(hallucinator(direct)) centers
 
-    where reach is the distance to the nearest center; cosines of v and class vectors are the logits. Until ``open`` is
-    set, the classifier predicts as it is.
+    where reach is the distance to the nearest center; the logits are cosines between v and the class vectors. Until
+    ``open`` is set, the classifier predicts without the memory.
 
     Attributes:
-        open: bool, a buffer.
-        centers: shape (num_classes, width), learned.
+        open: whether the memory is used; a bool buffer.
+        centers: shape (num_classes, width), learned class centers.
     """
 
     open: Tensor

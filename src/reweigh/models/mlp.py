@@ -28,8 +28,8 @@ def mlp(
         hidden: width of each hidden layer; () gives a linear classifier.
         batch_norm: whether each hidden layer has BatchNorm before its ReLU, instead of a bias.
         dropout: share of hidden units dropped in training.
-        sparse: the samples are sparse rows, such as words of a text: the first hidden layer keeps its weights in the
-            order in which such rows are multiplied fastest.
+        sparse: whether samples are sparse rows, such as word counts of a text; the first hidden layer then stores its
+            weights in the order that multiplies such rows fastest.
 
     Raises:
         ModelError: a sample has no values.
@@ -54,8 +54,8 @@ def mlp(
 class SparseLinear(nn.Module):
     """``nn.Linear`` for sparse batches, with the same initial weights.
 
-    Its weight has shape (in_features, out_features): the weights of one column lie together, so a product reads those
-    of the columns in the batch and no others.
+    Its weight has shape (in_features, out_features). So the weights of one column are next to each other in memory, and
+    a product only reads those of the columns in the batch.
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True):

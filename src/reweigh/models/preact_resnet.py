@@ -80,7 +80,7 @@ def preact_resnet18(input_shape: tuple[int, ...], num_classes: int) -> nn.Module
 def wrn_28_2(input_shape: tuple[int, ...], num_classes: int, *, dropout: Dropout = 0.0) -> nn.Module:
     """WRN-28-2 (Zagoruyko and Komodakis 2016; 1.5 million parameters), usual for semi-supervised CIFAR-10.
 
-    ReLU and torch's BatchNorm, as in the paper; FixMatch's code uses leaky ReLU and slower statistics.
+    It has ReLU and torch's BatchNorm, as in the paper; FixMatch's code has leaky ReLU and slower statistics.
 
     Args:
         dropout: share of features dropped between the two convolutions of a block.

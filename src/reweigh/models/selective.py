@@ -28,11 +28,11 @@ class Heads(NamedTuple):
 class SelectiveModel(nn.Module):
     """SelectiveNet's three heads (Geifman and El-Yaniv, ICML 2019) on any classifier, which is not changed.
 
-    The classifier's last layer is the prediction head; the features that enter it feed the other two. Called like the
-    classifier it returns what the classifier returns; ``heads=True`` gives all three heads.
+    The classifier's last layer is the prediction head; the other two heads read the same features. The output is that
+    of the classifier; with ``heads=True``, the outputs of all three heads.
 
     Attributes:
-        ranks: bool, a buffer: whether the selection head ranks the predictions; otherwise their probability does.
+        ranks: whether the selection head ranks the predictions, otherwise their probability; a bool buffer.
 
     Args:
         classifier: any model that ends in a linear layer.
@@ -69,8 +69,8 @@ class SelectiveModel(nn.Module):
 class Ranked(nn.Module):
     """A model with one more column beside its logits: the log-odds of the score that ranks its predictions.
 
-    The score of a ``SelectiveModel`` is that of its selection head, unless set otherwise; that of any other model is
-    its largest probability.
+    For a ``SelectiveModel``, the score comes from its selection head, unless set otherwise; for any other model, it is
+    the largest probability.
     """
 
     def __init__(self, model: nn.Module):

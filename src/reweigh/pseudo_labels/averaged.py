@@ -13,13 +13,13 @@ from torch.func import functional_call
 class AveragedModel:
     """Exponential moving average of parameters and BatchNorm statistics. Paper: w_WA.
 
-    With bias correction: after t steps it is exactly the mean of the t models so far, each step back counting by a
-    factor ``decay`` less; so it is useful from the first step on, and the initial model leaves no trace.
+    It has bias correction: after t steps, it is exactly the weighted mean of the t models so far, where each step back
+    counts less by a factor of ``decay``. So it is useful from the first step on, and the initial model leaves no trace.
 
     Args:
-        model: the model to average; a copy is kept.
-        decay: decay of the EMA; 0.997 averages over the last few hundred steps; 1 stays as it is. May be changed during
-            training. Paper: beta.
+        model: model to average; a copy is kept.
+        decay: decay of the EMA; 0.997 averages over the last few hundred steps, and 1 never changes. May be changed
+            during training. Paper: beta.
     """
 
     def __init__(self, model: nn.Module, decay: float = 0.997):
@@ -62,7 +62,7 @@ def _tensors(model: nn.Module) -> list[Tensor]:
 def predicted_in_training(model: nn.Module, inputs: Tensor) -> Tensor:
     """Probabilities, shape (n, num_classes), with dropout and the BatchNorm statistics of the batch.
 
-    The running statistics of an average are the average of the model's; this forward does not move them.
+    This forward pass does not change the running statistics, which are averages of those of the model.
     """
     model.train()
     buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}

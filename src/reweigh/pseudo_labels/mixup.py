@@ -16,8 +16,8 @@ class Mix(NamedTuple, Generic[Share]):
 
     Attributes:
         partner: shape (n,), a permutation of the batch. Paper: idx.
-        share: share of the sample itself, at least a half: one number, or one for each sample, shape (n,). Paper:
-            lambda = max(lambda, 1 - lambda).
+        share: share of the sample itself, at least one half: one number for all samples, or shape (n,). Paper: lambda =
+            max(lambda, 1 - lambda).
     """
 
     partner: Tensor
@@ -42,7 +42,8 @@ def draw(n: int, strength: float, generator: torch.Generator, device: torch.devi
     """A random mix with one lambda ~ Beta(strength, strength) for all samples.
 
     Args:
-        strength: 1 draws uniformly; towards 0 samples hardly mix, and towards infinity all mix half and half.
+        strength: strength of mixing: close to 0, samples are hardly mixed; 1 draws lambda uniformly; very large values
+            mix half and half.
     """
     share = float(_shares(strength, generator, 1)[0])
     return Mix(torch.randperm(n, generator=generator).to(device), share)

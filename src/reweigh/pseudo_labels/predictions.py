@@ -22,7 +22,7 @@ class Predictions(Protocol):
     momentum: float
 
     def update(self, index: Tensor, probabilities: Tensor) -> Tensor:
-        """Update the averages of some samples by new predictions, and return them.
+        """Update the averages of some samples with new predictions, and return them.
 
             z = momentum * z + (1 - momentum) * probabilities                (paper: supplement, Alg. 1)
 
@@ -55,11 +55,11 @@ class DensePredictions:
     """All probabilities of all samples, started from the given labels.
 
     Args:
-        labels: shape (N,); samples without a label, -1, start from all classes equally.
+        labels: shape (N,), given labels; samples without a label, -1, start with equal probabilities.
         num_classes: number of classes. Paper: C.
         momentum: momentum of the average; 0 keeps only the latest prediction. Paper: alpha.
-        device: where they are kept: that of the predictions, or each update waits for it.
-        dtype: what they are kept in; they are averaged and returned in single precision.
+        device: where they are kept; should be the device of the predictions, so that updates need not wait for a copy.
+        dtype: type in which they are kept; they are averaged and returned in single precision.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class TopPredictions:
     A million samples of a thousand classes take 40 MB instead of 4 GB.
 
     Args:
-        labels: shape (N,); samples without a label, -1, start from all classes equally.
+        labels: shape (N,), given labels; samples without a label, -1, start with equal probabilities.
         num_classes: number of classes.
         momentum: momentum of the average.
         device: where they are kept; see ``DensePredictions``.
@@ -163,7 +163,7 @@ def _checked(index: Tensor | None, samples: int, n: int) -> Tensor:
     """The indices of some samples, on the CPU.
 
     Raises:
-        DataError: there are none, or they are not indices into the training set.
+        DataError: there are no indices, or they are not indices into the training set.
     """
     if index is None:
         raise DataError(

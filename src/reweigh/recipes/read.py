@@ -116,7 +116,7 @@ def shipped() -> dict[str, Path]:
 
 
 def comment(path: Path) -> str:
-    """The opening comment of a recipe: the command that runs it, what it is for, where the choices come from."""
+    """The opening comment of a recipe: the command that runs it, what it is for, where the settings come from."""
     return "\n".join(takewhile(lambda line: line.startswith("#"), read_text(path, "recipe").splitlines()))
 
 

@@ -14,7 +14,7 @@ WEAK = 0.5  # share of labels that look wrong; beyond it the model, not the labe
 
 
 def headline(account: Account) -> str:
-    """The result in two sentences: how many labels are wrong, and how good the model is, by which labels."""
+    """The result in two sentences: how many labels are wrong, and how good the model is, measured on which labels."""
     first = wrong_labels(account)
     return f"{first} {reached(account)}" if first else reached(account)
 
@@ -28,7 +28,7 @@ def wrong_labels(account: Account) -> str:
     listed = f"{found:,} of {labels:,} training labels look wrong"
     if classes.finding is None:
         share = found / max(labels, 1)
-        weak = "; so large a share usually means a weak model, not bad labels" if share > WEAK else ""
+        weak = "; such a large share usually means a weak model, not bad labels" if share > WEAK else ""
         return f"{listed} ({percent(share)}){weak}."
     total = max(sum(classes.sizes), 1)
     share, low, high = (

@@ -32,8 +32,8 @@ class Looks:
     """The samples of a training set, to look at.
 
     Args:
-        frame: The table that the features were made from; None if they were not.
-        label: Its label column.
+        frame: Table that the features were made from; None if there is none.
+        label: Label column of the table.
         folder: Folder of the image files that ``dataset.reading.names`` are relative to; None if there is none.
     """
 
@@ -92,7 +92,8 @@ class Looks:
 
         Args:
             given: Class of the given label.
-            suggested: Another class; columns in which the sample is like this one and unlike the first come first.
+            suggested: Another class; columns in which the sample resembles this class more than the given one come
+                first.
         """
         if self._frame is None:
             features = self._dataset.inputs[torch.tensor([index])].flatten().tolist()

@@ -12,12 +12,12 @@ FITTING = 600  # steps
 class WeightNet(nn.Module):
     """A member of ``WEIGHTINGS``: made from (number of families, width), which are also attributes.
 
-    Any other module that can be called in the same way will do in a ``Reweighter``.
+    A ``Reweighter`` also takes any other module that can be called in the same way.
 
     Attributes:
         num_families: number of curves; 0 if weights are not a function of loss and family.
-        width: size of its hidden layer.
-        unit: what losses are divided by before they are read.
+        width: width of the hidden layer.
+        unit: unit of losses; they are divided by it before the net reads them.
     """
 
     num_families: int = 0
@@ -41,7 +41,7 @@ class ClassAwareNet(WeightNet):
 
     Args:
         num_families: number of heads; family 0 holds the rarest classes. Paper: K.
-        hidden: width of the hidden layer; the paper's is 100.
+        hidden: width of the hidden layer. Paper: 100.
     """
 
     def __init__(self, num_families: int, hidden: int = 100):
@@ -52,7 +52,7 @@ class ClassAwareNet(WeightNet):
 
     @classmethod
     def following(cls, curve: Callable[[Tensor], Tensor], points: Tensor, num_families: int) -> "ClassAwareNet":
-        """A net that starts from a known curve in every family, fitted to it by least squares; always the same net.
+        """A net that starts from a known curve in every family, by least squares; the result is deterministic.
 
         Args:
             curve: losses -> weights in (0, 1).
@@ -71,7 +71,7 @@ class ClassAwareNet(WeightNet):
         """Weights in (0, 1).
 
         Args:
-            losses: shape (n,), raw. Paper: L.
+            losses: shape (n,), losses as they are. Paper: L.
             family: shape (n,), integers below ``num_families``.
         """
         # a product with a single input needs no matrix product; in place, because every training step waits for this

@@ -12,8 +12,8 @@ class FreeWeights(WeightNet):
 
         v_i = max(0, -d meta / d v_i at 0),   then scaled to a mean of one
 
-    No net and no memory: good weights in this batch teach nothing for the next, and a batch for which nothing was
-    learned counts fully. Ren et al., ICML 2018.
+    Nothing is kept from one batch to the next, and a batch for which no weights were computed counts fully. Ren et al.,
+    ICML 2018.
     """
 
     learns, remembers = True, False

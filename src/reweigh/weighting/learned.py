@@ -18,8 +18,8 @@ class LearnedWeights:
     """A weight net and the optimizer that trains it on the meta gradient.
 
     Args:
-        net: called as ``net(losses, family)``; returns weights in (0, 1).
-        optimizer: over the net's parameters; None if the net was learned elsewhere and stays as it is.
+        net: weight net, called as ``net(losses, family)``; returns weights in (0, 1).
+        optimizer: optimizer of the net's parameters; None if the net was learned elsewhere and stays as it is.
     """
 
     remembers = True

@@ -20,13 +20,13 @@ def read_released(path: str | Path, heads: Sequence[str]) -> ClassAwareNet:
     """A CMW-Net from its released state dict, heads sorted so that family 0 is the rarest.
 
     Args:
-        path: a PyTorch file with ``feature.layer.0.{weight,bias}`` and ``classfier.layers.{0,1,2}.0.{weight,bias}``
-            (sic). It is read without running anything in it, and may have been saved on a GPU.
-        heads: the size of the classes that each of its heads is for, in the order of the file. K-means numbers
-            clusters at random, so the file does not say; the authors' transfer script has large, small, medium.
+        path: PyTorch file with ``feature.layer.0.{weight,bias}`` and ``classfier.layers.{0,1,2}.0.{weight,bias}``
+            (sic). Reading it never executes code; it may have been saved on a GPU.
+        heads: class size that each head is for, in the order of the file. The file does not say, because K-means
+            numbers clusters at random; the authors' transfer script has large, small, medium.
 
     Raises:
-        DataError: it cannot be read, has other contents, or ``heads`` are not the three sizes.
+        DataError: the file cannot be read or has other contents, or ``heads`` are not the three sizes.
     """
     if sorted(heads) != sorted(SIZES):
         raise DataError(

@@ -23,10 +23,10 @@ class Origin:
     """Where a weighting function was learned.
 
     Attributes:
-        centers: the mean class size of each family, ascending. Paper: mu_k.
-        loss: the loss it was learned with, by name.
-        learned_on: the data, in words.
-        reads: what it reads of a sample besides the family of the class: "loss", or "doubt" as in two looks.
+        centers: mean class size of each family, ascending. Paper: mu_k.
+        loss: name of the loss that it was learned with.
+        learned_on: description of the data that it was learned on.
+        reads: what it reads besides the family of the class: "loss", or "doubt" as in ``two-looks``.
     """
 
     centers: tuple[float, ...] = ()
@@ -39,7 +39,7 @@ def save_weighting(path: str | Path, net: nn.Module, origin: Origin) -> None:
     """Write a weighting function; family 0 is the rarest, so it means the same elsewhere.
 
     Raises:
-        DataError: there is nothing to save, as for weights that are computed for each batch.
+        DataError: there is no function to save, because weights are computed for each batch.
     """
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()}
     if not tensors:
@@ -56,14 +56,14 @@ def save_weighting(path: str | Path, net: nn.Module, origin: Origin) -> None:
 def load_weighting(
     path: str | Path, net: nn.Module | None = None, reads: str | None = None
 ) -> tuple[WeightNet, Origin]:
-    """Read a weighting function; nothing in the file can run.
+    """Read a weighting function; reading never executes code from the file.
 
     Args:
         path: file written by ``save_weighting``; or the file that the paper's authors released and, after a colon, the
             order of its heads: "vnet.pth:large,small,medium" (see ``read_released``).
-        net: a module like the one that was saved, which gets the saved parameters; needed if it is your own, not one
-            of ``WEIGHTINGS``.
-        reads: what it must read of a sample: "loss" or "doubt"; by default either will do.
+        net: module like the one that was saved, into which the parameters are loaded; needed if it is your own, not a
+            member of ``WEIGHTINGS``.
+        reads: what the function must read: "loss" or "doubt"; by default, both are accepted.
 
     Raises:
         DataError: there is no such file, or it is not a weighting function that this version can read.
@@ -106,10 +106,10 @@ def construction(net: nn.Module) -> dict[str, str]:
 
 
 def rebuilt(about: Mapping[str, str], tensors: Mapping[str, Tensor], net: nn.Module | None = None) -> WeightNet:
-    """A weighting function from its ``construction`` and its parameters, which ``net`` gets if it is given.
+    """A weighting function from its ``construction`` and its parameters, loaded into ``net`` if it is given.
 
     Raises:
-        DataError: it is not a member of ``WEIGHTINGS``, and no ``net`` is given.
+        DataError: the function is not a member of ``WEIGHTINGS``, and no ``net`` is given.
     """
     from reweigh.weighting import WEIGHTINGS
 

@@ -22,7 +22,7 @@ class SelectiveRisk:
 
     Attributes:
         loss: (logits, labels) -> loss of each sample.
-        wanted: the coverage below which the penalty begins. Paper: c.
+        wanted: coverage below which the penalty begins. Paper: c.
         penalty: factor of the penalty. Paper: lambda.
     """
 
@@ -35,7 +35,7 @@ class SelectiveRisk:
 
         Args:
             labels: shape (n,), or (n, num_classes).
-            scale: shape (n,), the sample weights that the user gives.
+            scale: shape (n,), sample weights from the user.
         """
         accepted = heads.selection.sigmoid()
         least = torch.finfo(accepted.dtype).eps  # if nothing is selected, or no sample counts
@@ -50,21 +50,21 @@ class SelectiveNet(ERM):
 
         alpha * risk of what is predicted, with its penalty  +  (1 - alpha) * mean of L(h(x_i), y_i)
 
-    The auxiliary head h sees every sample, so that the features do not overfit those that were selected early.
-    ``reweigh predict --coverage`` sets the threshold of the score.
+    The auxiliary head h learns from every sample, so that the features do not overfit to the samples that were selected
+    early. ``reweigh predict --coverage`` sets the threshold of the score.
 
-    During the warm-up, which the paper does not have, everything is selected. Without it, under a long tail, the
-    selection head gives up the rare classes in the first epochs, and the prediction head never learns them.
+    During the warm-up, which the paper does not have, every sample is selected. Without a warm-up, under a long tail,
+    the selection head gives up the rare classes in the first epochs, and the prediction head never learns them.
 
     Geifman, El-Yaniv: SelectiveNet: A Deep Neural Network with an Integrated Reject Option.
 
     Args:
-        coverage: share of the samples that should be predicted. Paper: c. One model is trained for one coverage; its
-            scores rank samples for every other.
+        coverage: share of the samples that should be predicted. Paper: c. A model is trained for one coverage; its
+            scores rank samples for any other.
         penalty: factor of the penalty for a lower coverage. Paper: lambda.
-        alpha: share of the selective risk in the objective; the auxiliary head has the rest. Paper: alpha.
-        score: what samples are ranked by: "selection" is g(x), as in the paper; "softmax-response" is the largest
-            probability of f, which often ranks better (Feng et al., ICLR 2023), most of all for rare classes.
+        alpha: share of the selective risk in the objective; the loss of the auxiliary head has the rest. Paper: alpha.
+        score: score by which samples are ranked: "selection" is g(x), as in the paper; "softmax-response" is the
+            largest probability of f, which often ranks better (Feng et al., ICLR 2023), most of all for rare classes.
     """
 
     abstains = True
@@ -117,9 +117,9 @@ class SelectiveNet(ERM):
 
 
 def with_heads(setup: Setup) -> Setup:
-    """The setup with a selective model around its own, whose heads the optimizer trains too.
+    """The setup with a selective model around its own; the optimizer also trains the additional heads.
 
-    A model that has the heads stays as it is.
+    A model that already has the heads is left as it is.
 
     Raises:
         ModelError: the model does not end in a linear layer.

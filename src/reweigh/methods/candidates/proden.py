@@ -15,9 +15,9 @@ class PRODEN(ERM):
     sum_j w_ij L_ij,    w_ij = p_ij / sum over the candidates p_ij  for a candidate j, else 0
 
     L_ij is the loss of sample i with label j, and p what the model predicted when the sample was last in a batch. The
-    weights start uniform, and stay so during the warm-up; in the limit they are one-hot, and the loss is that of the
-    likeliest candidate, the smallest. They take one number per candidate of memory. With one candidate per sample
-    this is plain training.
+    weights are uniform at first and during the warm-up. As the model becomes sure of one candidate, they approach a
+    one-hot label, and the loss approaches that of the likeliest candidate. They take one number per candidate of
+    memory. If every sample has one candidate, this is plain training.
 
     Lv, Xu, Feng, Niu, Geng, Sugiyama: Progressive Identification of True Labels for Partial-Label Learning.
     """
@@ -50,7 +50,7 @@ class PRODEN(ERM):
 
 
 def belief(logits: Tensor, candidates: Tensor) -> Tensor:
-    """How far each candidate is believed: the predicted probabilities, normalized over the candidates.
+    """How likely each candidate is: the predicted probabilities, normalized over the candidates.
 
     Args:
         logits: shape (n, num_classes).

@@ -21,18 +21,18 @@ from reweigh.methods.setup import Setup
 class PRODENCMWNet(Method):
     """PRODEN, then CMW-Net with the likeliest candidate of each sample as its label. Paper: Sec. 7.1 and supplement.
 
-    The second stage begins once ``identify_epochs`` and the warm-up are over, with a fresh optimizer. Some of its
-    labels are wrong, mostly between classes that look alike, and CMW-Net learns how much to trust them. In its first
-    epoch, the network of the first stage decides which samples to trust. The learning rate is set by the loop.
+    The second stage begins when ``identify_epochs`` and the warm-up are over, with a fresh optimizer. Some of its
+    labels are wrong, mostly between classes that look alike, and CMW-Net learns how much to trust them. In the first
+    epoch of this stage, the network of the first stage decides which samples to trust. The loop sets the learning rate.
 
-    All options of ``cmw-net``, and:
+    Takes all options of ``cmw-net``, and:
 
     Args:
-        identify_epochs: number of epochs of the first stage, which identifies the labels. The paper: 100 of 220. In a
-            training that ends before, there is no second stage.
-        network: network of the second stage: the one that the first has "trained", or a "fresh" one, which starts as
-            the first did. A fresh one needs a learning rate that starts again with it (the schedule
-            ``cosine-restarts``).
+        identify_epochs: number of epochs of the first stage, which identifies the labels. Paper: 100 of 220. If
+            training ends before, there is no second stage.
+        network: network of the second stage: the one that the first stage has "trained", or a "fresh" one, which starts
+            as the first did. A fresh network needs a learning rate that starts again with it, as in the schedule
+            ``cosine-restarts``.
         weighting: file of a weighting function learned elsewhere, used as it is.
     """
 
@@ -109,7 +109,7 @@ class PRODENCMWNet(Method):
 
 
 def likeliest(logits: Tensor, candidates: Tensor) -> Tensor:
-    """The candidate that is believed most, shape (n,).
+    """The likeliest candidate, shape (n,).
 
     Args:
         logits: shape (n, num_classes).

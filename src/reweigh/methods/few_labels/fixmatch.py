@@ -18,8 +18,8 @@ class FixMatch(LabeledOnly):
 
         mean of L(f(x), y) over labeled + factor * mean of 1(max p >= threshold) L(f(strong u), arg max p) over all
 
-    p is what the model predicts for the weak view, the ordinary batch, held constant. Labeled samples are among the
-    unlabeled ones too, as in the paper, whose batches are 64 and 448.
+    p is what the model predicts for the weak view, which is the ordinary batch; no gradient flows through it. Labeled
+    samples also count as unlabeled ones, as in the paper, which has batches of 64 and 448.
 
     Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel: FixMatch: Simplifying Semi-Supervised Learning
     with Consistency and Confidence.
@@ -58,11 +58,11 @@ class FixMatch(LabeledOnly):
 def weighted_guesses(
     loss: Loss, labeled: Batch, views: Tensor, pseudo: Tensor, factor: float = 1.0, scale: Tensor | float = 1.0
 ) -> Objective:
-    """Each unlabeled sample's weight times the loss of its strong view; no weight touches the labeled batch.
+    """The weight of each unlabeled sample times the loss of its strong view; the labeled batch is not weighted.
 
     Args:
         views: shape (n, ...), strong views of the unlabeled samples.
-        pseudo: shape (n,), their pseudo-labels, held constant.
+        pseudo: shape (n,), their pseudo-labels, without a gradient.
         factor: factor of the unlabeled term.
         scale: shape (n,), the sample weights that the user gives them.
     """

@@ -20,19 +20,19 @@ class FixMatchCMWNet(FixMatch):
 
         mean of L(f(x), y) over labeled + factor * mean of V(L_u, N_u) L_u over all,    L_u = L(f(strong u), arg max p)
 
-    p is what the model predicts for the weak view, held constant. The labeled samples are the trusted ones too (or a
-    clean file, if the recipe names one; other meta sets need a label for every sample). The class of an unlabeled
-    sample is only known from its pseudo-label: class sizes are the counts of the latest pseudo-labels, and families
-    are recomputed from them in each epoch, the first ones from the given labels.
+    p is what the model predicts for the weak view; no gradient flows through it. The labeled samples are also the
+    trusted ones, unless the recipe names a clean file; other meta sets need a label for every sample. The class of an
+    unlabeled sample is only known from its pseudo-label. So class sizes are the counts of the latest pseudo-labels, and
+    families are computed from them again in each epoch; the first families come from the given labels.
 
-    All options of ``Reweighter``, and:
+    Takes all options of ``Reweighter``, and:
 
     Args:
         factor: factor of the unlabeled term. Paper: alpha, FixMatch's lambda_u.
         magnitude: strength of the strong view's distortions, between 0 and 30.
-        families: number of curves, which stays the same even if classes have fewer distinct sizes for a while.
-        normalize: how weights are scaled in a batch; with "mean", as with FixMatch's threshold, a batch in which
-            nothing can be trusted counts little.
+        families: number of curves; it stays the same even if classes have fewer distinct sizes for a while.
+        normalize: how weights are scaled in a batch. With "mean", a batch in which nothing can be trusted counts
+            little, as with FixMatch's threshold.
         labeled_batch: number of samples in a labeled batch.
         average: decay of the EMA of the model, as in ``labeled-only``.
     """

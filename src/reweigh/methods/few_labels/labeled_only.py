@@ -19,13 +19,13 @@ from reweigh.pseudo_labels import AveragedModel
 class LabeledOnly(ERM):
     """Plain training on the labeled samples, for as many steps as methods that also use the unlabeled ones.
 
-    Each batch of the loop, with labeled and unlabeled samples, is one step, which also draws a labeled batch. A method
-    that learns from both adds a term for the first, but not during the warm-up.
+    For each batch of the loop, which has labeled and unlabeled samples, a step also draws a labeled batch and learns
+    from it. After the warm-up, the methods that build on this one add a term for the batch of the loop.
 
     Args:
         labeled_batch: number of samples in a labeled batch.
-        average: decay of the EMA of the model, which is evaluated and saved; 0 is the model itself. After t steps the
-            decay is at most (1 + t) / (10 + t), so that the EMA of a short training forgets its beginning too.
+        average: decay of the EMA of the model, which is evaluated and saved; 0 is the model itself. After t steps, the
+            decay is at most (1 + t) / (10 + t), so that the EMA forgets the beginning of a short training too.
     """
 
     unlabeled = True

@@ -19,23 +19,22 @@ from reweigh.pseudo_labels.mixup import check_mixable, draw_each
 class MixMatch(LabeledOnly):
     """MixMatch (Berthelot et al., NeurIPS 2019): mixtures must be classified as mixtures of labels and guesses.
 
-    The guess q for an unlabeled sample is the mean prediction over some views, sharpened to q^(1 / T) / sum. Labeled
-    samples and all views then form a pool, W; each is mixed with one drawn from it, its own share being at least half:
+    The guess q for an unlabeled sample is the mean prediction over several views, sharpened to q^(1 / T) / sum. Labeled
+    samples and all views form a pool; each is mixed with another one drawn from it, and its own share is at least half:
 
         mean of L(f(x'), y') over labeled + factor(t) * mean of |softmax f(u') - q'|^2 / num_classes over views
 
-    The factor rises linearly. Works for any data, but something must make views differ: transforms, or dropout.
+    The factor rises linearly. This works for any data, but views must differ, by transforms or dropout.
 
     Berthelot, Carlini, Goodfellow, Oliver, Papernot, Raffel: MixMatch: A Holistic Approach to Semi-Supervised Learning.
 
     Args:
-        factor: final factor of the unlabeled term. Paper: lambda_U, 75 for CIFAR-10, with Adam; with SGD and momentum
-            this soon makes all predictions the same.
-        ramp_epochs: number of epochs until it is reached, counted from the end of the warm-up. Paper: the first 16,000
-            steps.
+        factor: final factor of the unlabeled term. Paper: lambda_U, 75 for CIFAR-10 with Adam. With SGD and momentum,
+            75 soon makes all predictions the same.
+        ramp_epochs: number of epochs after the warm-up until the factor is reached. Paper: the first 16,000 steps.
         temperature: temperature of the guesses; below 1 sharpens them. Paper: T.
         views: number of views of each unlabeled sample. Paper: K.
-        mixup: strength of mixing; 0 mixes nothing. Paper: alpha.
+        mixup: strength of mixing samples in pairs; 0 mixes none. Paper: alpha.
         labeled_batch: number of samples in a labeled batch.
         average: decay of the EMA of the model, as in ``labeled-only``.
     """

@@ -19,17 +19,17 @@ class PiModel(LabeledOnly):
 
         mean of L(f(x), y) over labeled + factor(t) * mean of |p - p'|^2 / num_classes over all
 
-    p and p' are the probabilities for two views of a sample, each with its own transforms and dropout; without either
-    the term is zero. The factor rises along exp(-5 (1 - t)^2). The paper divides both sums by the whole batch and its
-    factor by the share of labeled samples: as means, the ratio is the same.
+    p and p' are the probabilities for two views of a sample, each with its own transforms and dropout; without
+    transforms and dropout, the term is zero. The factor rises along exp(-5 (1 - t)^2). The paper divides both sums by
+    the size of the whole batch, and its factor by the share of labeled samples; the ratio of both terms is the same.
 
     Laine, Aila: Temporal Ensembling for Semi-Supervised Learning. Rasmus, Valpola, Honkala, Berglund, Raiko:
     Semi-Supervised Learning with Ladder Networks.
 
     Args:
-        factor: final factor of the unlabeled term. Paper: w_max, 100 for CIFAR-10, with Adam; with SGD and momentum
-            this soon makes all predictions the same.
-        ramp_epochs: number of epochs until it is reached, counted from the end of the warm-up. Paper: 80 of 300.
+        factor: final factor of the unlabeled term. Paper: w_max, 100 for CIFAR-10 with Adam. With SGD and momentum, 100
+            soon makes all predictions the same.
+        ramp_epochs: number of epochs after the warm-up until the factor is reached. Paper: 80 of 300 epochs.
         labeled_batch: number of samples in a labeled batch.
         average: decay of the EMA of the model, as in ``labeled-only``.
     """
@@ -65,9 +65,10 @@ class MeanTeacher(PiModel):
 
         mean of L(f(x), y) over labeled + factor(t) * mean of |p - teacher's p'|^2 / num_classes over all
 
-    The teacher is the EMA of the model, which is evaluated in the end; its predictions are held constant. It predicts
-    with dropout and the BatchNorm statistics of the batch, as the student does. All options of ``pi-model``. The
-    paper's factor is 100 (with Adam), reached after 40,000 of 150,000 steps, and its decay 0.99 before and 0.999 after.
+    The teacher is the EMA of the model, which is also evaluated and saved; no gradient flows through its predictions.
+    It predicts with dropout and the BatchNorm statistics of the batch, as the student does. Takes all options of
+    ``pi-model``. In the paper, the factor is 100 (with Adam) and is reached after 40,000 of 150,000 steps; the decay is
+    0.99 until then and 0.999 after.
 
     Tarvainen, Valpola: Mean Teachers Are Better Role Models.
     """

@@ -17,15 +17,16 @@ class PseudoLabel(LabeledOnly):
 
         mean of L(f(x), y) over labeled + factor(t) * mean of L(f(u), arg max f(u)) over all
 
-    The factor is 0 in the warm-up (paper: until epoch T1 = 100) and then rises linearly (to T2 = 600). Works for any
-    data, not only images. Without the paper's pre-training by a denoising auto-encoder.
+    The factor is 0 during the warm-up (paper: until epoch T1 = 100) and then rises linearly (paper: until T2 = 600).
+    This works for any data, not only images. Left out: the paper's pre-training by a denoising auto-encoder.
 
     Lee: Pseudo-Label: The Simple and Efficient Semi-Supervised Learning Method for Deep Neural Networks.
 
     Args:
         factor: final factor of the unlabeled term. Paper: alpha_f.
-        ramp_epochs: number of epochs until it is reached, counted from the end of the warm-up. Paper: T2 - T1.
-        threshold: smallest probability of a pseudo-label that is used; the paper uses all, later work takes 0.95.
+        ramp_epochs: number of epochs after the warm-up until the factor is reached. Paper: T2 - T1.
+        threshold: smallest probability of a pseudo-label that is used. The paper uses all pseudo-labels; later work
+            sets 0.95.
         labeled_batch: number of samples in a labeled batch.
         average: decay of the EMA of the model, as in ``labeled-only``.
     """

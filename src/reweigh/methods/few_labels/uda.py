@@ -20,9 +20,9 @@ class UDA(LabeledOnly):
 
         mean of L(f(x), y) over labeled + factor * mean of 1(max p > threshold) L(f(strong u), p^(1 / T) / sum) over all
 
-    p is what the model predicts for the weak view, held constant. The divergence in the paper differs by a constant.
-    With ``annealing``, labeled samples whose label is likelier than a bound are left out for the time being; the bound
-    rises from 1 / num_classes to 1, slowest with "exp", which the paper uses if labels are few.
+    p is what the model predicts for the weak view; no gradient flows through it. The divergence in the paper differs by
+    a constant. With ``annealing``, labeled samples whose label is more probable than a bound are left out. The bound
+    rises from 1 / num_classes to 1; it rises slowest with "exp", which the paper uses if labels are few.
 
     Xie, Dai, Hovy, Luong, Le: Unsupervised Data Augmentation for Consistency Training.
 
@@ -31,9 +31,8 @@ class UDA(LabeledOnly):
         threshold: smallest probability of a prediction that is used. Paper: beta.
         temperature: temperature of the soft labels; below 1 sharpens them. Paper: tau.
         magnitude: strength of the strong view's distortions, between 0 and 30.
-        annealing: how the bound of training signal annealing rises.
-        annealing_epochs: number of epochs until the bound is 1, counted from the end of the warm-up; in the paper all
-            of training.
+        annealing: shape of the rise of the bound of training signal annealing.
+        annealing_epochs: number of epochs after the warm-up until the bound is 1. Paper: all epochs.
         labeled_batch: number of samples in a labeled batch.
         average: decay of the EMA of the model, as in ``labeled-only``.
     """

@@ -16,7 +16,7 @@ from reweigh.models.last_layer import with_cosine_head
 class LDAM(ERM):
     """Label-distribution-aware margins (Cao et al., NeurIPS 2019): the rarer the class, the larger its margin.
 
-    As published: the last layer of the model is replaced by one whose logits are cosines times the scale.
+    As published, the last layer of the model is replaced by one whose logits are cosines times the scale.
 
     Args:
         max_margin: margin of the rarest class, in cosines.
@@ -44,9 +44,10 @@ class DeferredLDAM(LDAM):
     Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss, Algorithm 1.
 
     Args:
-        start: share of the epochs in which all classes count the same, unless the warm-up is longer. Paper: 160 of 200
-            epochs, 0.8; by default the warm-up decides.
-        beta: 0 weighs all classes the same; towards 1 a class counts by the inverse of its size.
+        start: share of the epochs in which all classes count the same, unless the warm-up is longer. Paper: 0.8, 160 of
+            200 epochs; by default, until the end of the warm-up.
+        beta: how much rare classes count: 0 weighs all classes the same; close to 1, a class is weighted by the inverse
+            of its size.
         max_margin: margin of the rarest class, in cosines.
         scale: factor of cosines in the logits. Paper: s.
     """

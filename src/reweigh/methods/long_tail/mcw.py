@@ -20,18 +20,20 @@ class MCW(L2RW):
 
         v_i = max(0, w_label(i) - step * d meta / d v_i),    w_j ~ (1 - beta) / (1 - beta^n_j)
 
-    The correction is computed for each batch, by a look-ahead with the weights w. At first training is plain. The
-    trusted samples should be balanced (``meta_set.name = "balanced-random"``). The look-ahead follows the optimizer, as
-    everywhere here.
+    The correction is computed for each batch, by a look-ahead with the weights w. In the first epochs, training is
+    plain. The trusted samples should be balanced (``meta_set.name = "balanced-random"``). The look-ahead follows the
+    optimizer, as in all methods here.
 
     Jamal, Brown, Yang, Wang, Gong: Rethinking Class-Balanced Methods for Long-Tailed Visual Recognition from a Domain
     Adaptation Perspective.
 
     Args:
-        start: share of the epochs that are trained plainly, unless the warm-up is longer. Paper: 160 of 200 epochs.
-        step: step of the correction.
-        beta: 0 starts from the same weight for all classes; towards 1 a class counts by the inverse of its size.
-        every: correct in every n-th step; in the others the weights are those of the classes. The paper in all.
+        start: share of the epochs with plain training, unless the warm-up is longer. Paper: 160 of 200 epochs.
+        step: step size of the correction.
+        beta: how much rare classes count before the correction: 0 weighs all classes the same; close to 1, a class is
+            weighted by the inverse of its size.
+        every: correct the weights in every n-th step; in the others, samples have the weights of their classes. The
+            paper corrects in every step.
     """
 
     def __init__(
@@ -62,8 +64,8 @@ class CorrectedWeights(WeightNet):
     """The weight of each family, lowered or raised for each sample by one step down the meta loss.
 
     Args:
-        base: shape (families,), the weights.
-        step: length of the step.
+        base: shape (families,), weights before the correction.
+        step: step size of the correction.
     """
 
     learns, remembers = True, False

@@ -19,16 +19,16 @@ class OLTR(ERM):
 
         mean of L(f(x_i), y_i) + attraction * mean of |direct_i - center_label(i)|^2 / 2
 
-    The first stage, the warm-up, is plain training (paper: 30 epochs for ImageNet-LT, then as many for the second).
-    When it ends the centers start from the class means of the features; they are learned from then on. Without the
-    paper's modulated attention, repulsion between centers, class-balanced sampling and open-set rejection.
+    The first stage is the warm-up, with plain training. When it ends, the centers are set to the class means of the
+    features; in the second stage, they are learned. In the paper, both stages have 30 epochs for ImageNet-LT. Left out:
+    the paper's modulated attention, repulsion between centers, class-balanced sampling and open-set rejection.
 
     Liu, Miao, Zhan, Wang, Gong, Yu: Large-Scale Long-Tailed Recognition in an Open World.
 
     Args:
         attraction: factor of the term that gathers features around the centers of their classes.
-        first_epochs: number of epochs of the first stage, if it is not the warm-up; weights on top (``oltr+cmw-net``)
-            then count in the first stage alone, as where the paper transfers a weighting function to ImageNet-LT.
+        first_epochs: number of epochs of the first stage, if it is not the warm-up. Weights on top (``oltr+cmw-net``)
+            are then only used in the first stage, as when the paper transfers a weighting function to ImageNet-LT.
     """
 
     one_process = True

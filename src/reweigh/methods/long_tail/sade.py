@@ -19,9 +19,10 @@ class SADE(ERM):
 
         L(z_1, y) + L(z_2 + log share, y) + L(z_3 + log share - strength log reversed, y)
 
-    z_1 to z_3 are the logits of three experts, which share the network below its last block; reversed are the class
-    shares, the smallest given to the most frequent class and so on. The mean of the logits predicts. Without the
-    authors' aggregation that is learned on unlabeled test data; their heads are ``model.logits = "cosine"``.
+    z_1 to z_3 are the logits of three experts, which share the network below its last block. ``reversed`` are the class
+    shares in reverse order: the most frequent class has the smallest, and so on. The prediction is the mean of the
+    logits. For the heads of the paper, set ``model.logits = "cosine"``. Left out: the aggregation that the authors
+    learn on unlabeled test data.
 
     Zhang, Hooi, Hong, Feng: Self-Supervised Aggregation of Diverse Experts for Test-Agnostic Long-Tailed Recognition.
 

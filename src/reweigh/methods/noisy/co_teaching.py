@@ -17,18 +17,18 @@ from reweigh.methods.setup import Setup
 class CoTeaching(ERM):
     """Co-teaching (Han et al., NeurIPS 2018): each of two networks learns from samples that the other finds easy.
 
-    From each batch a network learns the samples for which its peer has the smallest losses; the rest is forgotten. In
-    epoch T, counted from 0, the share of the rest is forget_rate min(T / gradual_epochs, 1); it is 0 during the
-    warm-up. The first network is evaluated and saved; a step costs twice one of plain training.
+    From each batch, a network learns the samples for which the other network has the smallest losses; the rest is
+    forgotten. In epoch T, counted from 0, the forgotten share is forget_rate min(T / gradual_epochs, 1); it is 0 during
+    the warm-up. The first network is evaluated and saved. A step costs twice as much as in plain training.
 
-    Both have the same optimizer and schedule. The second starts from the values of the first in shuffled order.
+    Both networks have the same optimizer and schedule. The second starts with the values of the first, shuffled.
 
     Han, Yao, Yu, Niu, Xu, Hu, Tsang, Sugiyama: Co-teaching: Robust Training of Deep Neural Networks with Extremely
     Noisy Labels.
 
     Args:
-        forget_rate: share of a batch that is forgotten in the end. Paper: tau, the rate of wrong labels, which it
-            takes as known; the default is a guess.
+        forget_rate: share of a batch that is forgotten in the end. Paper: tau, the rate of wrong labels, which the
+            paper assumes to be known; the default is a guess.
         gradual_epochs: number of epochs until this share is reached. Paper: T_k.
         reset: the part of the second network that starts differently: all, last-block, last-layer, or a pattern over
             parameter names; by default all, or last-layer if the model has a start (``model.start``).

@@ -11,9 +11,9 @@ from reweigh.methods.setup import Setup
 class Decoupling(TwoNetworks):
     """Decoupling (Malach and Shalev-Shwartz, NeurIPS 2017): two networks learn from samples on which they disagree.
 
-    Two networks learn from the samples of a batch for which their predictions differ; a batch in which they agree on
-    all teaches nothing. During the warm-up both learn from all samples. Both together predict; a step costs twice one
-    of plain training.
+    Two networks learn from the samples of a batch for which their predictions differ; if they agree on the whole batch,
+    they learn nothing from it. During the warm-up, both learn from all samples. The prediction is the mean of both. A
+    step costs twice as much as in plain training.
 
     Malach, Shalev-Shwartz: Decoupling "When to Update" from "How to Update".
 

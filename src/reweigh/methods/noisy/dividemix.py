@@ -26,8 +26,8 @@ logger = logging.getLogger(__name__)
 class DivideMix(TwoNetworks):
     """DivideMix (Li et al., ICLR 2020): samples with a large loss lose their label and are learned as in MixMatch.
 
-    Before each epoch a Gaussian mixture of the losses under one network gives each sample the probability w of a right
-    label; the other network learns labels of samples with w above the threshold, and guesses for the rest:
+    Before each epoch, a Gaussian mixture of the losses of one network gives each sample the probability w that its
+    label is right. The other network learns a refined label if w is above the threshold, and a guessed label otherwise:
 
         refined label  w y + (1 - w) p,      p the mean prediction of the network over two views
         guessed label  the mean prediction of both networks over two views
@@ -36,22 +36,23 @@ class DivideMix(TwoNetworks):
 
         mean of L over labeled + factor(t) * mean squared difference over unlabeled + penalty
 
-    where the penalty keeps the mean prediction near the class shares. During the warm-up (paper: 10 of 300 epochs)
-    both networks are trained plainly. Both together predict; a step costs six to nine of plain training. Here the
-    labeled and unlabeled samples of a step are those of one batch, so that an epoch sees each sample once.
+    where the penalty keeps the mean prediction near the class shares. During the warm-up (paper: 10 of 300 epochs),
+    training is plain. The prediction is the mean of both networks. A step costs six to nine times as much as in plain
+    training. Here, the labeled and unlabeled samples of a step come from one batch, so that an epoch sees each sample
+    once.
 
-    The authors choose the factor by type and rate of the noise (0, 25, 50 or 150; learning rate 0.02) and penalize
-    confident predictions in the warm-up if it is asymmetric. The default here is one setting without that penalty: at
-    larger learning rates 25 soon makes all predictions the same, and on held-out images of Fashion-MNIST 0, 1 and 5
-    were within two points of each other. With a model that starts from ``simclr`` (``model.start``) this is C2D
-    (Zheltonozhskii et al., WACV 2022).
+    The authors choose the factor by the type and rate of the noise (0, 25, 50 or 150; learning rate 0.02), and if noise
+    is asymmetric, they penalize confident predictions during the warm-up. Here, one default serves for all, without
+    that penalty. At larger learning rates, a factor of 25 soon makes all predictions the same; on held-out images of
+    Fashion-MNIST, 0, 1 and 5 were within two points of each other. With a model that starts from ``simclr``
+    (``model.start``), this is C2D (Zheltonozhskii et al., WACV 2022).
 
     Li, Socher, Hoi: DivideMix: Learning with Noisy Labels as Semi-supervised Learning.
 
     Args:
-        threshold: probability of a right label above which it is kept.
+        threshold: probability of being right above which a label is kept.
         factor: factor of the unlabeled term. Paper: lambda_u.
-        ramp_epochs: number of epochs after the warm-up until it is reached.
+        ramp_epochs: number of epochs after the warm-up until the factor is reached.
         temperature: temperature of refined and guessed labels; below 1 sharpens them. Paper: T.
         mixup: strength of mixing samples in pairs; 0 mixes none. Paper: alpha, 4; 0.5 for photos from the web.
         reset: the part of the second network that starts differently: all, last-block, last-layer, or a pattern over

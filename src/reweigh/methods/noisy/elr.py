@@ -20,12 +20,12 @@ class ELR(ERM):
 
     L_i + strength log(1 - <p_i, t_i>),    t_i = momentum t_i + (1 - momentum) p_i,    started from zero
 
-    The target t_i is held constant. This applies from the first epoch on, with or without a warm-up. Targets take N x
-    num_classes numbers of memory. Without the mixup and the second network of the paper's ELR+.
+    No gradient flows through the target t_i. This applies from the first epoch on, with or without a warm-up. Targets
+    take N x num_classes numbers of memory. The mixup and the second network of the paper's ELR+ are in ``elr+``.
 
-    With learned weights on top (``elr+cmw-net``), the weight of a sample says how much its label counts, and what is
-    left regularizes: v_i L_i + (1 - v_i) strength log(1 - <p_i, t_i>). The target is then that before the step, and
-    weights are shares, so ``normalize`` is "mean".
+    With learned weights on top (``elr+cmw-net``), the weight of a sample is the share of its label, and the rest goes
+    to the regularization: v_i L_i + (1 - v_i) strength log(1 - <p_i, t_i>). The target is then the one before the step.
+    Because weights are shares, ``normalize`` is "mean".
 
     Liu, Niles-Weed, Razavian, Fernandez-Granda: Early-Learning Regularization Prevents Memorization of Noisy Labels.
 

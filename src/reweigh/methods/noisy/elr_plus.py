@@ -21,15 +21,16 @@ class ELRPlus(TwoNetworks):
         L(f(x'), y') + strength log(1 - <p(x'), t'>),    t_i = momentum t_i + (1 - momentum) p_other(x_i)
 
     x', y' and t' are mixed in pairs by the same shares; p_other is what the EMA of the other network predicts for the
-    sample itself. This applies from the first epoch on. Both together predict; a step costs about three of plain
-    training, and targets take 2 x N x num_classes numbers of memory. EMAs predict in eval mode (released code: in train
-    mode). Without the ramp and the reweighted labels that the authors add for CIFAR-100.
+    unmixed sample. This applies from the first epoch on. The prediction is the mean of both networks. A step costs
+    about three times as much as in plain training, and targets take 2 x N x num_classes numbers of memory. The EMAs
+    predict in eval mode (released code: in train mode). Left out: the ramp and the reweighted labels that the authors
+    add for CIFAR-100.
 
     Liu, Niles-Weed, Razavian, Fernandez-Granda: Early-Learning Regularization Prevents Memorization of Noisy Labels.
 
     Args:
         strength: factor of the regularization. Paper: lambda, 3 for CIFAR-10, 1 if noise is asymmetric, 7 for
-            CIFAR-100; the default is one setting for all.
+            CIFAR-100; here one default for all.
         momentum: momentum of the targets. Paper: beta, 0.7 for CIFAR-10, 0.9 if noise is asymmetric and for CIFAR-100.
         average: decay of the EMAs. Paper: gamma.
         mixup: strength of mixing samples in pairs; 0 mixes none.

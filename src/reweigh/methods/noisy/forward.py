@@ -19,19 +19,20 @@ logger = logging.getLogger(__name__)
 class Forward(ERM):
     """Forward correction (Patrini et al., CVPR 2017): cross-entropy of predictions to which the noise is applied.
 
-    The noise is given, and then corrected from the first step on; or it is estimated when the warm-up ends, after one
-    epoch at least. The paper then trains a second network from scratch; here the same one goes on.
+    If the noise is known, it is corrected from the first step on. Otherwise it is estimated when the warm-up ends,
+    after at least one epoch. The paper then trains a second network from scratch; here, the same network continues.
 
     Patrini, Rozza, Menon, Nock, Qu: Making Deep Neural Networks Robust to Label Noise: a Loss Correction Approach.
 
     Attributes:
-        transition: the noise as given or estimated; None until then.
+        transition: the noise as given or estimated; None before it is estimated.
 
     Args:
-        transition: matrix of the noise; row: true class, column: given label; rows sum to one. Paper: T.
-        quantile: each class is estimated from the sample at this quantile of its predicted probability, which surely
-            belongs to it and is not an outlier. Paper: 0.97; 1, the largest, for CIFAR-100. A class whose share of the
-            samples is below 1 - quantile needs a higher one.
+        transition: matrix of the noise; row: true class, column: given label; rows sum to one. Paper: T. None estimates
+            it.
+        quantile: quantile of the predicted probability of a class. The sample at this quantile surely belongs to the
+            class and is not an outlier, so the noise of the class is estimated from it. Paper: 0.97; for CIFAR-100 1,
+            the largest. A class whose share of the samples is below 1 - quantile needs a higher quantile.
     """
 
     own_loss = "forward"
@@ -67,13 +68,13 @@ class Forward(ERM):
 
 
 def estimate(probabilities: Tensor, quantile: float) -> Rows:
-    """The noise, as seen by a model that was trained on it: row i is the prediction for a sample of class i.
+    """The noise, estimated by a model that was trained with it: row i is its prediction for a sample of class i.
 
-    Such an anchor of class i is the sample at the quantile of the probability of class i over all samples.
+    This sample, the anchor of class i, is the one at the given quantile of the probability of class i.
 
     Args:
         probabilities: shape (N, num_classes), rows sum to one.
-        quantile: above 0; 1 takes the sample of largest probability.
+        quantile: quantile above 0; 1 is the sample with the largest probability.
     """
     rank = int(quantile * (len(probabilities) - 1))
     anchors = probabilities.kthvalue(rank + 1, dim=0).indices

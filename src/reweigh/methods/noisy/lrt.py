@@ -21,11 +21,11 @@ class LRT(Relabeling):
         replace y_i by arg max f_i    if  max f_i / f_i[y_i] > ratio + 0.02 t
 
     f is the mean prediction of the last epochs, and t counts the epochs since the warm-up (paper: 30 of 180 epochs). A
-    second loss, with the labels at the start of correction (updated every 40 epochs), keeps training near them; in
-    the released code a matrix of N x num_classes x num_classes numbers stands for it.
+    second loss uses the labels from when correction began (updated every 40 epochs) and keeps training near them. The
+    released code uses a matrix of N x num_classes x num_classes numbers for this.
 
-    Zheng, Wu, Goswami, Goswami, Metaxas, Chen: Error-Bounded Correction of Noisy Labels. Without its labels of 0.99 and
-    0.01 and without creating a new optimizer in each epoch.
+    Zheng, Wu, Goswami, Goswami, Metaxas, Chen: Error-Bounded Correction of Noisy Labels. Left out: its labels of 0.99
+    and 0.01, and a new optimizer in each epoch.
 
     Args:
         ratio: ratio of likelihoods above which a label is replaced at first. Paper: 1.2; delta.

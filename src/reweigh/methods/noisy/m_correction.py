@@ -21,17 +21,17 @@ class MCorrection(ERM):
 
         L(f(x'), share u_a + (1 - share) u_b) + penalty,    u_i = (1 - w_i) y_i + w_i z_i,    x' a mixture of a and b
 
-    w_i is the probability that the loss of the sample, in the model as it is now, belongs to the component of large
-    losses; z_i is the class that the model predicts for it. The mixture is fitted before each epoch. At first there is
-    only mixup, without the penalty, which keeps the mean prediction of a batch near the class shares (paper: near equal
-    shares).
+    w_i is the probability that the current loss of the sample belongs to the component of large losses, and z_i the
+    class that the model predicts. The mixture is fitted before each epoch. The penalty keeps the mean prediction of a
+    batch near the class shares (paper: near equal shares). The first epochs have only mixup, without bootstrapping and
+    penalty.
 
-    Arazo, Ortego, Albert, O'Connor, McGuinness: Unsupervised Label Noise Modeling and Loss Correction, the variant
-    M-DYR-H. The authors prefer MD-DYR-SH if most labels are wrong.
+    Arazo, Ortego, Albert, O'Connor, McGuinness: Unsupervised Label Noise Modeling and Loss Correction. This is the
+    variant M-DYR-H; the authors prefer MD-DYR-SH if most labels are wrong.
 
     Args:
         start: share of the epochs without bootstrapping, unless the warm-up is longer. Paper: 105 of 300 epochs.
-        mixup: strength of mixing; 32 mixes nearly half and half.
+        mixup: strength of mixing samples in pairs; 32 mixes nearly half and half.
         penalty: factor of the penalty.
     """
 

@@ -16,18 +16,18 @@ class MentorNet(ERM):
 
         v_i = clip(1 - (L_i - bar) / slack, 0, 1)        1 where L_i <= bar
 
-    The bar is a moving average of a percentile of the losses in a batch. Without slack a sample counts fully or not at
-    all. During the warm-up all count. The paper also learns the curriculum, by a network trained on clean data; that
-    is what MW-Net and CMW-Net do here.
+    The bar is a moving average of a percentile of the losses in a batch. Without slack, a sample counts fully or not at
+    all. During the warm-up, all samples count fully. The paper also learns a curriculum with a network that is trained
+    on clean data; for that, use MW-Net or CMW-Net.
 
     Jiang, Zhou, Leung, Li, Fei-Fei: MentorNet: Learning Data-Driven Curriculum for Very Deep Neural Networks on
     Corrupted Labels.
 
     Args:
-        percentile: share of a batch that counts fully. Paper: chosen by the rate of wrong labels, which is not known
-            here; 0.75.
+        percentile: share of a batch that counts fully. The paper chooses it by the rate of wrong labels, which is not
+            known here; 0.75.
         decay: decay of the moving average of the bar.
-        slack: width of the losses above the bar over which the weight falls to zero. Paper: lambda_2.
+        slack: distance above the bar at which the weight reaches zero. Paper: lambda_2.
     """
 
     state = ("_bar", "_warm_up", "_weights")

@@ -17,12 +17,12 @@ class PLC(Relabeling):
 
         replace y_i by arg max f_i    if  f_i[y_i] / max f_i < threshold
 
-    f is the mean prediction of the last epochs, as training steps saw it. This is done before each epoch once the
-    warm-up is over (paper: 8 of 180 epochs). Where fewer than 0.1 % of the labels are replaced, the threshold rises by
-    0.1, up to 0.9. Replaced labels stay replaced, unless they are replaced again.
+    f is the mean prediction in the training steps of the last epochs. Labels are replaced before each epoch after the
+    warm-up (paper: 8 of 180 epochs). If fewer than 0.1 % of them are replaced, the threshold rises by 0.1, up to 0.9. A
+    replaced label stays, unless it is replaced again.
 
-    Zhang, Zheng, Wu, Goswami, Chen: Learning with Feature-Dependent Label Noise: A Progressive Approach. Its numbers
-    are those of the epoch with the best clean validation accuracy.
+    Zhang, Zheng, Wu, Goswami, Chen: Learning with Feature-Dependent Label Noise: A Progressive Approach. The paper
+    reports the epoch with the best accuracy on clean validation data.
 
     Args:
         threshold: ratio of likelihoods below which a label is replaced at first. Paper: 0.3 for CIFAR; 1 - theta.
@@ -45,7 +45,7 @@ class PLC(Relabeling):
 
 
 def progressed(labels: Tensor, believed: Tensor, threshold: float) -> Tensor:
-    """Labels, shape (N,), replaced by the likeliest class where they are less likely by that ratio or more.
+    """Labels, shape (N,), replaced by the likeliest class if they are less likely by that ratio.
 
     Args:
         believed: shape (N, num_classes), how likely each class is.

@@ -16,13 +16,13 @@ class SelfAdaptive(ERM):
 
         sum_i w_i L(f(x_i), t_i) / sum_i w_i,    t_i = momentum t_i + (1 - momentum) p_i,    w_i = max_k t_i(k)
 
-    over a batch; t_i starts from the given label and is held constant. At first training is plain. This is CMW-Net-SL
-    with a weight of zero for every label, and so shows what a learned weight is worth.
+    over a batch; t_i starts from the given label, and no gradient flows through it. In the first epochs, training is
+    plain. This is CMW-Net-SL with a weight of zero for every given label, so it shows what a learned weight is worth.
 
     Huang, Zhang, Zhang: Self-Adaptive Training: beyond Empirical Risk Minimization.
 
     Args:
-        start: share of the epochs that are trained plainly, unless the warm-up is longer. Paper: 60 of 200 epochs.
+        start: share of the epochs with plain training, unless the warm-up is longer. Paper: 60 of 200 epochs.
         momentum: momentum of the targets. Paper: alpha.
     """
 

@@ -17,14 +17,15 @@ class SelfPaced(ERM):
     """Self-paced learning (Kumar et al., NeurIPS 2010): learn from samples with a small loss first, then add others.
 
     A sample counts fully if its loss is at most a threshold, otherwise not at all. Losses and threshold are computed at
-    the start of each epoch. The first threshold admits a share of the samples; then it grows by a factor in each epoch,
-    until it admits all. The warm-up, one epoch at least, is plain: an untrained model finds nothing easy.
+    the start of each epoch. The first threshold admits a share of the samples; it then grows by a factor in each epoch
+    until it admits all. The warm-up, at least one epoch, is plain training, because an untrained model finds no sample
+    easy.
 
     Kumar, Packer, Koller: Self-Paced Learning for Latent Variable Models.
 
     Args:
         start: share of the samples that the first threshold admits.
-        growth: factor by which the threshold grows in each epoch. Paper: the threshold is 1 / K, the growth mu.
+        growth: factor by which the threshold grows in each epoch. Paper: the threshold is 1 / K, and the growth is mu.
     """
 
     state = ("_threshold", "_weights")
@@ -61,7 +62,7 @@ class SelfPaced(ERM):
         return batch.weighted(self._weights_of(batch).to(losses) * losses).mean()
 
     def _weights_of(self, batch: Batch) -> Tensor:
-        """The weights of the samples; one for a sample whose loss was never computed."""
+        """The weights of the samples; 1 for a sample whose loss was never computed."""
         return self._weights[batch.index].nan_to_num(1.0)
 
     def sample_weights(self) -> Tensor | None:

@@ -19,20 +19,21 @@ from reweigh.methods.setup import Setup
 class Selfie(ERM):
     """SELFIE (Song et al., ICML 2019): refurbish samples that are predicted consistently, drop other doubtful ones.
 
-    From each batch are learned: the 1 - rate samples of smallest loss, with their label; and the samples whose
-    predicted class was the same in most recent epochs, with that class as label. Consistent is a sample whose
+    Each batch contributes two kinds of samples: the share 1 - noise_rate with the smallest losses, with their given
+    labels; and samples that were predicted consistently in recent epochs, with the class that was predicted most. A
+    sample is consistent if
 
-        uncertainty = entropy of the predicted classes of recent epochs / log num_classes
+        entropy of the predicted classes of recent epochs / log num_classes  <=  uncertainty
 
-    is at most a bound. During the warm-up (paper: 25 of 100 epochs) training is plain.
+    During the warm-up (paper: 25 of 100 epochs), training is plain.
 
-    Song, Kim, Lee: SELFIE: Refurbishing Unclean Samples for Robust Deep Learning. Without its restarts.
+    Song, Kim, Lee: SELFIE: Refurbishing Unclean Samples for Robust Deep Learning. Left out: its restarts.
 
     Args:
-        noise_rate: rate of wrong labels, which the paper takes as known; by default it is estimated by a Gaussian
+        noise_rate: rate of wrong labels, which the paper assumes to be known; by default it is estimated by a Gaussian
             mixture of the losses before each epoch. Paper: tau.
         uncertainty: uncertainty up to which a sample is refurbished. Paper: epsilon.
-        window: number of epochs whose predictions are remembered; before they have passed nothing is refurbished.
+        window: number of epochs whose predictions are remembered; nothing is refurbished before they have passed.
             Paper: q.
     """
 

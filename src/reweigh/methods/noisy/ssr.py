@@ -23,14 +23,14 @@ NEEDS: Needs = {"who": "method 'ssr'", "instead": "features are what a linear cl
 class SSR(ERM):
     """Sample selection and relabeling (Feng et al., BMVC 2022): learn from samples whose neighbors agree with them.
 
-    Before each epoch: a sample whose likeliest class is more probable than a bound gets that class as label, others
-    keep the given one. Then the nearest neighbors of each sample, by the cosine of their features, vote for its class
-    with their labels; votes are divided by the shares of these labels, so that frequent classes do not win by
-    number. Samples whose label wins are learned, the same number of draws for each class, with mixup. In the warm-up,
-    if there is one, training is plain.
+    Before each epoch, samples are relabeled and selected. A sample whose likeliest class has a probability above
+    ``relabel`` gets that class as its label; the others keep the given label. Then the nearest neighbors of each
+    sample, by the cosine of their features, vote for its class with their labels. Votes are divided by the class
+    shares, so that frequent classes do not win by number. Only samples whose label wins are learned, with mixup and the
+    same number of draws for each class. During the warm-up, if there is one, training is plain.
 
-    Feng, Tzimiropoulos, Patras: SSR: An Efficient and Robust Framework for Learning with Unknown Label Noise. Views are
-    those of the recipe's transforms, once per step; without the consistency term of SSR+.
+    Feng, Tzimiropoulos, Patras: SSR: An Efficient and Robust Framework for Learning with Unknown Label Noise. Views
+    come from the transforms of the recipe, one per step. Left out: the consistency term of SSR+.
 
     Attributes:
         labels: shape (N,), the current labels.
@@ -39,7 +39,8 @@ class SSR(ERM):
         relabel: probability above which the likeliest class becomes the label. Paper: theta_r, 0.9; 0.8 for CIFAR-100
             with much noise.
         neighbors: number of neighbors that vote. Paper: k.
-        anchors: samples among which neighbors are searched, at most; drawn at random if there are more.
+        anchors: largest number of samples among which neighbors are searched; if there are more, they are drawn at
+            random.
         mixup: strength of mixing samples in pairs; 0 mixes none.
     """
 
@@ -112,11 +113,11 @@ def neighbor_votes(
         vote_i(k) ~ sum over neighbors j of cos(i, j) rows_j(k), divided by the share of class k
 
     Args:
-        features: shape (n, d), of length one.
-        anchors: shape (m, d), of length one, among which neighbors are searched.
-        rows: shape (m, num_classes), their labels as rows that sum to one.
-        neighbors: number of them.
-        same: shape (m,), which sample each anchor is; it does not vote for itself.
+        features: shape (n, d), features of length one.
+        anchors: shape (m, d), features of length one, among which neighbors are searched.
+        rows: shape (m, num_classes), labels of the anchors as rows that sum to one.
+        neighbors: number of neighbors that vote.
+        same: shape (m,), index of the sample that each anchor is; it does not vote for itself.
     """
     shares = rows.mean(0).clamp_min(1e-12)
     votes = torch.empty(len(features), rows.shape[1])

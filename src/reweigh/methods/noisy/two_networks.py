@@ -13,10 +13,10 @@ from reweigh.models.ensemble import Ensemble
 
 
 class TwoNetworks(ERM):
-    """What DivideMix, ELR+ and decoupling share: a step trains one network after the other; both together predict.
+    """What DivideMix, ELR+ and decoupling share: a step trains one network after the other; the mean of both predicts.
 
     Args:
-        reset: the part of the second network that starts differently; see ``Peer``.
+        reset: part of the second network that starts differently; see ``Peer``.
     """
 
     state = ("_peer",)
@@ -49,8 +49,8 @@ class TwoNetworks(ERM):
         return {"loss": sum(losses) / 2}
 
     def _loss_of(self, number: int, model: nn.Module, batch: Batch) -> Tensor:
-        """What one of the networks, number 0 or 1, minimizes: a scalar."""
+        """The loss that one of the networks, number 0 or 1, minimizes; a scalar."""
         raise NotImplementedError
 
     def _after_step(self, number: int, model: nn.Module) -> None:
-        """Called when a network has been trained on a batch."""
+        """Called after a network was trained on a batch."""

@@ -15,9 +15,9 @@ from reweigh.reweighter import Reweighter
 
 
 class Convergence(Stateful):
-    """The squared norms of both gradients on samples that stay the same, so that one epoch compares with another.
+    """The squared norms of both gradients, on samples that stay the same, so that epochs can be compared.
 
-    Neither augmented nor mixed. The trusted samples are those of the first epoch after the warm-up.
+    The samples are neither augmented nor mixed. The trusted ones are those of the first epoch after the warm-up.
 
     Args:
         size: Number of training samples, spread evenly over the training set.
@@ -33,7 +33,7 @@ class Convergence(Stateful):
         self._due = False
 
     def start_epoch(self, trusted: Trusted) -> None:
-        """Called once trusted samples are chosen: the next step measures."""
+        """Measure in the next step; called when the trusted samples have been chosen."""
         self._trusted = trusted.chosen.clone() if self._trusted is None else self._trusted
         self._due = True
 
@@ -43,7 +43,7 @@ class Convergence(Stateful):
         objective: Callable[[Batch], Objective],
         trusted_objective: Callable[[Any, Tensor], MetaObjective | None],
     ) -> dict[str, Tensor]:
-        """The numbers of this epoch, in its first step; nothing in the others."""
+        """The numbers of this epoch in its first step; empty in the others."""
         if not self._due or self._trusted is None:
             return {}
         self._due = False

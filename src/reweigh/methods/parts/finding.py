@@ -17,23 +17,23 @@ from reweigh.issues.stock import (
     wrong_in_joint,
 )
 
-OWN = 1.5  # wrong labels in all, for each that predictions find which have seen the labels
-FEW = 0.05  # shares below this have a decimal
-HARDLY = 0.01  # if the share may be as low as this, labels may all be right
-ONE_WAY = 0.5  # share of the wrong labels that go one way between two classes, in excess of the way back
-PAIRS = 3  # that the sentence names
-BEYOND_CHANCE = 3.0  # standard deviations of a difference between two counts
+OWN = 1.5  # wrong labels in total, for each one that is found by predictions that have seen the labels
+FEW = 0.05  # shares below this are shown with a decimal
+HARDLY = 0.01  # if the share may be as low as this, all labels may be right
+ONE_WAY = 0.5  # share of the wrong labels that go one way between two classes, beyond those that go back
+PAIRS = 3  # pairs of classes that the sentence names
+BEYOND_CHANCE = 3.0  # standard deviations beyond which a difference between two counts is not chance
 
 
 class Count(NamedTuple):
-    """Shares of wrong labels in each class by given label, shape (C,): an estimate and its limits."""
+    """Share of wrong labels in each given class, shape (C,): an estimate, and its lower and upper limit."""
 
     share: Tensor
     low: Tensor
     high: Tensor
 
     def in_all(self, given: Tensor) -> tuple[float, float, float]:
-        """Share, low and high of all samples together.
+        """Share, low and high over all samples.
 
         Args:
             given: shape (N, C), the given labels as rows that sum to one.
@@ -42,11 +42,11 @@ class Count(NamedTuple):
         return share, low, high
 
     def after(self, uncorrected: Tensor, given: Tensor) -> "Count":
-        """What is left of the wrong labels that were counted, once some of them are corrected.
+        """The wrong labels that are left after some of them were corrected.
 
         Args:
             uncorrected: shape (N, C), the labels that were counted.
-            given: shape (N, C), the same, some of them corrected.
+            given: shape (N, C), the same labels, some of them corrected.
         """
         corrected = uncorrected[(uncorrected != given).any(1)].sum(0)
         left = ((each * uncorrected.sum(0) - corrected).clamp_min(0) for each in self)
@@ -58,22 +58,25 @@ def count_wrong(
 ) -> Count:
     """Count wrong labels in several ways.
 
-    Predictions that were made without the label (``unseen``), and the classes that the last network contradicts
-    (``latest``), take errors of a network for wrong labels. Predictions that were made with the label (``own``) miss
-    what was learned by heart: OWN times what they find. The least of the three is likely too many. The surest
-    predictions alone (``anchored_joint``) find too few if samples that are hard for a network are also hard for those
-    who label; that they find more is chance. The estimate is the mean of the two; of a weak network, or where classes
-    are rare, so that its errors are many, the lesser. The limits are the extremes of all these and of the mean doubt.
+    Three counts are likely too high, and the lowest of them is used. Predictions made without the label (``unseen``)
+    and labels that the last network contradicts (``latest``) mistake errors of the network for wrong labels.
+    Predictions made with the label (``own``) miss labels that were memorized, so what they find is multiplied by OWN.
+
+    One count is likely too low: the surest predictions alone (``anchored_joint``) find too few if samples that are hard
+    for a network are also hard for the people who label. If this count is the higher one, that is chance.
+
+    The estimate is the mean of both. If the network is weak or classes are rare, it makes many errors, and the
+    estimate is the lower of the two. The limits are the extremes of all these counts and of the mean doubt.
 
     Args:
         stock: what is known about the labels.
-        own: shape (C, C), the confident joint of predictions that have seen the labels.
+        own: shape (C, C), the confident joint of predictions made with the label.
         prior: shape (C,), expected shares of the true classes; predictions are as if all were equally frequent.
         given: shape (N, C), the given labels as rows that sum to one.
-        unseen: shape (n, C), predictions without the label.
-        known: shape (n,), indices of the samples that these are for.
+        unseen: shape (n, C), predictions made without the label.
+        known: shape (n,), indices of the samples of these predictions.
         latest: shape (N, C), logits of the last network.
-        weak: whether the network was still learning when others begin to memorize, or classes are rare.
+        weak: whether the network was still learning when most would begin to memorize, or classes are rare.
     """
     labels = given[known]
     without = take_stock(unseen, labels, confident_joint(with_prior(unseen, prior), labels))
@@ -93,22 +96,22 @@ def count_wrong(
 
 
 def _missing(found: Tensor, given: Tensor) -> Tensor:
-    """Share of each given class, shape (C,), that is not found: both arguments are rows that sum to one."""
+    """Share of each given class, shape (C,), that is not found; both arguments are rows that sum to one."""
     return 1 - (given * found).sum(0) / given.sum(0).clamp_min(TINY)
 
 
 def sentence(
     count: Count, given: Tensor, joint: Tensor, names: Sequence[str], gain: tuple[float, float] | None, dropped: bool
 ) -> str:
-    """What was found, what was done about it, and what the judge says that it gained.
+    """What was found, what was done about it, and how much the judge says was gained.
 
     Args:
         given: shape (N, C), the given labels as rows that sum to one.
         joint: shape (C, C), number of samples by given (row) and true (column) class.
-        names: of the classes.
-        gain: what the second look gained in balanced accuracy on held-out labels, and its standard error; None if
-            there is none.
-        dropped: whether the second look was worse, and the first is kept.
+        names: class names.
+        gain: gain of the second look in balanced accuracy on held-out labels, and its standard error; None if there
+            was no second look.
+        dropped: whether the second look was worse, so that the first is kept.
     """
     lowest = count.in_all(given)[1]
     share, low, high = (f"{each:.1%}" if 0.0005 <= each < FEW else f"{each:.0%}" for each in count.in_all(given))
@@ -117,16 +120,16 @@ def sentence(
     else:
         found = f"About {share} of the labels are wrong ({low} to {high}), {direction(joint, names)}"
     if gain is None:
-        return f"{found}. Too few epochs or samples to learn again from what is likely right."
+        return f"{found}. Too few epochs or samples to train again on corrected labels."
     points, error = (100 * number for number in gain)
     judged = f"{points:+.1f} ± {error:.1f} points of balanced accuracy on held-out given labels"
     if dropped:
-        return f"{found}. Learning again from the corrected labels was worse ({judged}), so the first model is kept."
-    return f"{found}. Learning again from what is likely right gained {judged}."
+        return f"{found}. Training again on the corrected labels was worse ({judged}), so the first model is kept."
+    return f"{found}. Training again from what is likely right gained {judged}."
 
 
 def direction(joint: Tensor, names: Sequence[str]) -> str:
-    """Whether wrong labels go one way, and between which classes, by more than chance explains."""
+    """Whether wrong labels go one way more often than chance explains, and between which classes."""
     wrong = joint - joint.diag().diag()
     excess = (wrong - wrong.T).clamp_min(0)
     excess = excess.where(excess > BEYOND_CHANCE * (wrong + wrong.T).sqrt(), 0.0)

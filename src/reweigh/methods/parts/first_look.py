@@ -15,11 +15,11 @@ from reweigh.methods.parts.student import Student
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel
 
-CERTAIN = 1.0  # standard errors by which the judge must see a fall to stop, or to keep an earlier epoch
-SLACK = 0.5  # standard errors: of the epochs that are this close to the best, the latest is kept,
-LEAST = 0.1  # and none before this share of a full training
-EARLY = 0.5  # of a full training: a look that is best before then has begun to memorize
-PATIENCE = 0.1  # of a full training (at least 2 epochs): so long ago must the best epoch be
+CERTAIN = 1.0  # standard errors by which the accuracy must fall to stop training, or to keep an earlier epoch
+SLACK = 0.5  # standard errors: among epochs this close to the best, the latest is kept
+LEAST = 0.1  # share of a full training before which no epoch is kept
+EARLY = 0.5  # share of a full training: a look that is best before then has begun to memorize
+PATIENCE = 0.1  # share of a full training (at least 2 epochs) that must have passed since the best epoch
 
 
 class FirstPredictions(NamedTuple):
@@ -27,8 +27,8 @@ class FirstPredictions(NamedTuple):
 
     Attributes:
         best: shape (N, C), the best guess for each sample.
-        unseen: shape (N, C), predictions by networks that did not see the sample; zeros where there is none.
-        known: indices of the samples for which there is one.
+        unseen: shape (N, C), predictions by networks that were trained without the sample; zeros if there are none.
+        known: indices of the samples that have such a prediction.
     """
 
     best: Tensor
@@ -39,23 +39,23 @@ class FirstPredictions(NamedTuple):
 class FirstLook:
     """Plain training with prior correction without fold 0, which judges it; then, if there is time, without the others.
 
-    Of few samples, one fold judges badly and training is cheap: networks without each of the folds are then trained
-    side by side, and all folds judge.
+    If samples are few, one fold is too small to judge well, and training is cheap. Then one network per fold is trained
+    side by side with the others, each without its fold, and all folds judge.
 
     Attributes:
         judging: indices of the samples that judge.
-        judge: what it scored after each epoch.
-        best: the epoch that was kept.
-        members: networks that were trained to the end.
+        judge: scores after each epoch.
+        best: epoch that was kept.
+        members: number of networks that were trained to the end.
 
     Args:
         given: shape (N, C), the given labels as rows that sum to one.
-        fold: shape (N,), the fold of each sample; -1 is never held out. If all are, there is no judge.
-        averages: EMA of the network of each fold.
-        length: epochs of a full training.
-        epochs: epochs at most, for all folds.
-        budget: work at most, for all folds, in full trainings.
-        together: whether all folds are trained side by side, at any cost.
+        fold: shape (N,), the fold of each sample; -1 if it is never held out. If all are -1, there is no judge.
+        averages: EMAs, one for the network of each fold.
+        length: number of epochs of a full training.
+        epochs: largest number of epochs, for all folds together.
+        budget: largest amount of work for all folds together, in full trainings.
+        together: whether all folds are trained side by side, whatever it costs.
     """
 
     def __init__(
@@ -87,7 +87,11 @@ class FirstLook:
         self._log_shares = [prior.log_shares(given[fold != number]) for number in range(len(averages))]
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
-        """Train each network on the samples that it may see; numbers to log, or none if there are no such samples."""
+        """Train each network on the samples that it may see.
+
+        Returns:
+            Numbers to log; empty if there are no such samples.
+        """
         losses, fold = [], self._fold[batch.index]
         for number, student in self.students.items():
             seen = batch.where(fold != number)
@@ -102,7 +106,7 @@ class FirstLook:
         return {"loss": sum(losses) / len(losses), "weight": 1.0} if losses else {}
 
     def end_epoch(self) -> bool:
-        """Judge the epoch; whether the look is over."""
+        """Judge the epoch, and return whether the look is over."""
         self._epoch += 1
         if 0 not in self.students:
             over = self._epoch > self.best
@@ -117,7 +121,7 @@ class FirstLook:
         return not self._begin_other_folds()
 
     def _judged(self, epoch: int, last: bool) -> bool:
-        """Whether training is past its best, or the epoch is the last; if so, keep the best."""
+        """Whether training is past its best epoch, or the epoch is the last; if so, keep the best one."""
         judge, first = self.judge, max(0, round(LEAST * self._length) - 1)
         judge.add(self._unseen())
         averages = {number: copy.deepcopy(self._averages[number].state_dict()) for number in self.students}
@@ -139,7 +143,7 @@ class FirstLook:
         return True
 
     def _unseen(self) -> Tensor:
-        """Classes that the networks predict for the judging samples that they do not see, shape (n,)."""
+        """Classes predicted for the judging samples by the networks that do not see them, shape (n,)."""
         found, fold = torch.empty_like(self.judging), self._fold[self.judging]
         for number in self.students:
             out = fold == number
@@ -152,7 +156,7 @@ class FirstLook:
         return self.best < EARLY * self._length
 
     def _begin_other_folds(self) -> bool:
-        """Train the others for as many epochs as were best for the first, if there is time."""
+        """Train the other networks for as many epochs as were best for the first, if there is time."""
         folds, more = len(self._averages), self.best + 1
         work = (1 - 1 / folds) * (self._epoch + (folds - 1) * more)
         if (
@@ -173,10 +177,11 @@ class FirstLook:
         }
 
     def predictions(self) -> FirstPredictions:
-        """Predictions for every sample by networks that have not learned its label by heart.
+        """Predictions for every sample by networks that have not memorized its label.
 
-        The geometric mean of its memory, the mean of what was predicted at its own steps, and of what the network
-        predicts that did not see it; of a single network, the one or the other.
+        The geometric mean of two predictions: the memory of the sample, which is the mean of what was predicted in its
+        own training steps, and the prediction of the network that did not see it. If there is a single network, a
+        sample has only one of the two.
         """
         memory = (self._memory / self._memory.sum(1, keepdim=True).clamp_min(TINY)).clamp_min(TINY).log().cpu()
         logs, unseen = memory.clone(), torch.zeros_like(memory)

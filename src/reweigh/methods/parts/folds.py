@@ -5,14 +5,14 @@ from torch import Generator, Tensor
 
 
 def stratified_folds(labels: Tensor, folds: int, least: int, generator: Generator) -> Tensor:
-    """The fold of each sample, shape (N,), from 0 on; within every class their sizes differ by one at most.
+    """The fold of each sample, shape (N,), counted from 0; within a class, the sizes of folds differ by at most one.
 
-    It is -1, never held out, for samples without a label (-1 as well) and for those of small classes.
+    Samples without a label and samples of small classes are never held out; their fold is -1.
 
     Args:
-        labels: shape (N,).
+        labels: shape (N,); -1 means no label.
         folds: number of folds.
-        least: samples that a class must have; fewer are never held out.
+        least: number of samples that a class must have; smaller classes are never held out.
         generator: decides which sample is in which fold.
     """
     shuffled = torch.randperm(len(labels), generator=generator)
@@ -27,11 +27,11 @@ def stratified_folds(labels: Tensor, folds: int, least: int, generator: Generato
 def held_out_in_turn(
     labels: Tensor, folds: int, judging: tuple[int, int], generator: Generator
 ) -> tuple[Tensor, Tensor]:
-    """The fold of each sample, and which samples of fold 0 judge to the end; shape (N,).
+    """The fold of each sample, and which samples of fold 0 are held out of the second look too; shape (N,).
 
     Args:
-        folds: number of folds, and the samples that a class must have.
-        judging: how many of how many samples of fold 0 judge to the end.
+        folds: number of folds, and smallest number of samples that a class must have.
+        judging: (m, n): m of n samples of fold 0 are held out of the second look too.
         generator: decides both.
     """
     fold = stratified_folds(labels, folds, folds, generator)

@@ -20,8 +20,8 @@ class Guesses(Stateful):
         labels: shape (N,) int64, on the device; -1 before the first guess.
 
     Args:
-        train_set: its true labels, if they are known, only serve to report how good the guesses are.
-        device: of the model.
+        train_set: the training set; its true labels, if known, are only used to report how good the guesses are.
+        device: device of the model.
     """
 
     state = ("labels", "_weights")
@@ -46,9 +46,9 @@ class Guesses(Stateful):
             weights: shape (n,), how much each counted.
 
         Returns:
-            ``weight``, the mean; if the true labels are known also ``pseudo_right``, the share of right guesses, and
-            ``pseudo_right_weight``, the mean weight with those of wrong guesses set to 0. So the mean weight of a
-            right guess is pseudo_right_weight / pseudo_right.
+            ``weight``, the mean weight. If the true labels are known, also ``pseudo_right``, the share of right
+            guesses, and ``pseudo_right_weight``, the mean weight with those of wrong guesses set to 0. So the mean
+            weight of a right guess is pseudo_right_weight / pseudo_right.
         """
         weights = weights.detach().float()
         self.labels[index], self._weights[index] = labels, weights
@@ -69,7 +69,7 @@ def sharpened(probabilities: Tensor, temperature: float) -> Tensor:
 
 
 def warn_of_vanished(before: Tensor, after: Tensor, class_names: Sequence[str]) -> None:
-    """Log the classes that some samples had, and that none has any more: the model no longer learns them.
+    """Warn of classes that no sample has any more: the model no longer learns them.
 
     Args:
         before: shape (N,), the labels until now.

@@ -16,7 +16,8 @@ class LabeledBatches:
     """Endless batches, augmented as training batches are; each sample comes once before any comes again.
 
     Args:
-        size: number of samples in a batch. If fewer samples are labeled, they come several times, in several views.
+        size: number of samples in a batch. If fewer samples are labeled, a batch has them several times, in several
+            views.
 
     Raises:
         DataError: no sample has a label.
@@ -53,7 +54,7 @@ class EndlessOrder(Stateful):
         pool: shape (n,), the indices.
 
     Args:
-        generator: source of the order.
+        generator: source of randomness for the order.
     """
 
     state = ("pool", "_left")

@@ -20,15 +20,15 @@ from reweigh.methods.parts.first_look import FirstPredictions
 
 
 class Labels:
-    """The labels of a training set, as they are learned and as they came about.
+    """The labels of a training set, before and after a person corrected some of them.
 
     Attributes:
-        given: shape (N, C), rows that sum to one.
-        uncorrected: shape (N, C), the same before a person corrected some: how often and between which classes labels
-            are wrong shows in these.
+        given: shape (N, C), the labels to learn, as rows that sum to one.
+        uncorrected: shape (N, C), the labels before any correction. They show how often labels are wrong, and between
+            which classes.
 
     Args:
-        vouched: indices of samples whose labels are beyond doubt, besides those that a person has checked.
+        vouched: indices of samples whose labels are beyond doubt, in addition to those that a person has checked.
     """
 
     def __init__(self, dataset: Dataset, vouched: Tensor | None = None):
@@ -42,15 +42,15 @@ class Labels:
             self._known[vouched] = True
 
     def judged(self, first: FirstPredictions, predictions: Tensor, latest: Tensor, weak: bool) -> tuple[Stock, Count]:
-        """What is known about the labels, and how many are wrong; labels beyond doubt are the true classes.
+        """What is known about the labels, and how many are wrong; labels beyond doubt count as the true classes.
 
-        Which class is given for which is the confident joint; if a class is rare, its mean with what held-out samples
-        tell (``learned_joint``).
+        The confident joint estimates which class is given for which. If a class is rare, it is averaged with an
+        estimate from held-out samples (``learned_joint``).
 
         Args:
             predictions: shape (N, C), the best guess for each sample, as if all classes were equally frequent.
-            latest: shape (N, C), logits of the last network, likewise.
-            weak: see ``count_wrong``.
+            latest: shape (N, C), logits of the last network, as if all classes were equally frequent.
+            weak: whether the network is weak or classes are rare; see ``count_wrong``.
         """
         given, known, apart = self.uncorrected, first.known, first.unseen[first.known]
         if not len(known):  # none is held out
@@ -68,7 +68,7 @@ class Labels:
         """Probability of the label of each sample for each true class, shape (N, C).
 
         Args:
-            transition: see ``Stock``.
+            transition: shape (C, C), T(y | k); see ``Stock``.
         """
         return self._settled(self.uncorrected @ transition)
 
@@ -77,10 +77,10 @@ class Labels:
 
 
 def given_rows(dataset: Dataset, labels: Tensor) -> Tensor:
-    """The given labels as rows that sum to one, shape (N, num_classes); candidates count the same.
+    """The given labels as rows that sum to one, shape (N, num_classes); all candidates of a sample count the same.
 
     Args:
-        labels: shape (N,), those that count where neither candidates nor soft labels are given.
+        labels: shape (N,), labels of the samples without candidates and soft labels.
     """
     if dataset.candidates is not None:
         return dataset.candidates[:] / dataset.candidates.counts[:, None]

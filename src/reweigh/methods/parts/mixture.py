@@ -12,15 +12,15 @@ GRID = 100
 
 
 def gaussian_low(values: Tensor, iterations: int = 10, tolerance: float = 1e-2) -> Tensor:
-    """The probability that each value belongs to the component of smaller mean of two Gaussians; shape (N,), double.
+    """The probability that each value belongs to the lower component of two Gaussians; shape (N,), double.
 
-    As DivideMix does: values scaled to [0, 1], few iterations of EM, which start from the smallest and largest value.
-    Values that are all the same belong to it with certainty.
+    As in DivideMix, values are scaled to [0, 1], and a few iterations of EM start from the smallest and largest value.
+    If all values are the same, the probability is 1.
 
     Args:
         values: shape (N,), finite.
-        iterations: iterations of EM, at most.
-        tolerance: change of the mean log-likelihood below which it ends.
+        iterations: largest number of iterations of EM.
+        tolerance: change of the mean log-likelihood below which EM stops.
     """
     scaled = _between_zero_and_one(values, values.min(), values.max())
     if scaled is None:
@@ -50,11 +50,11 @@ class BetaMixture(NamedTuple):
     """Two beta distributions fitted to losses: the probability that a loss belongs to the high one, as a table.
 
     Attributes:
-        low: losses up to this one are at the lower end.
-        high: losses from this one on are at the upper end.
+        low: loss at the lower end of the table; smaller losses count as this one.
+        high: loss at the upper end of the table; larger losses count as this one.
         table: shape (100,), the probability at points from the lower to the upper end. Below the mean of the low
-            component it is no larger than there, and it never falls again after its maximum: where both densities
-            vanish, their ratio says nothing.
+            component, it is at most the probability there; beyond its maximum, it does not fall. Otherwise it would
+            be meaningless where both densities vanish.
     """
 
     low: float
@@ -65,7 +65,7 @@ class BetaMixture(NamedTuple):
     def fit(cls, losses: Tensor, iterations: int = 10) -> "BetaMixture":
         """Fit by EM with moments, as M-correction does, to the losses from the 5th to the 95th percentile.
 
-        The others are outliers. Losses that are all the same belong to the low component.
+        The other losses count as outliers. If all losses are the same, they belong to the low component.
 
         Args:
             losses: shape (N,), finite.

@@ -16,15 +16,15 @@ from reweigh.models.ensemble import Ensemble, shuffle
 
 
 class Peer(Stateful):
-    """A copy of a setup's model and optimizer that starts from other values, and follows the same schedule.
+    """A copy of a setup's model and optimizer that starts from other values and follows the same schedule.
 
-    It starts from the values of the first network in shuffled order: so it is initialized in the same way, whatever
-    the model, yet knows nothing of the first, except for a start that both share. The order comes from a generator that
-    nothing else uses.
+    It starts from the values of the first network in shuffled order. So it is initialized in the same way, whatever the
+    model, and still shares nothing with the first, except pretrained weights that both start from. The order comes from
+    a generator that nothing else uses.
 
     Attributes:
         model: the second network.
-        optimizer: trains it.
+        optimizer: optimizer of the second network.
 
     Args:
         reset: the part of the network that starts differently: all, last-block, last-layer, or a pattern over parameter

@@ -11,14 +11,14 @@ from reweigh.losses.prior import TINY, log_shares
 class Prior:
     """Logit adjustment (Menon et al., ICLR 2021), switched on or off.
 
-    With correction, training minimizes the loss of f(x) + log share; f alone then predicts as if all classes were
-    equally frequent, which is best for balanced accuracy. Without, f itself contains the shares.
+    With correction, training minimizes the loss of f(x) + log share. Then f alone predicts as if all classes were
+    equally frequent, which is best for balanced accuracy. Without correction, f itself contains the shares.
     """
 
     corrects: bool
 
     def log_shares(self, rows: Tensor) -> Tensor:
-        """The logarithm of the class shares, shape (C,), of labels that are rows that sum to one, shape (n, C)."""
+        """The log of the class shares, shape (C,); ``rows`` are labels as rows that sum to one, shape (n, C)."""
         return log_shares(rows.sum(0))
 
     def trained(self, logits: Tensor, log_shares: Tensor) -> Tensor:
@@ -35,8 +35,8 @@ def unlike_shares(logits: Tensor, log_shares: Tensor) -> Tensor:
 
         sum_k  share_k log(share_k / mean_k p)
 
-    It keeps a network that learns from its own predictions from giving up classes. Published with uniform shares; the
-    shares of the given labels are the same for balanced data, and do not work against rare classes.
+    As a penalty, it keeps a network that learns from its own predictions from giving up classes. The papers use uniform
+    shares. The shares of the given labels are the same for balanced data, and do not work against rare classes.
 
     Args:
         logits: shape (n, C).

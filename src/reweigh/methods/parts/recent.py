@@ -7,14 +7,14 @@ from reweigh.methods.parts.stateful import Stateful
 
 
 class RecentPredictions(Stateful):
-    """The predictions of the last epochs, taken from the training steps themselves: no further pass over the data.
+    """The predictions of the last epochs, taken from the training steps, without another pass over the data.
 
     They take epochs x N x num_classes numbers of half precision.
 
     Args:
-        samples: number of training samples. Formula: N.
+        samples: number of training samples, N.
         num_classes: number of classes.
-        epochs: number of epochs that are remembered.
+        epochs: number of epochs to remember.
     """
 
     state = ("_rows", "_seen", "_epoch")
@@ -42,7 +42,7 @@ class RecentPredictions(Stateful):
     def mean(self) -> tuple[Tensor, Tensor]:
         """The mean prediction of each sample, shape (N, num_classes), and in how many epochs it was seen, shape (N,).
 
-        Rows of samples that were never seen are zero.
+        The row of a sample that was never seen is zero.
         """
         times = self._seen.sum(0)
         total = torch.zeros(self._rows.shape[1:])

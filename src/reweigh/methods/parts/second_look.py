@@ -20,24 +20,24 @@ from reweigh.pseudo_labels import AveragedModel, draw
 from reweigh.reweighter import Reweighter
 from reweigh.weighting import ClassAwareNet, load_weighting
 
-REFRESH = (0.2, 0.4, 0.6, 0.8)  # of the look: when the targets move toward the average,
-RATE = 0.3  # and how far
-JOIN = 0.6  # of the look: when the held-out samples join
+REFRESH = (0.2, 0.4, 0.6, 0.8)  # shares of the look after which the targets move toward the EMA's predictions
+RATE = 0.3  # how far they move
+JOIN = 0.6  # share of the look after which it trains on the held-out samples too
 WORSE = 2.0  # standard errors by which the look must be worse than the first to be dropped
-JUDGED_AT_ONCE = 256  # held-out samples in a batch that teaches the weights
-FAMILIES = 3  # of classes whose sizes differ; the paper's K
-EVERY = 5  # steps of the look for each in which the weights are learned
-DOUBTS = torch.cat([torch.linspace(0, 3, 400), torch.linspace(0, 14, 200)])  # that Bayes' rule is fitted at
+JUDGED_AT_ONCE = 256  # held-out samples in a batch that the weights are learned on
+FAMILIES = 3  # number of families if class sizes differ; the paper's K
+EVERY = 5  # the weights are learned in every n-th step
+DOUBTS = torch.cat([torch.linspace(0, 3, 400), torch.linspace(0, 14, 200)])  # where Bayes' rule is fitted
 HARDLY = 0.05  # labels with less doubt than this are hardly doubted
 READS = "doubt"
 
 
 class Belief(NamedTuple):
-    """Soft targets, taken apart: targets = trust * given + (1 - trust) * other.
+    """Soft targets, split into two parts: targets = trust * given + (1 - trust) * other.
 
     Attributes:
-        doubt: shape (n,), minus the logarithm of the trust; what the weight net reads.
-        given: shape (n, C), the given label; of several, the likeliest ones.
+        doubt: shape (n,), -log(trust), which the weight net reads.
+        given: shape (n, C), the given label; if there are several, by how likely each is.
         other: shape (n, C), what the class is likely to be if the given label is wrong.
     """
 
@@ -47,15 +47,15 @@ class Belief(NamedTuple):
 
     @classmethod
     def of(cls, targets: Tensor, given: Tensor, shares: Tensor) -> "Belief":
-        """Take targets apart.
+        """Split targets into trust, given and other.
 
-        A weight is never quite 1, and a few percent of a frequent class outnumber a rare one. So labels that are hardly
-        doubted give to a rarer class only as large a part of what is left as it is rarer, and keep the rest.
+        A weight is never exactly 1, and a few percent of a frequent class outnumber a rare class. So where a label is
+        hardly doubted, a rarer class gets less of ``other``, in proportion to its size; the given label keeps the rest.
 
         Args:
             targets: shape (n, C), rows that sum to one.
             given: shape (n, C), rows that sum to one.
-            shares: shape (C,), of the classes.
+            shares: shape (C,), class shares.
         """
         trusted, rest = given * targets, (1 - given) * targets
         trust, left = trusted.sum(1, keepdim=True), rest.sum(1, keepdim=True)
@@ -68,7 +68,7 @@ class Belief(NamedTuple):
 
 
 def weighing(class_sizes: Tensor, meta_lr: float, weighting: str | None) -> dict[str, Any]:
-    """How the look learns its weights: Bayes' rule to begin with, a curve for each family of classes.
+    """How the look learns its weights: one curve for each family of classes, which starts as Bayes' rule.
 
     Args:
         meta_lr: learning rate of the weighting function; 0 keeps Bayes' rule.
@@ -87,11 +87,11 @@ def weighing(class_sizes: Tensor, meta_lr: float, weighting: str | None) -> dict
 
 
 class SecondLook:
-    """A network of its own learns soft targets, with mixup and prior correction; its weights are learned as well.
+    """Trains a new network on soft targets with learned weights, mixup and prior correction.
 
     Attributes:
-        gain: how much better than the first look it is by the judge, and the standard error of that.
-        joined: whether held-out samples are trained on, which ends the comparison, and the lessons of the weight net.
+        gain: by how much the judge finds it better than the first look, and the standard error.
+        joined: whether held-out samples are trained on now. They then no longer judge, or teach the weight net.
         dropped: whether the first look is clearly better.
 
     Args:
@@ -99,13 +99,13 @@ class SecondLook:
         given: shape (N, C), the given labels as rows that sum to one.
         targets: shape (N, C), the posterior of the true class of each sample.
         likely: shape (N, C), probability of the given label of each sample for each true class.
-        held_out: shape (N,) bool, samples that judge the look until they join.
-        trusted: samples with labels that the user vouches for, which teach the weights; None if there are none, and
-            those held out do.
-        first: shape (n,), how often the first look was right about each of them.
+        held_out: shape (N,) bool, samples that judge the look until they are trained on.
+        trusted: samples that the user vouches for, on which the weights are learned; None learns them on the held-out
+            samples.
+        first: shape (n,), how often the first look was right about each held-out sample.
         mixup: strength of mixing samples in pairs; 0 mixes none.
-        length: epochs.
-        options: of the reweighter.
+        length: number of epochs.
+        options: options of the reweighter.
     """
 
     def __init__(
@@ -149,11 +149,14 @@ class SecondLook:
         return self.dropped or self._epoch == self._length
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
-        """Train on the samples that do not judge; numbers to log, or none if there are no such samples.
+        """Train on the samples that do not judge.
 
             minimize  sum_i  v_i L(f_i, given_i) + (1 - v_i) L(f_i, other_i),        v_i = V(doubt_i, family_i)
 
-        The weights start as the trust that Bayes' rule gives, exp(-doubt), which makes this the loss of the targets.
+        The weights start as the trust that Bayes' rule gives, exp(-doubt); then this is the loss of the targets.
+
+        Returns:
+            Numbers to log; empty if there are no such samples.
         """
         seen = batch if self.joined else batch.where(~self._held_out[batch.index])
         if len(seen) < 2:  # BatchNorm cannot train on a single sample
@@ -182,8 +185,8 @@ class SecondLook:
 
             - mean_i  log sum_k  T(y_i | k) p_i(k)
 
-        Held-out labels may be wrong, but the network that explains them best, seen through the confusion T, is the one
-        that knows the true classes. And they are never learned, so they always have something to teach.
+        Held-out labels may be wrong. But a network explains them best through the confusion T if it knows the true
+        classes. And since the network does not train on them, it cannot have memorized them.
         """
         if not self.reweighter.due:
             return None
@@ -200,7 +203,7 @@ class SecondLook:
         return unexplained
 
     def end_epoch(self) -> None:
-        """Compare with the first look, and now and then move the targets; once, let held-out samples join."""
+        """Compare with the first look; after some epochs, move the targets, or begin to train on held-out samples."""
         self._epoch += 1
         if len(self._judging) and not self.joined:
             self._judge.add(self._setup.logits(self._average.model, self._judging).argmax(1))
@@ -208,7 +211,7 @@ class SecondLook:
         gain, error = self.gain
         if (
             self._epoch in (round(share * self._length) for share in REFRESH) and gain >= -error
-        ):  # else not yet a teacher
+        ):  # a network that is worse than the first look should not teach
             own = self._prior.trained(self._setup.logits(self._average.model), self._log_shares).softmax(1)
             moved, checked = self._targets.lerp(own, RATE), self._setup.train_set.trusted
             self._targets = moved if checked is None else torch.where(checked[:, None], self._targets, moved)
@@ -218,7 +221,7 @@ class SecondLook:
             self._end_lessons()
 
     def _end_lessons(self) -> None:
-        if not self._trusted:  # held-out labels teach nothing any more, now that they are learned
+        if not self._trusted:  # held-out labels teach nothing once they are trained on
             self.reweighter.freeze()
 
     def predictions(self) -> Tensor:

@@ -1,4 +1,4 @@
-"""A network in training with its optimizer, and the average of it along the way."""
+"""A network in training, with its optimizer and its moving average."""
 
 from math import cos, pi
 from typing import Any
@@ -15,8 +15,8 @@ class Student(Stateful):
     """Trains a network at a rate that falls along half a cosine, and averages it over about one epoch.
 
     Args:
-        optimizer: trains the network; its rates now are those at the start.
-        average: Average of the network. Its state is saved by its owner.
+        optimizer: optimizer of the network; its current learning rates are those of the start.
+        average: average of the network. Its owner saves its state.
     """
 
     state = ("model", "optimizer", "_rates")
@@ -33,23 +33,23 @@ class Student(Stateful):
         return self.optimizer.param_groups[0]["lr"]
 
     def step(self, loss: Tensor, progress: float, share: float) -> None:
-        """Descend a loss, a scalar.
+        """Take a step that lowers the loss, a scalar.
 
         Args:
-            progress: how far the training is: the rate is full at 0, and zero at 1.
-            share: share of an epoch that the step is.
+            progress: progress of the training: the learning rate is full at 0, and zero at 1.
+            share: size of the step as a share of an epoch.
         """
         self.slow_down(progress)
         descend(loss, self.optimizer)
         self.follow(share)
 
     def slow_down(self, progress: float) -> None:
-        """Set the rate of the coming step; see ``step``."""
+        """Set the learning rate of the next step; see ``step``."""
         for group, rate in zip(self.optimizer.param_groups, self._rates, strict=True):
             group["lr"] = rate * (1 + cos(pi * progress)) / 2
 
     def follow(self, share: float) -> None:
-        """Let the average follow a step; see ``step``."""
+        """Update the average after a step; see ``step``."""
         self._average.decay = 1 - min(share, 1.0)
         self._average.update(self.model)
 

@@ -17,8 +17,8 @@ class Trusted:
     Samples of the training set whose label a person has checked are trusted as well.
 
     Args:
-        average: EMA of the model, for a method that keeps one; by default ``Trusted`` keeps its own if the meta set
-            asks for the losses of the average.
+        average: EMA of the model, if the method has one; by default ``Trusted`` keeps its own if the meta set asks for
+            the losses of the EMA.
     """
 
     def __init__(self, setup: Setup, average: AveragedModel | None = None):
@@ -48,7 +48,7 @@ class Trusted:
         self._order.restart(chosen)
 
     def _judged(self) -> Tensor:
-        """The losses of the training samples, shape (N,), from where the meta set wants them."""
+        """The losses of the training samples, shape (N,), that the meta set asks for."""
         seen, self._seen = None if self._seen is None else self._seen.cpu(), None
         if seen is not None and self._losses is not None:
             return torch.where(seen.isnan(), self._losses, seen)
@@ -72,7 +72,7 @@ class Trusted:
         """Inputs and labels of the next trusted batch, augmented as training batches are.
 
         Args:
-            size: size of the training batch, and of the trusted one unless the meta set sets another.
+            size: size of the training batch; the trusted batch has the same, unless the meta set sets another.
         """
         setup = self._setup
         size = min(setup.meta_set.batch_size or size, len(self.chosen))

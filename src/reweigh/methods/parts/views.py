@@ -17,7 +17,7 @@ def another_view(setup: Setup, batch: Batch) -> Tensor:
 
 
 class StrongView:
-    """The transforms of the recipe, then strong distortions; of features, those of a distorted view.
+    """The transforms of the recipe, then strong distortions; for features, the features of a distorted image.
 
     Args:
         method: name of the method, for messages.

@@ -19,8 +19,8 @@ def plot_class_accuracy(
     """Two bars for each class, the largest class on top.
 
     Args:
-        accuracy: Shape (num_classes,), from 0 to 1; NaN for a class without test samples.
-        sizes: Training samples by given label, shape (num_classes,).
+        accuracy: Accuracy of each class, shape (num_classes,), from 0 to 1; NaN for a class without test samples.
+        sizes: Number of training samples by given label, shape (num_classes,).
         figure: Figure to draw into; a new one by default.
     """
     order = np.argsort(sizes, kind="stable")
@@ -61,8 +61,8 @@ def plot_accuracy_by_size(
     """One dot per class, for too many classes to draw bars.
 
     Args:
-        accuracy: Shape (num_classes,), from 0 to 1.
-        sizes: Training samples, shape (num_classes,).
+        accuracy: Accuracy of each class, shape (num_classes,), from 0 to 1.
+        sizes: Number of training samples, shape (num_classes,).
         figure: Figure to draw into; a new one by default.
     """
     drawn, axes = panels(figure, 3)

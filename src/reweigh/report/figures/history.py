@@ -24,8 +24,8 @@ def plot_history(
     """How metrics changed during training.
 
     Args:
-        epochs: Shape (n,).
-        lines: n numbers for each name; NaN leaves a gap.
+        epochs: Numbers of the epochs, shape (n,).
+        lines: Name and n numbers of each line; NaN leaves a gap.
         what: Title of the vertical axis, with its unit.
         log: Whether to use a logarithmic axis if all known numbers are positive.
         figure: Figure to draw into; a new one by default.
@@ -92,8 +92,8 @@ def plot_risk_coverage(
     Args:
         curve: Shape (n,), the error rate among the 1, 2, ..., n most confident samples
             (``reweigh.selective.risk_coverage``).
-        top: End of the error axis, a share; by default the largest error at a coverage of 5 percent or more, since
-            below that a few samples decide.
+        top: End of the error axis, a share; by default the largest error at a coverage of 5 percent or more, because
+            below that it depends on a few samples.
         figure: Figure to draw into; a new one by default.
     """
     drawn, axes = panels(figure, 2.6)

@@ -38,8 +38,8 @@ def plot_matrix(
 
     Args:
         matrix: Shape (num_classes, num_classes).
-        rows: What the rows are.
-        columns: What the columns are.
+        rows: Title of the rows.
+        columns: Title of the columns.
         figure: Figure to draw into; a new one by default.
     """
     from matplotlib.colors import to_rgb

@@ -29,13 +29,13 @@ def plot_losses(
     Heights are square roots of densities, so that the few samples of high loss are visible.
 
     Args:
-        losses: Shape (N,).
+        losses: Losses of the samples, shape (N,).
         labels: Given labels, shape (N,); samples of classes without a name are left out.
         class_names: Names of class 0, 1, ...; one row each, the first on top.
         wrong: Which labels are wrong, shape (N,) bool; they are drawn in their own color.
         max_loss: End of the axis; by default just beyond the losses.
         figure: Figure to draw into; a new one by default.
-        what: What the rows are.
+        what: Title of the rows.
     """
     known = np.isfinite(losses)
     end = max_loss or loss_limit(losses[known])
@@ -83,7 +83,7 @@ def plot_weights(
     Each group is drawn in percent of itself, because there are usually fewer wrong labels.
 
     Args:
-        weights: Shape (N,); NaN stands for a sample that was never weighted and is left out.
+        weights: Weights of the samples, shape (N,); NaN for a sample that was never weighted, which is left out.
         wrong: Which labels are wrong, shape (N,) bool.
         max_weight: End of the axis; by default the largest weight.
         figure: Figure to draw into; a new one by default.

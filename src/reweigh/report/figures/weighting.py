@@ -78,11 +78,12 @@ def plot_weightings(
     """The functions of several runs, one panel per family and one line per run.
 
     Args:
-        nets: The weight net of each run, all with as many families or a single one, which is drawn in every panel.
+        nets: Weight net of each run. All have the same number of families; one with a single family is drawn in every
+            panel.
         families: Names of the families, the rarest first.
         max_loss: End of the axis.
         figure: Figure to draw into; a new one by default.
-        what: What the functions read of a sample.
+        what: What the functions read of a sample, the loss or the doubt.
     """
     drawn, found = panels(figure, 0.9 + 1.5 * len(families), nrows=len(families), sharex=True, squeeze=False)
     grid = np.linspace(0, max_loss, POINTS)

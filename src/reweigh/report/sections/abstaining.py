@@ -14,9 +14,9 @@ from reweigh.selective import LEVELS, area, error_at, risk_coverage
 from reweigh.training import Run
 
 LEAD = (
-    "Test samples are ranked by the confidence of the model; the curve shows the error rate among the most confident "
-    "ones. The more steeply it falls to the left, the better the model knows what it does not know, and the more it "
-    "helps to hand doubtful samples to a person."
+    "Test samples are ranked by the confidence of the model. The curve shows the error rate among the most confident "
+    "ones. The lower it is on the left, the better the model knows what it does not know, and the more it helps to "
+    "leave doubtful samples to a person."
 )
 
 

@@ -12,8 +12,8 @@ from reweigh.training import Run
 
 MOST = 200  # columns
 LEAD = (
-    "The kind of a column is decided from all of its cells; cells that do not fit count as gaps. "
-    "data.columns.NAME=KIND overrides it."
+    "The kind of a column is decided from all of its cells; cells that do not fit count as gaps. To choose it, "
+    "set data.columns.NAME=KIND."
 )
 
 

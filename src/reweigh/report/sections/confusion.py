@@ -63,7 +63,7 @@ def panel(account: Account) -> Panel:
 
 
 def most_confused(rows: np.ndarray, columns: np.ndarray, names: Sequence[str], verb: str) -> str:
-    """The most frequent pairs of two classes, in words; of many classes, all pairs would not fit in memory.
+    """The most frequent pairs of two classes, in words; with many classes, all pairs would not fit in memory.
 
     Args:
         verb: What happens, with ``{}`` where the frequency belongs.

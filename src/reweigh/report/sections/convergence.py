@@ -10,9 +10,10 @@ from reweigh.report.figures import plot_history
 from reweigh.report.words import number
 
 LEAD = (
-    "The squared norm of the gradient at the start of each epoch, on samples that stay the same: the smallest so far. "
-    "The theory says that in T steps it falls at least like C / √T, for some constant C; the dashed line falls like "
-    "that from the first number on. It is a bound for small learning rates, not a forecast."
+    "The squared norm of the gradient is measured at the start of each epoch, on samples that stay the same; the line "
+    "shows the smallest value so far. The theorems say that in T steps it falls at least as fast as C / √T for some "
+    "constant C. The dashed line is C / √T, starting at the first value. It is a bound for small learning rates, not a "
+    "forecast."
 )
 LEVELS = {
     "train_squared_meta_gradient": "of the weighting function (Theorem 1)",

@@ -63,7 +63,7 @@ def panel(account: Account, end: float) -> Panel:
 
 
 def by_family(account: Account, end: float) -> list[Plot]:
-    """The same by the family of the given label, which is what the weighting function knows of a class."""
+    """The same by the family of the given label, which is all that the weighting function knows of a class."""
     samples, of_class = account.samples, account.classes.families
     if samples is None or samples.loss is None or len(set(of_class)) < 2:
         return []

@@ -13,8 +13,8 @@ from reweigh.report.tables import Samples
 ROWS = 200
 LEAD = (
     "Found by comparing each sample with its nearest neighbors, regardless of labels. Of near-duplicates with "
-    "different labels, at least one is wrong. Those with the same label count twice, and make the test too easy if "
-    "one of them is in the test set."
+    "different labels, at least one is wrong. Near-duplicates with the same label count twice, and if one of them is "
+    "in the test set, the test is too easy."
 )
 
 

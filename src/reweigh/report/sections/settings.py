@@ -13,8 +13,8 @@ from reweigh.report.words import duration, in_words, number
 
 MOST = 2  # settings that still make a name
 LEAD = (
-    "Runs by the settings in which they differ; runs that differ in the seed alone are one setting, drawn with their "
-    "mean. Time is that of training, on the computer where each run was made."
+    "Runs are grouped by the settings in which they differ. Runs that differ only in the seed share a group, and a "
+    "line shows their mean. Time is the training time on the computer of each run."
 )
 UNIMPORTANT = ("train.seed", "train.num_threads", "train.device")
 

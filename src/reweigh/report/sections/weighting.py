@@ -16,8 +16,8 @@ from reweigh.weighting import num_curves
 LEAD = (
     "While the model was trained, a small function learned how much each sample should count. It sees the {reads} "
     "of the sample, which is large if the model does not believe the given label, and the size of its class. A "
-    "falling line means that hard samples are trusted less, which helps if labels are wrong; a rising line means that "
-    "they get more attention, which helps if labels are right and samples are few."
+    "falling line means that hard samples are trusted less, which helps if labels are wrong. A rising line means that "
+    "hard samples get more attention, which helps if labels are right and samples are few."
 )
 CLEAR = 0.1  # relative change of the weight that counts as falling or rising
 
@@ -35,7 +35,7 @@ def weighting(accounts: Sequence[Account]) -> Section:
 
 
 def overlaid(accounts: Sequence[Account], end: float) -> list[Plot]:
-    """The functions of several runs in one figure: those with a single family, and of the others the most alike.
+    """The functions of several runs in one figure: those with a single family or with the most common number of them.
 
     Args:
         end: End of the axis of losses.
@@ -101,7 +101,7 @@ def described(account: Account) -> list[Family]:
     centers = account.origin.centers if len(account.origin.centers) == count else [float("nan")] * count
     where = f" in {account.origin.learned_on}" if account.origin.learned_on else ""
     return [
-        family._replace(words=f"classes of about {center:,.0f} samples{where}" if center == center else "not described")
+        family._replace(words=f"classes of about {center:,.0f} samples{where}" if center == center else "unknown size")
         for family, center in zip(describe_families(count, (), (), ()), centers, strict=True)
     ]
 

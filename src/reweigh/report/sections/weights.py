@@ -42,8 +42,8 @@ def panel(account: Account, top: float) -> Panel:
         if not len(right) or not len(wrong):
             return Panel(["Only right or only wrong labels were ever weighted, so there is nothing to compare."])
         words = (
-            f"{plural(len(wrong), f'wrong {label}')} with a mean weight of {wrong.mean():.2f}, "
-            f"{plural(len(right), f'right {label}')} with {right.mean():.2f}. A wrong one has a lower weight than a "
+            f"The mean weight of {plural(len(wrong), f'wrong {label}')} is {wrong.mean():.2f}, and that of "
+            f"{plural(len(right), f'right {label}')} is {right.mean():.2f}. A wrong one has a lower weight than a "
             f"right one in {percent(lower_share(wrong, right))} of all pairs (50\N{NO-BREAK SPACE}% is chance)."
         )
     figure = plot_weights(samples.weight, samples.mistaken, top)
