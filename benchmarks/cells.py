@@ -2,7 +2,8 @@
 
 Sources: c (pretrained features of 10,000 CIFAR-10 images), f (20,000 images of Fashion-MNIST as rows), s (5,000 of
 these), i (10,000 CIFAR-10 images), the tables digits, cancer, wine (from scikit-learn), made and rare (from
-make_classification, rare with two classes, one of 3 %), and hausa (news headlines). Biases: clean; labels by people
+make_classification, rare with two classes, one of 3 %), overlap60 (a table on which no classifier has more than 60 %
+of accuracy, and likewise for other numbers), and hausa (news headlines). Biases: clean; labels by people
 (aggregate, random1) and by a model (fd1, fd2) for c and i; lexicon for hausa; symmetric (sym40) and one-way (way40)
 noise in percent; long tails (lt50), also with noise (lt50sym30).
 """
@@ -14,7 +15,9 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.sparse import csr_matrix
+from scipy.special import softmax
 from sklearn import datasets
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import train_test_split
@@ -119,9 +122,23 @@ def source(name: str, seed: int, data: Path) -> Parts:
             12_000, 20, n_informative=8, n_clusters_per_class=3, weights=[0.97], flip_y=0, random_state=3
         )
         return thirds(np.asarray(made[0]), np.asarray(made[1]), seed)
+    if name.startswith("overlap"):
+        return thirds(*overlapping(int(name.removeprefix("overlap")) / 100, 6_000), seed)
     load = {"digits": datasets.load_digits, "cancer": datasets.load_breast_cancer, "wine": datasets.load_wine}[name]
     inputs, labels = load(return_X_y=True)
     return thirds(inputs, labels, seed)
+
+
+def overlapping(accuracy: float, rows: int) -> tuple[NDArray, NDArray]:
+    """Labels of four classes drawn from a softmax of 12 features, so that the best classifier has this accuracy."""
+    draw = np.random.default_rng(5)
+    inputs, directions, chance = draw.normal(size=(rows, 12)), draw.normal(size=(12, 4)), draw.random((rows, 1))
+
+    def probabilities(scale: float) -> NDArray:
+        return softmax(scale * inputs @ directions, axis=1)
+
+    scale = brentq(lambda scale: probabilities(scale).max(1).mean() - accuracy, 1e-3, 1e3)
+    return inputs, (probabilities(scale).cumsum(1) < chance).sum(1)
 
 
 def thirds(inputs: NDArray, labels: NDArray, seed: int) -> Parts:

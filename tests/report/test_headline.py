@@ -24,7 +24,7 @@ def test_headline_of_estimated_labels_and_of_a_part_that_was_held_out(account):
     held_out = replace(source, name="files", options={"path": "table.csv", "test": None})
     mine = replace(account, classes=replace(classes, finding=finding), recipe=replace(account.recipe, data=held_out))
     first, second = headline(mine).replace("\u00a0", " ").split(". ")
-    assert first.startswith("About 20.0 % of the labels are wrong (10.0 % to 30.0 %): ")
+    assert first.startswith("An estimated 20.0 % of the labels are wrong (10.0 % to 30.0 %): ")
     assert second.endswith("of the held-out labels; some of these may be wrong too.")
 
 

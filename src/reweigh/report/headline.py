@@ -35,7 +35,7 @@ def wrong_labels(account: Account) -> str:
         sum(size * each for size, each in zip(classes.sizes, shares, strict=True)) / total
         for shares in (classes.finding.share, classes.finding.low, classes.finding.high)
     )
-    return f"About {percent(share)} of the labels are wrong ({percent(low)} to {percent(high)}): {listed}."
+    return f"An estimated {percent(share)} of the labels are wrong ({percent(low)} to {percent(high)}): {listed}."
 
 
 def reached(account: Account) -> str:

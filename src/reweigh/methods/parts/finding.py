@@ -116,16 +116,15 @@ def sentence(
     lowest = count.in_all(given)[1]
     share, low, high = (f"{each:.1%}" if 0.0005 <= each < FEW else f"{each:.0%}" for each in count.in_all(given))
     if lowest < HARDLY:
-        found = f"Hardly any labels are wrong (about {share}, {low} to {high})"
+        found = f"Hardly any labels look wrong (about {share}, {low} to {high})"
     else:
-        found = f"About {share} of the labels are wrong ({low} to {high}), {direction(joint, names)}"
+        found = f"About {share} of the labels look wrong ({low} to {high}), {direction(joint, names)}"
     if gain is None:
         return f"{found}. Too few epochs or samples to train again on corrected labels."
     points, error = (100 * number for number in gain)
-    judged = f"{points:+.1f} ± {error:.1f} points of balanced accuracy on held-out given labels"
-    if dropped:
-        return f"{found}. Training again on the corrected labels was worse ({judged}), so the first model is kept."
-    return f"{found}. Training again from what is likely right gained {judged}."
+    changed = "Training again on the corrected labels changed balanced accuracy on held-out given labels by"
+    kept = ", so the first model is kept" if dropped else ""
+    return f"{found}. {changed} {points:+.1f} ± {error:.1f} points{kept}."
 
 
 def direction(joint: Tensor, names: Sequence[str]) -> str:
