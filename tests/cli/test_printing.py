@@ -46,8 +46,8 @@ def test_a_hostile_table(run, tmp_path):
 def test_formulas_are_reported_and_escaped_on_request(run, tmp_path, caplog):
     rows = "".join(f"{i % 2 + i / 100},=1+1\n{i % 2 + 5 + i / 90},dog\n" for i in range(40))
     (tmp_path / "table.csv").write_text(f"a,kind\n{rows}9.5,=1+1\n0.1,dog\n")
-    out = tmp_path / "run"
-    assert run("train", "--data", tmp_path / "table.csv", "--label", "kind", "--out", out).exit_code == 0
+    out, short = tmp_path / "run", ["method.name=erm", "train.epochs=8"]
+    assert run("train", "--data", tmp_path / "table.csv", "--label", "kind", "--out", out, *short).exit_code == 0
     predict = ["predict", out, tmp_path / "table.csv", "--out"]
     assert run(*predict, tmp_path / "p.csv").exit_code == 0
     assert "a spreadsheet would run them as formulas; --spreadsheet-safe" in caplog.text

@@ -29,6 +29,7 @@ def folder(trained, tmp_path):
 
 
 def test_the_page_lies_in_the_run_and_the_headline_is_said(run, folder):
+    (folder / "report.html").write_text("an old one")
     result = run("report", folder)
     assert result.exit_code == 0, result.stderr
     headline, where = result.stdout.splitlines()
@@ -36,11 +37,11 @@ def test_the_page_lies_in_the_run_and_the_headline_is_said(run, folder):
     assert headline.endswith(" % on the test set.")
     assert where.startswith(f"Report: {folder / 'report.html'} (0.")
     assert headline in (folder / "report.html").read_text().replace("\u00a0", " ")
-    assert run("report", folder).exit_code == 0  # again, over the old one
 
 
 def test_several_runs_go_to_the_current_folder_or_where_told(run, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("reweigh.report.page.to_svg", lambda *of: "")  # figures take the longest, and were drawn above
     other = shutil.copytree(folder, tmp_path / "other", ignore=UNSEALED)
     assert run("report", folder, other).exit_code == 0
     assert "2 runs side by side" in (tmp_path / "report.html").read_text()

@@ -23,48 +23,53 @@ except KeyboardInterrupt:
 """
 
 
-def test_every_job_is_done_and_a_death_stays_alone(caplog):
+SLEEPS = """
+import pathlib, time
+pathlib.Path("begun").touch()
+try:
+    time.sleep(600)
+except KeyboardInterrupt:
+    pathlib.Path("interrupted").touch()
+"""
+
+WAITS = """
+import pathlib, time
+while not pathlib.Path("begun").exists():
+    time.sleep(0.01)
+"""
+
+
+def test_every_job_is_done_a_death_stays_alone_and_an_interrupt_reaches_the_jobs_under_way(
+    caplog, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
     jobs = {
         "well": "None",
         "badly": "'it went wrong'",
         "dead": "__import__('os')._exit(3)",
         "warned": WARN,
         "terminated": f"exec({TERMINATED!r})",
+        "sleeps": f"exec({SLEEPS!r})",
+        "waits": f"exec({WAITS!r})",
+        "never": "1 / 0",
     }
-    ended = []  # jobs are expressions, done by eval: a function that a new process finds without this file
-    side_by_side(eval, jobs, 2, lambda key, failure: ended.append((key, failure)))
-    assert len(ended) == len(jobs)
-    found = dict(ended)
-    assert "exit code 3" in (found.pop("dead") or "")
-    assert found == {"well": None, "badly": "it went wrong", "warned": None, "terminated": None}
-    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [(logging.WARNING, "mind the gap")]
+    found = {}  # jobs are expressions, done by eval: a function that a new process finds without this file
 
-
-def test_an_interrupt_reaches_the_jobs_under_way(tmp_path):
-    sleeps = f"""
-import pathlib, time
-folder = pathlib.Path({str(tmp_path)!r})
-(folder / "begun").touch()
-try:
-    time.sleep(600)
-except KeyboardInterrupt:
-    (folder / "interrupted").touch()
-"""
-    waits = f"""
-import pathlib, time
-while not pathlib.Path({str(tmp_path)!r}, "begun").exists():
-    time.sleep(0.01)
-"""
-
-    def interrupted(key, failure):
-        assert (key, failure) == ("waits", None)
-        raise KeyboardInterrupt
+    def ended(key, failure):
+        assert key not in found
+        found[key] = failure
+        if key == "waits":
+            raise KeyboardInterrupt
 
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        side_by_side(exec, {"sleeps": sleeps, "waits": waits, "never": "1 / 0"}, 2, interrupted)
-    assert time.monotonic() - start < 300
+        side_by_side(eval, jobs, 2, ended)
+    assert time.monotonic() - start < 300  # it slept no longer
+    assert "exit code 3" in (found.pop("dead") or "")
+    assert found == {"well": None, "badly": "it went wrong", "warned": None, "terminated": None, "waits": None}
     assert (tmp_path / "interrupted").exists()
+    warned = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert warned == ["mind the gap"]
 
 
 def test_a_signal_while_a_worker_starts_is_put_off(monkeypatch):

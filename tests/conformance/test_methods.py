@@ -20,7 +20,7 @@ from reweigh.methods.setup import Setup
 from reweigh.training import SCHEDULES, Run, train
 from reweigh.training.checkpoint import load, save
 
-EPOCHS = 20
+EPOCHS = 10
 
 
 def loss(outputs: Tensor, labels: Tensor) -> Tensor:

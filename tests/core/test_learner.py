@@ -183,8 +183,8 @@ def test_a_training_loss_with_parts_that_have_no_weight() -> None:
     torch.testing.assert_close(step.loss, (_model().eval()(INPUTS) ** 2).mean().detach())
 
 
-@pytest.mark.parametrize(("lookahead", "steps"), [("virtual", 1800), ("real", 200)])
-def test_nothing_grows_over_steps(lookahead: Any, steps: int) -> None:
+@pytest.mark.parametrize("lookahead", ["virtual", "real"])
+def test_nothing_grows_over_steps(lookahead: Any) -> None:
     learner = _learner(nn.Linear(6, 3), lookahead=lookahead)
 
     def tensors_after(steps: int) -> int:
@@ -195,5 +195,5 @@ def test_nothing_grows_over_steps(lookahead: Any, steps: int) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # looking at every object touches deprecated ones
-        first = tensors_after(200)
-        assert tensors_after(steps) <= first
+        first = tensors_after(50)
+        assert tensors_after(200) <= first

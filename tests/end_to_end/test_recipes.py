@@ -1,8 +1,5 @@
 """Recipes from the command line: five mistakes are told at once, and a stored recipe repeats its run."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -25,7 +22,7 @@ def same_weights(one: Path, other: Path) -> bool:
     return first.keys() == second.keys() and all((first[name] == second[name]).all() for name in first)
 
 
-def test_five_different_mistakes_are_told_at_once(tmp_path):
+def test_five_different_mistakes_are_told_at_once(tmp_path, monkeypatch):
     path = tmp_path / "wrong.toml"
     path.write_text("""
 [data]
@@ -42,14 +39,9 @@ batch_size = 0
 [optimizer]
 name = "sgd"
 """)
-    done = subprocess.run(
-        [sys.executable, "-m", "reweigh", "train", str(path)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=os.environ,
-    )
-    assert done.returncode == 2
+    monkeypatch.chdir(tmp_path)
+    done = run("train", path)
+    assert done.exit_code == 2
     first, *mistakes = done.stderr.splitlines()
     assert first == f"RecipeError: recipe {path}: 5 mistakes"
     assert [line.split(":")[0].strip() for line in mistakes] == [

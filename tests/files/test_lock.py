@@ -15,7 +15,7 @@ from reweigh.files import lock
 from reweigh.files.lock import NAME, Owner, locked, owner
 
 HOLD = """
-import sys, time
+import sys
 from pathlib import Path
 from reweigh.files.lock import locked
 with locked(Path(sys.argv[1])):
@@ -90,7 +90,9 @@ def test_a_damaged_lock_is_nobody_s(tmp_path, text):
 
 
 def test_six_at_once_and_one_wins(tmp_path):
-    code = HOLD.replace("sys.stdin.read()", "time.sleep(3)")
-    command = [sys.executable, "-c", code, tmp_path]
-    tries = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(6)]
-    assert sorted(one.communicate()[0] for one in tries).count(b"held\n") == 1
+    command, pipe = [sys.executable, "-c", HOLD, tmp_path], subprocess.PIPE
+    tries = [subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) for _ in range(6)]
+    said = [one.stdout.readline() for one in tries]  # the winner waits until all have tried
+    for one in tries:
+        one.communicate()
+    assert sorted(said) == [b""] * 5 + [b"held\n"]

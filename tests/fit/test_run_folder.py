@@ -11,8 +11,6 @@ from safetensors.torch import load_file
 from reweigh.errors import DataError
 from reweigh.fit.origin import describe
 from reweigh.fit.run_folder import begin, resume
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
 from reweigh.training import train
 from reweigh.weighting import load_weighting
 
@@ -33,14 +31,6 @@ batch_size = 256
 [optimizer]
 name = "sgd"
 """
-
-
-@pytest.fixture
-def recipe(tmp_path):
-    """Checks the recipe with overrides."""
-    path = tmp_path / "recipe.toml"
-    path.write_text(RECIPE)
-    return lambda *overrides: check(read(path, overrides))
 
 
 def test_a_folder_that_is_taken_is_refused_before_any_data_are_read(recipe, tmp_path, monkeypatch):

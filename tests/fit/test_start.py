@@ -14,8 +14,6 @@ from reweigh.fit.source import read_source
 from reweigh.fit.start import start_from
 from reweigh.fit.trainer import Trainer, builder, own_randomness
 from reweigh.models import build
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
 
 RECIPE = """
 [data]
@@ -31,14 +29,6 @@ epochs = 1
 [optimizer]
 name = "sgd"
 """
-
-
-@pytest.fixture
-def recipe(tmp_path):
-    """Checks the recipe with overrides."""
-    path = tmp_path / "recipe.toml"
-    path.write_text(RECIPE)
-    return lambda *overrides: check(read(path, overrides))
 
 
 def _cnn(num_classes: int = 10, channels: int = 1, width: int = 4) -> nn.Module:

@@ -37,14 +37,6 @@ schedule = { name = "cosine", floor = 0.5 }
 """
 
 
-@pytest.fixture
-def recipe(tmp_path):
-    """Checks the recipe with overrides."""
-    path = tmp_path / "recipe.toml"
-    path.write_text(RECIPE)
-    return lambda *overrides: check(read(path, overrides))
-
-
 def assemble(plan, trust_code=False):
     torch.manual_seed(plan.train["seed"])
     train_set, _, trusted, _ = read_source(plan)

@@ -3,6 +3,7 @@
 import copy
 import logging
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -66,6 +67,12 @@ def learned(name, labels, epochs=30, inputs=None, run=None, options=None, **more
     return method, result
 
 
+@cache
+def usual():
+    """The method after its training on labels of which some are wrong; not to be changed."""
+    return learned("two-looks", symmetric(points()[1]))[0]
+
+
 def accuracy(method):
     inputs, labels = points(4000, seed=9)
     with torch.no_grad():
@@ -76,7 +83,7 @@ def accuracy(method):
 def test_better_than_plain_training(corrupted, margin):
     labels = points()[1]
     plain, _ = learned("erm", corrupted(labels), epochs=20)
-    ours, _ = learned("two-looks", corrupted(labels))
+    ours = usual() if corrupted is symmetric else learned("two-looks", corrupted(labels))[0]
     assert accuracy(ours) > accuracy(plain) + margin
 
 
@@ -101,14 +108,8 @@ def test_its_verdict_on_the_labels():
     assert float((method._stock.posterior.argmax(1) == labels).float().mean()) > 0.85
 
 
-def test_where_all_is_right_little_is_doubted():
-    inputs, labels = points(spread=4.0)
-    method, _ = learned("two-looks", labels, inputs=inputs)
-    assert float(method.judgment().wrong.float().mean()) < 0.05
-
-
 @pytest.mark.parametrize("rate", [0.0, 0.4])
-def test_labels_that_are_hardly_wrong_are_learned_as_they_are(rate, monkeypatch):
+def test_labels_that_are_hardly_wrong_are_hardly_doubted_and_learned_as_they_are(rate, monkeypatch):
     inputs, true = points(spread=4.0)
     begun = []
 
@@ -118,8 +119,9 @@ def test_labels_that_are_hardly_wrong_are_learned_as_they_are(rate, monkeypatch)
             super().__init__(setup, prior, average, given, targets, *rest, **named)
 
     monkeypatch.setattr(two_looks, "SecondLook", SecondLook)
-    learned("two-looks", symmetric(true, rate), inputs=inputs)
+    method, _ = learned("two-looks", symmetric(true, rate), inputs=inputs)
     assert begun == [rate == 0]
+    assert (float(method.judgment().wrong.float().mean()) < 0.05) == (rate == 0)
 
 
 @pytest.mark.parametrize("rare", [True, False])
@@ -209,7 +211,7 @@ def test_resumes_in_the_middle_of_every_stage(wanted, small, tmp_path, monkeypat
     monkeypatch.setattr(two_looks, "SMALL", small)  # up to this number, all folds are trained side by side
     its, elsewhere = (setup(symmetric(points()[1])) for _ in range(2))
     method, other = build("two-looks", its), build("two-looks", elsewhere)
-    batches = [its.train_set.batch(index) for index in torch.arange(600).split(40)]
+    batches = [its.train_set.batch(index) for index in torch.arange(600).split(120)]
     epoch, reached = 0, 0
     while reached < 2 and not method.finished:  # its second epoch
         method.start_epoch(epoch, warm_up=False)
@@ -370,14 +372,13 @@ def test_a_weighting_function_from_elsewhere_stays_as_it_is(tmp_path):
 def test_options(options):
     labels = symmetric(points()[1])
     method, _ = learned("two-looks", labels, options=options)
-    other, _ = learned("two-looks", labels)
     assert accuracy(method) > 0.7
-    assert not torch.equal(method.model.eval()(points()[0]), other.model.eval()(points()[0]))
+    assert not torch.equal(method.model.eval()(points()[0]), usual().model.eval()(points()[0]))
 
 
 def test_rare_classes_count_as_much_as_others():
     inputs, labels = points(2000)
-    kept = torch.cat([(labels == c).nonzero().flatten()[: (400, 400, 400, 20)[c]] for c in range(4)])
+    kept = torch.cat([(labels == c).nonzero().flatten()[: (200, 200, 200, 10)[c]] for c in range(4)])
     found = {}
     for prior in (True, False):
         method, _ = learned("two-looks", labels[kept], inputs=inputs[kept], options={"prior": prior})

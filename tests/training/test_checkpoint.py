@@ -1,8 +1,5 @@
 import json
 import math
-import subprocess
-import sys
-import textwrap
 from collections import OrderedDict
 
 import pytest
@@ -169,22 +166,18 @@ def test_readable_by_any_safetensors_reader(tmp_path):
 
 
 def test_full_disk_leaves_the_previous_one(tmp_path):
-    pytest.importorskip("resource", reason="no limit of file sizes")
-    code = """
-        import resource, sys, torch
-        from reweigh.errors import DataError
-        from reweigh.training import checkpoint
-        checkpoint.save(sys.argv[1], {"epoch": 1, "tensor": torch.ones(10)})
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-        try:
-            checkpoint.save(sys.argv[1], {"epoch": 2, "tensor": torch.ones(10000)})
-        except DataError as error:
-            print(error)
-    """
+    resource = pytest.importorskip("resource", reason="no limit of file sizes")
     path = tmp_path / "c"
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code), path], capture_output=True, text=True)
-    assert "c cannot be written there (File too large); " in done.stdout, done.stderr
-    assert "The previous checkpoint, if any, remains" in done.stdout
+    checkpoint.save(path, {"epoch": 1, "tensor": torch.ones(10)})
+    before, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(DataError) as refused:
+            checkpoint.save(path, {"epoch": 2, "tensor": torch.ones(10000)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, hard))
+    assert "c cannot be written there (File too large); " in str(refused.value)
+    assert "The previous checkpoint, if any, remains" in str(refused.value)
     assert checkpoint.load(path)["epoch"] == 1
     assert list(tmp_path.iterdir()) == [path]
 
