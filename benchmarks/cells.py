@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 from scipy.sparse import csr_matrix
 from scipy.special import softmax
 from sklearn import datasets
@@ -137,8 +137,8 @@ def overlapping(accuracy: float, rows: int) -> tuple[NDArray, NDArray]:
     def probabilities(scale: float) -> NDArray:
         return softmax(scale * inputs @ directions, axis=1)
 
-    scale = brentq(lambda scale: probabilities(scale).max(1).mean() - accuracy, 1e-3, 1e3)
-    return inputs, (probabilities(scale).cumsum(1) < chance).sum(1)
+    found = root_scalar(lambda scale: probabilities(scale).max(1).mean() - accuracy, bracket=(1e-3, 1e3))
+    return inputs, (probabilities(found.root).cumsum(1) < chance).sum(1)
 
 
 def thirds(inputs: NDArray, labels: NDArray, seed: int) -> Parts:
