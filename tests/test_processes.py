@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
+from torch.distributed._composable import replicate
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DistributedDataParallel
@@ -40,7 +41,8 @@ SHARDED: dict[str, dict[str, Any]] = {
     if options.get("engine", "difference") == "difference"
 }
 SHARDED["sharded, adam"] = {"engine": "difference", "adam": True}
-SAID = "the model is under replicate", "half precision", "only a part of the model", "use 'difference'"
+REPLICATED = ("forward virtual weight-sum", "unrolled real mean", "auto real mean", "last layer", "own labels")
+SAID = "only a part of the model is under replicate", "half precision", "only a part of the model", "use 'difference'"
 Outcome = dict[str, Tensor]
 
 
@@ -70,6 +72,8 @@ def wrapped(network: nn.Module, how: str) -> nn.Module:
         mesh = init_device_mesh("cpu", (2,))
         fully_shard(network[0], mesh=mesh)  # pyright: ignore[reportIndexIssue]
         return fully_shard(network, mesh=mesh)
+    if how == "replicated":
+        return replicate(network)
     return DistributedDataParallel(network) if how == "parallel" else network
 
 
@@ -110,7 +114,9 @@ def switched(parts: tuple[slice, slice]) -> Outcome:
 
 def refused() -> list[str]:
     """What is said about wrappers that cannot be used."""
-    from torch.distributed._composable import replicate
+
+    def half_replicated(network: nn.Module) -> nn.Module:
+        return replicate(network, ignored_modules=[network[0]])  # pyright: ignore[reportIndexIssue]
 
     def in_half(network: nn.Module) -> nn.Module:
         return fully_shard(network, mesh=mesh, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16))
@@ -121,8 +127,11 @@ def refused() -> list[str]:
 
     mesh, said = init_device_mesh("cpu", (2,)), []
     wraps: list[tuple[Callable[[nn.Module], nn.Module], str]] = [
-        (replicate, "auto"), (in_half, "auto"), (in_part, "auto"), (lambda net: wrapped(net, "sharded"), "forward"),
-    ]  # fmt: skip
+        (half_replicated, "auto"),
+        (in_half, "auto"),
+        (in_part, "auto"),
+        (lambda net: wrapped(net, "sharded"), "forward"),
+    ]
     for wrap, engine in wraps:
         model = wrap(nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 3)))
         try:
@@ -135,6 +144,7 @@ def refused() -> list[str]:
 def work(rank: int, folder: Path) -> None:
     distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
     found = {name: train(PARTS[rank], seed=rank, how="parallel", **options) for name, options in CASES.items()}
+    found |= {f"replicated, {name}": train(PARTS[rank], rank, "replicated", **CASES[name]) for name in REPLICATED}
     found |= {name: train(PARTS[rank], seed=rank, how="sharded", **options) for name, options in SHARDED.items()}
     found["switched together"] = switched(PARTS[rank])
     found["refused"] = refused()
@@ -151,6 +161,8 @@ def test_two_processes_learn_what_one_would(tmp_path: Path) -> None:
         assert all(words in sentence for words, sentence in zip(SAID, said, strict=True)), said
         assert bool(found.pop("switched together")["difference"])
     torch.testing.assert_close(first, second, rtol=0, atol=0)
+    for name in REPLICATED:
+        torch.testing.assert_close(first[f"replicated, {name}"], first[name], rtol=0, atol=1e-15)
     torch.set_default_dtype(torch.float64)
     try:
         for name, options in {**CASES, **SHARDED}.items():

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from reweigh.core.fully_sharded import is_fully_sharded, overwritten
 from reweigh.core.objective import Forward
+from reweigh.core.replicated import unhooked
 
 T = TypeVar("T")
 Params = dict[str, Tensor]
@@ -111,7 +112,7 @@ class Rerun:
         """
         state = {**params, **{name: buffer.clone() for name, buffer in self._buffers.items()}}
         as_written = torch.compiler.set_stance("force_eager") if self._compiled else nullcontext()
-        with self._randomness.replayed(), as_written, ExitStack() as stack:
+        with self._randomness.replayed(), as_written, unhooked(self._model), ExitStack() as stack:
             if self._sharded:
                 stack.enter_context(overwritten(self._model, params))
                 state = {name: state[name] for name in self._buffers}
