@@ -3,13 +3,12 @@
 import itertools
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
-from torch.distributed._composable import replicate
+from torch.distributed._composable.replicate import replicate
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DistributedDataParallel
@@ -36,13 +35,12 @@ CASES["free"] = {"weight_net": "free"}
 CASES["last layer"] = {"scope": "last-layer"}
 CASES["own labels"] = {"own_labels": True}
 SHARDED: dict[str, dict[str, Any]] = {
-    f"sharded, {name}": {**options, "engine": "difference"}
-    for name, options in CASES.items()
-    if options.get("engine", "difference") == "difference"
+    f"sharded, {name}": options for name, options in CASES.items() if options.get("engine") != "auto"
 }
+SHARDED["sharded, last layer, forward"] = {"scope": "last-layer", "engine": "forward"}
 SHARDED["sharded, adam"] = {"engine": "difference", "adam": True}
 REPLICATED = ("forward virtual weight-sum", "unrolled real mean", "auto real mean", "last layer", "own labels")
-SAID = "only a part of the model is under replicate", "half precision", "only a part of the model", "use 'difference'"
+SAID = "only a part of the model is under replicate", "half precision", "only a part of the model"
 Outcome = dict[str, Tensor]
 
 
@@ -126,16 +124,10 @@ def refused() -> list[str]:
         return network
 
     mesh, said = init_device_mesh("cpu", (2,)), []
-    wraps: list[tuple[Callable[[nn.Module], nn.Module], str]] = [
-        (half_replicated, "auto"),
-        (in_half, "auto"),
-        (in_part, "auto"),
-        (lambda net: wrapped(net, "sharded"), "forward"),
-    ]
-    for wrap, engine in wraps:
+    for wrap in (half_replicated, in_half, in_part):
         model = wrap(nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 3)))
         try:
-            Reweighter(model, torch.optim.SGD(model.parameters(), 0.5), LABELS, engine=engine)
+            Reweighter(model, torch.optim.SGD(model.parameters(), 0.5), LABELS)
         except ReweighError as error:
             said.append(str(error))
     return said
@@ -167,7 +159,8 @@ def test_two_processes_learn_what_one_would(tmp_path: Path) -> None:
     try:
         for name, options in {**CASES, **SHARDED}.items():
             alone = train(ALL, seed=0, how="alone", **options)
-            precision = 1e-5 if "difference" in name or name in SHARDED else 1e-12
+            exact = options.get("engine", "difference" if name in SHARDED else "auto") != "difference"
+            precision = 1e-12 if exact else 1e-5
             torch.testing.assert_close(
                 first[name], alone, rtol=precision, atol=precision, msg=lambda words, name=name: f"{name}: {words}"
             )

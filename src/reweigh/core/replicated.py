@@ -31,13 +31,17 @@ def replicating_group(model: nn.Module) -> distributed.ProcessGroup:
 
 @contextmanager
 def unhooked(model: nn.Module) -> Iterator[None]:
-    """Inside, the model is computed by this process alone, without the hooks that prepare for a backward of all."""
-    state = _state(model)
-    tables: list[dict[int, Any]] = [] if state is None else [model._forward_pre_hooks, model._forward_hooks]
+    """Inside, a model under ``replicate`` or ``fully_shard`` is computed by this process alone, as it is written."""
+    kind = sys.modules["torch.distributed._composable_state"]._State
+    tables: list[dict[int, Any]] = [
+        table for part in model.modules() for table in (part._forward_pre_hooks, part._forward_hooks) if table
+    ]
     before = [dict(table) for table in tables]
-    for table in tables:
-        for key in [key for key, hook in table.items() if getattr(hook, "__self__", None) is state]:
-            del table[key]
+    for table, hooks in zip(tables, before, strict=True):
+        for key, hook in hooks.items():
+            inner = getattr(hook, "__wrapped__", None)  # where one state has several modules
+            if any(isinstance(getattr(each, "__self__", None), kind) for each in (hook, inner)):
+                del table[key]
     try:
         yield
     finally:

@@ -7,7 +7,7 @@ from annotated_types import Ge, Gt
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.core.fully_sharded import engine_for
+from reweigh.core.fully_sharded import is_fully_sharded
 from reweigh.core.jvp import engine as engine_named
 from reweigh.core.learner import MetaLearner, Order
 from reweigh.core.normalize import NORMALIZERS, Normalize
@@ -127,7 +127,7 @@ class Reweighter(Recording):
             model,
             optimizer,
             self.weights,
-            engine_named(engine_for(model, engine), self._in_any_process if reduce else bool),
+            engine_named(engine, self._in_any_process if reduce else bool, is_fully_sharded(model)),
             lookahead=lookahead,
             plain_step=lookahead_step == "gradient",
             scope=scope,
