@@ -41,12 +41,15 @@ def test_only_what_is_shown_is_decoded(run, monkeypatch):
     assert session.queue({"show": "all"})
     assert not decoded
     account, held_out = read_account(run, "run", decoded=True).with_held_out()
-    assert (held_out, subject.samples.row.tolist()) == (subject.held_out, account.samples.row.tolist())
+    on_demand, in_memory = subject.dataset, account.dataset
+    assert on_demand is not None
+    assert in_memory is not None
+    assert held_out == subject.held_out
+    assert torch.equal(on_demand.source_rows, in_memory.source_rows)
     decoded.clear()
     everything = np.ones(len(subject.samples.row), bool)
     for index in (0, len(everything) - 1):  # the last one was held out
-        inputs = subject.dataset.inputs[torch.tensor([index])]
-        assert np.array_equal(inputs, account.dataset.inputs[[index]])
-        assert Similar(subject.dataset).of(index, everything) == Similar(account.dataset).of(index, everything)
-    gray = account.dataset.shape[0] == 1
+        assert torch.equal(on_demand.inputs[torch.tensor([index])], in_memory.inputs[torch.tensor([index])])
+        assert Similar(on_demand).of(index, everything) == Similar(in_memory).of(index, everything)
+    gray = in_memory.shape[0] == 1
     assert len(decoded) == 2 + 2 * gray * len(everything)  # pixels say what is similar only in gray images
