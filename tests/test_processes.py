@@ -72,6 +72,9 @@ def wrapped(network: nn.Module, how: str) -> nn.Module:
         return fully_shard(network, mesh=mesh)
     if how == "replicated":
         return replicate(network)
+    if how == "a group of its own":
+        mine = [distributed.new_group([rank]) for rank in range(2)][distributed.get_rank()]
+        return DistributedDataParallel(network, process_group=mine)
     return DistributedDataParallel(network) if how == "parallel" else network
 
 
@@ -138,6 +141,7 @@ def work(rank: int, folder: Path) -> None:
     found = {name: train(PARTS[rank], seed=rank, how="parallel", **options) for name, options in CASES.items()}
     found |= {f"replicated, {name}": train(PARTS[rank], rank, "replicated", **CASES[name]) for name in REPLICATED}
     found |= {name: train(PARTS[rank], seed=rank, how="sharded", **options) for name, options in SHARDED.items()}
+    found["a group of its own"] = train(PARTS[rank], 0, "a group of its own", engine="forward")
     found["switched together"] = switched(PARTS[rank])
     found["refused"] = refused()
     torch.save(found, folder / f"{rank}.pt")
@@ -148,15 +152,19 @@ def test_two_processes_learn_what_one_would(tmp_path: Path) -> None:
     processes = [subprocess.Popen([sys.executable, __file__, str(rank), str(tmp_path)]) for rank in range(2)]
     assert [process.wait(timeout=900) for process in processes] == [0, 0]
     first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in range(2))
+    separate = [found.pop("a group of its own") for found in (first, second)]
     for found in (first, second):
         said = found.pop("refused")
         assert all(words in sentence for words, sentence in zip(SAID, said, strict=True)), said
         assert bool(found.pop("switched together")["difference"])
     torch.testing.assert_close(first, second, rtol=0, atol=0)
-    for name in REPLICATED:
-        torch.testing.assert_close(first[f"replicated, {name}"], first[name], rtol=0, atol=1e-15)
+    whole = [name for name, options in CASES.items() if options.get("engine") in ("forward", "unrolled")]
+    for name, how in [*((name, "replicated") for name in REPLICATED), *((name, "sharded") for name in whole)]:
+        torch.testing.assert_close(first[f"{how}, {name}"], first[name], rtol=0, atol=1e-15)
     torch.set_default_dtype(torch.float64)
     try:
+        for found, part in zip(separate, PARTS, strict=True):
+            torch.testing.assert_close(found, train(part, 0, "alone", engine="forward"), rtol=1e-12, atol=1e-12)
         for name, options in {**CASES, **SHARDED}.items():
             alone = train(ALL, seed=0, how="alone", **options)
             exact = options.get("engine", "difference" if name in SHARDED else "auto") != "difference"

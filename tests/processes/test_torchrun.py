@@ -29,10 +29,11 @@ def test_a_killed_process_is_restarted_and_the_run_goes_on(tmp_path: Path) -> No
 
 
 def test_what_fails_in_one_process_is_said_once_and_ends_the_report_of_torchrun(tmp_path: Path) -> None:
-    for number in range(20):
-        file = tmp_path / "photos" / "ab"[number % 2] / f"{number}.png"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        Image.effect_noise((24, 24), 50).save(file)
+    for kind in "ab":
+        (tmp_path / "photos" / kind).mkdir(parents=True)
+        for number in range(10):
+            Image.effect_noise((24, 24), 50).save(tmp_path / "photos" / kind / f"{number}.png")
+    file = tmp_path / "photos" / "b" / "7.png"
     content = file.read_bytes()
     file.write_bytes(content[: len(content) // 2])
     file.with_name("other.png").write_text("not an image")

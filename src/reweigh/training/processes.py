@@ -179,7 +179,7 @@ def said_first() -> str | None:
         return None
 
 
-def _store() -> distributed.Store | None:
+def _store() -> Any:
     """What all processes of this attempt share, even if some have ended; None if torchrun, which keeps it, has."""
     if os.getppid() != _parent:
         return None
