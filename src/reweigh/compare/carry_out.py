@@ -87,7 +87,7 @@ def carry_out(
     if processes.several() and (alone := sorted({job.recipe.method.name for job in jobs.values() if _alone(job)})):
         raise RecipeError(
             f"methods: {listed(alone)} cannot run in several processes, because layers inside the network are used; "
-            "leave out what cannot, and run it without torchrun"
+            "leave out such methods, and run them without torchrun"
         )
     series = series or Quiet()
     rows: dict[Key, Row] = {}

@@ -76,8 +76,7 @@ class MetaLearner:
         self.reduce = reduce
         self.steps = 0
         self._plain = unwrapped(model)
-        self._sharded = is_fully_sharded(model)
-        self._wrapped = self._plain is not model or is_replicated(model)
+        self._sharded, self._wrapped = is_fully_sharded(model), self._plain is not model or is_replicated(model)
         self._wanted, self._plain_step = scope, plain_step
         self._move(scoped(self._plain, optimizer, scope))
         self._device = next(iter(self._scope.values())).device
