@@ -3,12 +3,12 @@
 import itertools
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
+from torch.distributed._composable.replicate import replicate
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DistributedDataParallel
@@ -35,12 +35,12 @@ CASES["free"] = {"weight_net": "free"}
 CASES["last layer"] = {"scope": "last-layer"}
 CASES["own labels"] = {"own_labels": True}
 SHARDED: dict[str, dict[str, Any]] = {
-    f"sharded, {name}": {**options, "engine": "difference"}
-    for name, options in CASES.items()
-    if options.get("engine", "difference") == "difference"
+    f"sharded, {name}": options for name, options in CASES.items() if options.get("engine") != "auto"
 }
+SHARDED["sharded, last layer, forward"] = {"scope": "last-layer", "engine": "forward"}
 SHARDED["sharded, adam"] = {"engine": "difference", "adam": True}
-SAID = "the model is under replicate", "half precision", "only a part of the model", "use 'difference'"
+REPLICATED = ("forward virtual weight-sum", "unrolled real mean", "auto real mean", "last layer", "own labels")
+SAID = "only a part of the model is under replicate", "half precision", "only a part of the model"
 Outcome = dict[str, Tensor]
 
 
@@ -70,6 +70,11 @@ def wrapped(network: nn.Module, how: str) -> nn.Module:
         mesh = init_device_mesh("cpu", (2,))
         fully_shard(network[0], mesh=mesh)  # pyright: ignore[reportIndexIssue]
         return fully_shard(network, mesh=mesh)
+    if how == "replicated":
+        return replicate(network)
+    if how == "a group of its own":
+        mine = [distributed.new_group([rank]) for rank in range(2)][distributed.get_rank()]
+        return DistributedDataParallel(network, process_group=mine)
     return DistributedDataParallel(network) if how == "parallel" else network
 
 
@@ -110,7 +115,9 @@ def switched(parts: tuple[slice, slice]) -> Outcome:
 
 def refused() -> list[str]:
     """What is said about wrappers that cannot be used."""
-    from torch.distributed._composable import replicate
+
+    def half_replicated(network: nn.Module) -> nn.Module:
+        return replicate(network, ignored_modules=[network[0]])  # pyright: ignore[reportIndexIssue]
 
     def in_half(network: nn.Module) -> nn.Module:
         return fully_shard(network, mesh=mesh, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16))
@@ -120,13 +127,10 @@ def refused() -> list[str]:
         return network
 
     mesh, said = init_device_mesh("cpu", (2,)), []
-    wraps: list[tuple[Callable[[nn.Module], nn.Module], str]] = [
-        (replicate, "auto"), (in_half, "auto"), (in_part, "auto"), (lambda net: wrapped(net, "sharded"), "forward"),
-    ]  # fmt: skip
-    for wrap, engine in wraps:
+    for wrap in (half_replicated, in_half, in_part):
         model = wrap(nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 3)))
         try:
-            Reweighter(model, torch.optim.SGD(model.parameters(), 0.5), LABELS, engine=engine)
+            Reweighter(model, torch.optim.SGD(model.parameters(), 0.5), LABELS)
         except ReweighError as error:
             said.append(str(error))
     return said
@@ -135,7 +139,9 @@ def refused() -> list[str]:
 def work(rank: int, folder: Path) -> None:
     distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
     found = {name: train(PARTS[rank], seed=rank, how="parallel", **options) for name, options in CASES.items()}
+    found |= {f"replicated, {name}": train(PARTS[rank], rank, "replicated", **CASES[name]) for name in REPLICATED}
     found |= {name: train(PARTS[rank], seed=rank, how="sharded", **options) for name, options in SHARDED.items()}
+    found["a group of its own"] = train(PARTS[rank], 0, "a group of its own", engine="forward")
     found["switched together"] = switched(PARTS[rank])
     found["refused"] = refused()
     torch.save(found, folder / f"{rank}.pt")
@@ -146,16 +152,23 @@ def test_two_processes_learn_what_one_would(tmp_path: Path) -> None:
     processes = [subprocess.Popen([sys.executable, __file__, str(rank), str(tmp_path)]) for rank in range(2)]
     assert [process.wait(timeout=900) for process in processes] == [0, 0]
     first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in range(2))
+    separate = [found.pop("a group of its own") for found in (first, second)]
     for found in (first, second):
         said = found.pop("refused")
         assert all(words in sentence for words, sentence in zip(SAID, said, strict=True)), said
         assert bool(found.pop("switched together")["difference"])
     torch.testing.assert_close(first, second, rtol=0, atol=0)
+    whole = [name for name, options in CASES.items() if options.get("engine") in ("forward", "unrolled")]
+    for name, how in [*((name, "replicated") for name in REPLICATED), *((name, "sharded") for name in whole)]:
+        torch.testing.assert_close(first[f"{how}, {name}"], first[name], rtol=0, atol=1e-15)
     torch.set_default_dtype(torch.float64)
     try:
+        for found, part in zip(separate, PARTS, strict=True):
+            torch.testing.assert_close(found, train(part, 0, "alone", engine="forward"), rtol=1e-12, atol=1e-12)
         for name, options in {**CASES, **SHARDED}.items():
             alone = train(ALL, seed=0, how="alone", **options)
-            precision = 1e-5 if "difference" in name or name in SHARDED else 1e-12
+            exact = options.get("engine", "difference" if name in SHARDED else "auto") != "difference"
+            precision = 1e-12 if exact else 1e-5
             torch.testing.assert_close(
                 first[name], alone, rtol=precision, atol=precision, msg=lambda words, name=name: f"{name}: {words}"
             )

@@ -193,7 +193,7 @@ def test_workers_come_to_the_same_numbers_bit_for_bit(tmp_path):
 def test_what_several_processes_cannot_train_together_is_refused_before_any_training(tmp_path, assembled, monkeypatch):
     planned = plan("demo", SHORT, ["erm", "sade", "oltr"], seeds=1)
     monkeypatch.setattr(comparison.processes, "several", lambda: True)
-    with pytest.raises(RecipeError, match=r"methods: oltr, sade: they look at layers .* without torchrun"):
+    with pytest.raises(RecipeError, match=r"methods: oltr, sade cannot run in several processes.* without torchrun"):
         carry_out(planned, tmp_path / "new")
     assert not assembled
     assert not (tmp_path / "new").exists()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from reweigh.data.inputs import Rows
+from reweigh.data.inputs import Rows, rows_of
 from reweigh.data.on_demand import OnDemand, fits, shared_memory
 from reweigh.errors import DataError
 
@@ -138,3 +138,11 @@ def test_nothing_is_kept_where_there_is_no_room(tmp_path):
     for _ in range(2):
         inputs[torch.tensor([3])]
     assert len(log.read_bytes()) == 2
+
+
+def test_rows_of_rows_are_rows_of_the_same_inputs():
+    inputs = OnDemand(lambda row: torch.tensor([row]), 10, (1,), torch.int64)
+    some = rows_of(rows_of(inputs, torch.arange(9, -1, -2)), torch.tensor([3, 0]))
+    assert isinstance(some, Rows)
+    assert some.inputs is inputs
+    assert some[torch.arange(2)].flatten().tolist() == [3, 9]

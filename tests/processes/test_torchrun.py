@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"]
 TRAIN = ["train", "demo", "train.epochs=6", "method.every=10", "train.checkpoint_steps=5"]
@@ -25,6 +26,25 @@ def test_a_killed_process_is_restarted_and_the_run_goes_on(tmp_path: Path) -> No
     lines = (together / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["epoch"] for line in lines] == [1, 2, 3, 4, 5, 6]
     assert json.loads((together / "summary.json").read_text())["status"] == "finished"
+
+
+def test_what_fails_in_one_process_is_said_once_and_ends_the_report_of_torchrun(tmp_path: Path) -> None:
+    for kind in "ab":
+        (tmp_path / "photos" / kind).mkdir(parents=True)
+        for number in range(10):
+            Image.effect_noise((24, 24), 50).save(tmp_path / "photos" / kind / f"{number}.png")
+    file = tmp_path / "photos" / "b" / "7.png"
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+    file.with_name("other.png").write_text("not an image")
+    options = ["data.name=files", f"data.path={tmp_path / 'photos'}", "data.memory_gb=0", "data.bias=[]", "--out"]
+    command = [*TORCHRUN, "-m", "reweigh", "train", "demo", "train.epochs=1", "train.warmup_epochs=0", *options]
+    done = subprocess.run([*command, tmp_path / "run"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.count("other.png") == 1
+    assert done.stderr.count(f"\nDataError: {file}: not a readable image") == 1
+    assert f"{file}: not a readable image" in done.stderr.partition("Root Cause")[2]
+    assert "LostProcessError" not in done.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")

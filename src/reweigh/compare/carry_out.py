@@ -86,8 +86,8 @@ def carry_out(
     jobs = processes.first(to_do)
     if processes.several() and (alone := sorted({job.recipe.method.name for job in jobs.values() if _alone(job)})):
         raise RecipeError(
-            f"methods: {listed(alone)}: they look at layers inside their network, which several processes cannot "
-            "share; leave them out, and run them afterward without torchrun"
+            f"methods: {listed(alone)} cannot run in several processes, because layers inside the network are used; "
+            "leave out such methods, and run them without torchrun"
         )
     series = series or Quiet()
     rows: dict[Key, Row] = {}

@@ -1,15 +1,16 @@
 """A model under ``fully_shard``: each process has a piece of every parameter, to be overwritten but not replaced."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
 from torch import Tensor, distributed, nn
 
-from reweigh.errors import ModelError, RecipeError
+from reweigh.errors import ModelError
 
 Params = dict[str, Tensor]
+Jvp = Callable[[Callable[[Params], Tensor], Params, Params], Tensor]
 
 
 def is_fully_sharded(model: nn.Module) -> bool:
@@ -86,16 +87,18 @@ def gradients(loss: Tensor, params: Params) -> list[Tensor | None]:
     return found
 
 
-def engine_for(model: nn.Module, name: str) -> str:
-    """The engine that a model can use: if it is fully sharded, the one that needs nothing but forwards.
+def gathered(params: Params) -> Params:
+    """Whole parameters in place of pieces; every process must ask for the same ones."""
+    return {name: getattr(param, "full_tensor", lambda own=param: own)() for name, param in params.items()}
 
-    Raises:
-        RecipeError: another one is wanted.
-    """
-    if not is_fully_sharded(model):
-        return name
-    if name not in ("auto", "difference"):
-        raise RecipeError(
-            f"engine = {name!r}: forward mode and double backward do not pass through fully_shard; use 'difference'"
-        )
-    return "difference"
+
+def is_in_pieces(params: Params) -> bool:
+    """Whether processes have pieces of these parameters."""
+    from torch.distributed.tensor import DTensor
+
+    return all(isinstance(param, DTensor) for param in params.values())
+
+
+def with_whole_parameters(jvp: Jvp) -> Jvp:
+    """The same Jacobian-vector product of a fully sharded model, from whole parameters in every process."""
+    return lambda f, at, along: jvp(f, gathered(at), gathered(along))

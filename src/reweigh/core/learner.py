@@ -17,6 +17,7 @@ from reweigh.core.norm import norm
 from reweigh.core.normalize import Normalizer, mean
 from reweigh.core.objective import Forward, MetaObjective, Objective, Terms
 from reweigh.core.processes import Averaged, Reduce, alone
+from reweigh.core.replicated import is_replicated
 from reweigh.core.rerun import Params, Randomness, Rerun, is_compiled, unwrapped
 from reweigh.core.scope import scoped
 from reweigh.core.shards import ask_apart
@@ -75,7 +76,7 @@ class MetaLearner:
         self.reduce = reduce
         self.steps = 0
         self._plain = unwrapped(model)
-        self._sharded = is_fully_sharded(model)
+        self._sharded, self._wrapped = is_fully_sharded(model), self._plain is not model or is_replicated(model)
         self._wanted, self._plain_step = scope, plain_step
         self._move(scoped(self._plain, optimizer, scope))
         self._device = next(iter(self._scope.values())).device
@@ -149,7 +150,7 @@ class MetaLearner:
 
         # One forward of the batch serves the look-ahead and the training step, except that a compiled or wrapped model
         # gives up its graph after one backward, and a fully sharded one when it is computed at other parameters.
-        plain = self._plain is self.model and not compiled and not self._sharded
+        plain = not self._wrapped and not compiled and not self._sharded
         first = trains and (real or not self._sharded)
         terms = self._tricks.first(objective, plain, state if real else None)(self.model) if first else None
         if terms is not None and (plain or real):
@@ -279,7 +280,7 @@ class MetaLearner:
         if self._wanted != "all":
             ask_apart(self._plain, scope)
         self._update = Update(self.optimizer, scope, self._plain_step)
-        known = self._wanted != "all" and self._plain is self.model and not self._sharded
+        known = self._wanted != "all" and not self._wrapped and not self._sharded
         self._tricks = Tricks(self._plain, scope if known else None)
 
     def _warn_of_collapse(self, weights: Tensor) -> None:

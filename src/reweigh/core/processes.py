@@ -1,6 +1,5 @@
 """Several processes, each with a part of the batch: what they average."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +9,7 @@ from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from reweigh.core.fully_sharded import is_fully_sharded, sharding_group
+from reweigh.core.replicated import is_replicated, replicating_group
 from reweigh.errors import LostProcessError, ModelError
 
 Reduce = Callable[[list[Tensor]], None]
@@ -47,23 +47,16 @@ def group_of(model: nn.Module) -> distributed.ProcessGroup | None:
         ModelError: it is one under which the model cannot be computed at other parameters.
     """
     inner = getattr(model, "_orig_mod", model)  # compiled
-    if kind := next(filter(None, map(_refused, inner.modules())), None):
+    if any(kind.__name__ == "FullyShardedDataParallel" for part in inner.modules() for kind in type(part).__mro__):
         raise ModelError(
-            f"the model is under {kind}, which keeps its parameters to itself: they cannot be moved to look one step "
-            "ahead. Use torch.nn.parallel.DistributedDataParallel, or torch.distributed.fsdp.fully_shard"
+            "the model is under FullyShardedDataParallel, which keeps its parameters to itself: they cannot be moved "
+            "to look one step ahead. Use torch.distributed.fsdp.fully_shard, or DistributedDataParallel"
         )
     if is_fully_sharded(inner):
         return sharding_group(inner)
+    if is_replicated(inner):
+        return replicating_group(inner)
     return inner.process_group if isinstance(inner, DistributedDataParallel) else None
-
-
-def _refused(module: nn.Module) -> str | None:
-    """The wrapper of a module that cannot be used, by its name; None if it has none."""
-    found = next((kind.__name__ for kind in type(module).__mro__ if kind.__name__ == "FullyShardedDataParallel"), None)
-    contract = sys.modules.get("torch.distributed._composable.contract")
-    if found is None and contract is not None and "replicate" in (contract._get_registry(module) or ()):
-        return "replicate"
-    return found
 
 
 def averaging(group: distributed.ProcessGroup | None) -> Reduce:
@@ -88,6 +81,17 @@ def add_up(tensors: list[Tensor], group: distributed.ProcessGroup | None = None)
         for number, part in zip(alike, parts, strict=True):
             found[number] = part.view_as(tensors[number])
     return found
+
+
+def as_first(tensors: list[Tensor], group: distributed.ProcessGroup | None = None) -> None:
+    """Give tensors the values of the first process of a group, in place, all tensors of one type in one message."""
+    for kind in dict.fromkeys(tensor.dtype for tensor in tensors):
+        alike = [tensor for tensor in tensors if tensor.dtype == kind]
+        flat = torch.cat([tensor.reshape(-1) for tensor in alike])
+        with collective():
+            distributed.broadcast(flat, group=group, group_src=0)
+        for tensor, part in zip(alike, flat.split([tensor.numel() for tensor in alike]), strict=True):
+            tensor.data.copy_(part.view_as(tensor))  # autograd holds running statistics, which no gradient depends on
 
 
 @contextmanager
@@ -116,9 +120,3 @@ def all_counts(counts: Tensor, group: distributed.ProcessGroup | None) -> Tensor
     with collective():
         distributed.all_gather(found, padded, group)
     return padded if all(torch.equal(padded, its) for its in found) else torch.stack(found).sum(0)
-
-
-def start_alike(module: nn.Module, group: distributed.ProcessGroup | None) -> None:
-    """Give a module the parameters and buffers that it has in the first process of a group."""
-    for tensor in module.state_dict().values():
-        distributed.broadcast(tensor, group=group, group_src=0)

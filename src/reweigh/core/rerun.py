@@ -8,8 +8,9 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from reweigh.core.fully_sharded import is_fully_sharded, overwritten
+from reweigh.core.fully_sharded import gathered, is_fully_sharded, is_in_pieces, overwritten
 from reweigh.core.objective import Forward
+from reweigh.core.replicated import is_replicated, unhooked
 
 T = TypeVar("T")
 Params = dict[str, Tensor]
@@ -99,7 +100,7 @@ class Rerun:
     def __init__(self, model: nn.Module, randomness: Randomness, compiled: bool = False):
         self._model = model
         self._compiled = compiled
-        self._sharded = is_fully_sharded(model)
+        self._sharded, self._replicated = is_fully_sharded(model), is_replicated(model)
         self._buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
         self._randomness = randomness
 
@@ -112,9 +113,12 @@ class Rerun:
         state = {**params, **{name: buffer.clone() for name, buffer in self._buffers.items()}}
         as_written = torch.compiler.set_stance("force_eager") if self._compiled else nullcontext()
         with self._randomness.replayed(), as_written, ExitStack() as stack:
-            if self._sharded:
+            if self._sharded and is_in_pieces(params):
                 stack.enter_context(overwritten(self._model, params))
                 state = {name: state[name] for name in self._buffers}
+            elif self._sharded or self._replicated:
+                stack.enter_context(unhooked(self._model))
+                state = gathered(state)
             stack.enter_context(_at(self._model, state))
             return function(self._model)
 

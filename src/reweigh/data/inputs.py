@@ -77,4 +77,6 @@ class Rows(Fetched):
 
 def rows_of(inputs: Inputs, index: Tensor) -> Inputs:
     """The inputs at ``index``; what is not in memory stays where it is."""
+    if isinstance(inputs, Rows):
+        return Rows(inputs.inputs, inputs.index[index])
     return inputs[index] if isinstance(inputs, Tensor) else Rows(inputs, index)

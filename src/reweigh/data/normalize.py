@@ -1,7 +1,7 @@
 """Raw batches to floats of mean 0 and standard deviation 1, per channel or feature."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -38,6 +38,19 @@ class Standardize:
 
     def __repr__(self) -> str:
         return f"Standardize(mean={self.mean.tolist()}, std={self.std.tolist()})"
+
+
+class StandardizeLater(Standardize):
+    """The same as ``standardize_like`` of inputs that are fetched when the first batch is normalized."""
+
+    def __init__(self, fetch: "Callable[[], Inputs]") -> None:
+        self._fetch = fetch
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("mean", "std", "_shifts"):
+            raise AttributeError(name)
+        self.__dict__ |= standardize_like(self._fetch()).__dict__
+        return self.__dict__[name]
 
 
 def standardize_like(inputs: "Inputs") -> Standardize:

@@ -8,11 +8,13 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from reweigh.data.inputs import Fetched, Inputs
+from reweigh.data.normalize import Standardize, StandardizeLater, standardize_like
 from reweigh.data.scratch import DEFAULT_DISK_GB, Scratch, scratch
 from reweigh.errors import DataError, ReweighError
 
@@ -179,10 +181,13 @@ def shared_memory() -> int:
     return shutil.disk_usage(SHARED).free // 2
 
 
+def standardize_by_some(inputs: Inputs) -> Standardize:
+    """The normalization by all inputs if they are in memory, otherwise by some of them, read when it is first used."""
+    return standardize_like(inputs) if isinstance(inputs, Tensor) else StandardizeLater(partial(some_of, inputs))
+
+
 def some_of(inputs: Inputs) -> Tensor:
-    """Inputs from which to compute mean and standard deviation: all if in memory, otherwise a few hundred at random."""
-    if isinstance(inputs, Tensor):
-        return inputs
+    """A few hundred inputs at random, from which to compute mean and standard deviation."""
     index = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(0))[:SAMPLED]
     try:
         return inputs[index]

@@ -110,7 +110,8 @@ class Trainer:
             model = model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (not declared)
         if how.get("compile"):
             model.compile()
-        return processes.together(model), plan.optimizer.bind()(model.parameters())
+        model = processes.together(model, plan.train["sync_batchnorm"])
+        return model, plan.optimizer.bind()(model.parameters())
 
     def train(
         self,

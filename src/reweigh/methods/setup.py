@@ -11,7 +11,7 @@ from torch.optim import Optimizer
 
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Loss
-from reweigh.core.shards import is_sharded, shard
+from reweigh.core.shards import shard_like
 from reweigh.data import Dataset
 from reweigh.losses import LOSSES
 from reweigh.losses.class_sizes import with_class_sizes
@@ -67,7 +67,7 @@ class Setup:
         known = {id(param) for group in self.optimizer.param_groups for param in group["params"]}
         further = [param for param in model.parameters() if id(param) not in known]
         self.optimizer.param_groups[0]["params"].extend(further)
-        return replace(self, model=shard(model) if is_sharded(self.model) else model)
+        return replace(self, model=shard_like(model, self.model))
 
     def reweighting(self, **options: Any) -> "Setup":
         """The setup with more options of the reweighter bound."""

@@ -114,6 +114,9 @@ class TrainOptions(Options):
             balanced accuracy.
         calibration: Share of the samples of each class that is not trained on; how sure the model is of them sets the
             threshold for a wanted coverage (``reweigh predict --coverage``).
+        sync_batchnorm: Under torchrun, let BatchNorm use the statistics of the whole batch, so that the result does not
+            depend on the number of processes. Without it each process uses those of its own rows, as in plain
+            ``DistributedDataParallel``; that saves messages. One process has the whole batch either way.
     """
 
     device: str = "auto"
@@ -123,6 +126,7 @@ class TrainOptions(Options):
     judge: Annotated[float, Ge(0), Le(0.5)] = 0.0
     prior: bool = False
     calibration: Annotated[float, Gt(0), Lt(1)] | None = None
+    sync_batchnorm: bool = True
 
     @field_validator("device")
     @classmethod

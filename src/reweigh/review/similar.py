@@ -4,10 +4,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from reweigh.data import Dataset
-from reweigh.data.inputs import Inputs, Rows
+from reweigh.data.inputs import Fetched, Inputs, Rows
+from reweigh.data.on_demand import fits
 from reweigh.data.sparse import SparseRows
 from reweigh.features import Network
 from reweigh.features.extract import stored
@@ -39,21 +41,23 @@ class Similar:
 
             return normalize(matrix)
         features = self._features(self._dataset)
-        if features is None or features.numel() * 4 > ROWS_IN_MEMORY:
+        if features is None:
             return None
         rows = features.flatten(1).numpy().astype(np.float32)
         rows = np.nan_to_num((rows - np.nanmean(rows, 0)) / np.maximum(np.nanstd(rows, 0), 1e-6))
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
 
     def _features(self, dataset: Dataset) -> Tensor | None:
+        inputs = dataset.inputs
         if self._front is not None and self._front.cache and isinstance(self._front.network, Network):
-            rows = stored(dataset.inputs, self._front.network)
+            rows = stored(inputs, self._front.network)
+            if bool(rows.missing.all()) and isinstance(inputs, Fetched) and _small(dataset):
+                rows = stored(_all(inputs), self._front.network)  # by pixels, if the run had them in memory
             known = not bool(rows.missing.all()) and len(rows) * rows.width * 4 <= ROWS_IN_MEMORY
             return rows.in_memory() if known else None
-        inputs = dataset.inputs
-        if not isinstance(inputs, Tensor) or (inputs.dim() != 2 and inputs.shape[1] != 1):
-            return None  # (pixels of color photos say little about what they show)
-        return inputs
+        gray = dataset.is_images and dataset.shape[0] == 1  # pixels of color photos say little about what they show
+        rows = isinstance(inputs, Tensor) and inputs.dim() == 2
+        return _all(inputs) if (gray or rows) and _small(dataset) else None
 
     def of(self, index: int, among: np.ndarray) -> list[int]:
         """Indices of the nearest samples, the nearest first.
@@ -71,6 +75,16 @@ class Similar:
         known = likeness != 0  # without a common word, or a feature, nothing can be said
         others, likeness = others[known], likeness[known]
         return others[np.argsort(-likeness, kind="stable")[:MOST]].tolist()
+
+
+def _small(dataset: Dataset) -> bool:
+    """Whether all samples fit in memory, as features."""
+    return fits(len(dataset), dataset.shape, torch.float32, ROWS_IN_MEMORY / 1e9)
+
+
+def _all(inputs: Inputs) -> Tensor:
+    """All samples; those that are read on demand are read now."""
+    return inputs if isinstance(inputs, Tensor) else inputs[torch.arange(len(inputs))]
 
 
 def _sparse(inputs: Inputs) -> Any:

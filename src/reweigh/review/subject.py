@@ -61,7 +61,7 @@ class Subject:
 def of_run(path: Path) -> Subject:
     """The samples of a run that has ended and judges labels."""
     run, plan = open_run(path)
-    account = read_account(path, path.resolve().name, decoded=True)
+    account = read_account(path, path.resolve().name)
     account, held_out = account.with_held_out()
     samples, dataset = account.samples, account.dataset
     if samples is None:

@@ -7,12 +7,12 @@ from annotated_types import Ge, Gt
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.core.fully_sharded import engine_for
+from reweigh.core.fully_sharded import is_fully_sharded
 from reweigh.core.jvp import engine as engine_named
 from reweigh.core.learner import MetaLearner, Order
 from reweigh.core.normalize import NORMALIZERS, Normalize
 from reweigh.core.objective import Loss, MetaObjective, Objective, mean_loss, reweighted
-from reweigh.core.processes import Reduce, all_counts, alone, averaging, group_of, start_alike
+from reweigh.core.processes import Reduce, all_counts, alone, as_first, averaging, group_of
 from reweigh.core.step import Step
 from reweigh.core.update import refuse_closures
 from reweigh.errors import DataError, RecipeError
@@ -121,13 +121,13 @@ class Reweighter(Recording):
         )
         self.weights = weigher(self.weight_net, meta_lr, meta_weight_decay, meta_amsgrad)
         if self._group is not None:
-            start_alike(self.weight_net, self._group)
+            as_first(list(self.weight_net.state_dict().values()), self._group)
             reduce = reduce or averaging(self._group)
         self._learner = MetaLearner(
             model,
             optimizer,
             self.weights,
-            engine_named(engine_for(model, engine), self._in_any_process if reduce else bool),
+            engine_named(engine, self._in_any_process if reduce else bool, is_fully_sharded(model)),
             lookahead=lookahead,
             plain_step=lookahead_step == "gradient",
             scope=scope,

@@ -160,17 +160,39 @@ def says(message: str) -> bool:
     """Whether this process should print a message that several may have; exactly one does."""
     if not _joined:
         return True
-    if os.getppid() != _parent:  # torchrun, which keeps the count, has ended
-        return is_first()
-    key = hashlib.blake2b(f"{os.environ.get('TORCHELASTIC_RESTART_COUNT')} {message}".encode()).hexdigest()
     try:
-        return distributed.distributed_c10d._get_default_store().add(key, 1) == 1
+        if (store := _store()) is None:
+            return is_first()
+        key = hashlib.blake2b(message.encode()).hexdigest()
+        store.compare_set("said first", "", message)
+        return store.add(key, 1) == 1
     except RuntimeError:
         return is_first()
 
 
-def together(model: nn.Module) -> nn.Module:
+def said_first() -> str | None:
+    """The first message that a process had to print, such as why it ended; None if there is none."""
+    try:
+        store = _store() if _joined else None
+        return store.get("said first").decode() if store is not None and store.check(["said first"]) else None
+    except RuntimeError:
+        return None
+
+
+def _store() -> Any:
+    """What all processes of this attempt share, even if some have ended; None if torchrun, which keeps it, has."""
+    if os.getppid() != _parent:
+        return None
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT")
+    store = distributed.distributed_c10d._get_default_store()
+    return distributed.PrefixStore(f"messages {attempt}", store)  # pyright: ignore[reportPrivateImportUsage]
+
+
+def together(model: nn.Module, sync_batchnorm: bool = True) -> nn.Module:
     """Let all processes compute the model, each its rows of a batch; it is changed in place, and returned.
+
+    Args:
+        sync_batchnorm: see ``shard``.
 
     Raises:
         RecipeError: a part of it is compiled, so that its layers cannot see the rows of other processes.
@@ -180,7 +202,7 @@ def together(model: nn.Module) -> nn.Module:
             "model: a compiled model, whole or in part, is trained in one process, without torchrun; "
             "to train in several, leave out model.compile or torch.compile"
         )
-    return shard(model) if _joined else model
+    return shard(model, sync_batchnorm) if _joined else model
 
 
 class Divided(Fetched):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
+from reweigh.core.fully_sharded import with_whole_parameters
 from reweigh.core.jvp.auto import Auto
 from reweigh.core.jvp.difference import difference
 from reweigh.core.jvp.forward import forward
@@ -25,11 +26,15 @@ ENGINES: dict[str, Engine | type[Auto]] = {
 }
 
 
-def engine(name: str, agree: Callable[[bool], bool] = bool) -> Engine:
+def engine(name: str, agree: Callable[[bool], bool] = bool, sharded: bool = False) -> Engine:
     """The engine called ``name``, ready for one model.
 
     Args:
         agree: whether something is true in any process.
+        sharded: whether the model is under ``fully_shard``; only ``difference``, which ``"auto"`` is then, leaves its
+            parameters in pieces.
     """
     member = lookup(ENGINES, name, "engine")
-    return member(agree) if isinstance(member, type) else member
+    if isinstance(member, type):
+        return difference if sharded else member(agree)
+    return with_whole_parameters(member) if sharded and member is not difference else member

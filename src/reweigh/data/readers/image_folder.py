@@ -11,8 +11,7 @@ import torch
 from reweigh.data.checks import check, check_samples, listed, plural, raise_all
 from reweigh.data.dataset import Dataset, Reading
 from reweigh.data.inputs import is_image
-from reweigh.data.normalize import standardize_like
-from reweigh.data.on_demand import some_of
+from reweigh.data.on_demand import standardize_by_some
 from reweigh.data.parts import sub_folders
 from reweigh.data.readers.found_images import Image, Skipped, find_images, read_pixels, shown, warn_of_skipped
 from reweigh.data.readers.image_files import check_pillow, header, suffixes
@@ -51,7 +50,7 @@ def read_image_folder(path: Path, request: Request) -> Dataset:
         skipped=warn_of_skipped(root, skipped, len(found)),
     )
     labels = torch.tensor([image.label for image in found])
-    dataset = Dataset(inputs, labels, names, normalize=standardize_like(some_of(inputs)), reading=reading)
+    dataset = Dataset(inputs, labels, names, normalize=standardize_by_some(inputs), reading=reading)
     return (check if request.class_names is None else check_samples)(dataset, what)
 
 

@@ -11,8 +11,7 @@ from reweigh.data.checks import check, check_samples, listed, plural, raise_all
 from reweigh.data.dataset import Dataset, Reading
 from reweigh.data.inputs import is_image
 from reweigh.data.labels.class_numbers import encode
-from reweigh.data.normalize import standardize_like
-from reweigh.data.on_demand import some_of
+from reweigh.data.on_demand import standardize_by_some
 from reweigh.data.readers.found_images import Image, Skipped, read_pixels, warn_of_skipped
 from reweigh.data.readers.headers import headers_of
 from reweigh.data.readers.image_files import Header, check_pillow
@@ -70,7 +69,7 @@ def read_listed(found: ImageList, request: Request, what: str) -> Dataset:
         inputs,
         labels,
         names,
-        normalize=standardize_like(some_of(inputs)),
+        normalize=standardize_by_some(inputs),
         origin=None if whole else origin,
         reading=reading,
     )
