@@ -211,9 +211,10 @@ class MetaLearner:
             size = self.average(torch.tensor(float(size), dtype=torch.float64, device=self._device))
         scaled = self.normalize(weights, size, self.average)
         coefficients, rest = terms.coefficients, terms.rest
-        if self.reduce is not alone:
-            rest = rest * (terms.size / size)
-        return scaled, torch.dot(scaled.detach().to(coefficients.dtype), coefficients) + rest.to(coefficients.dtype)
+        loss = torch.dot(scaled.detach().to(coefficients.dtype), coefficients)
+        if isinstance(rest, Tensor):
+            loss = loss + (rest if self.reduce is alone else rest * (terms.size / size)).to(coefficients.dtype)
+        return scaled, loss
 
     def average(self, value: Tensor) -> Tensor:
         """The mean of a value over processes."""
