@@ -142,8 +142,8 @@ class MetaLearner:
         real, trains = lookahead == "real", lookahead != "only"
         compiled = is_compiled(self._plain)
         randomness = Randomness.now(self._device) if trains else Randomness.drawn(self._device)
-        again = Rerun(self._plain, randomness, compiled)
-        own: Params = dict(self._plain.named_parameters())
+        again = Rerun(self._plain, randomness, compiled, self._sharded)
+        own = again.params
         state = {name: p.detach().clone() if real else p.detach() for name, p in own.items()}
         params = {name: state[name] for name in self._scope}
 
@@ -175,7 +175,7 @@ class MetaLearner:
             self._descend()
 
         # The meta gradient there, back to the weights of the batch and to whatever gave them.
-        there = Rerun(self._plain, Randomness.drawn(self._device), compiled)
+        there = Rerun(self._plain, Randomness.drawn(self._device), compiled, self._sharded)
         meta_loss, slopes = self._meta_gradient(meta, there, {**own, **ahead.params()} if not real else own)
         direction, factor = ahead.pull_back(slopes)
         change = descent.steady(self.engine)(coefficients, params, direction) * factor
