@@ -1,7 +1,6 @@
 """One training step in which the weights of the samples are learned as well."""
 
 import warnings
-from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, Literal, get_args
 
@@ -19,7 +18,7 @@ from reweigh.core.objective import Forward, MetaObjective, Objective, Terms
 from reweigh.core.processes import Averaged, Reduce, alone
 from reweigh.core.rerun import Params, Randomness, Rerun, is_compiled, unwrapped
 from reweigh.core.scope import scoped
-from reweigh.core.shards import ask_apart
+from reweigh.core.shards import ask_apart, is_sharded
 from reweigh.core.speed import Tricks
 from reweigh.core.step import Step, Weigher
 from reweigh.core.update import LookAhead, Update, dense
@@ -160,7 +159,7 @@ class MetaLearner:
                 here = again(self._tricks.first(objective, not self._sharded), {**state, **leaves})
 
         def coefficients(at: Params) -> Tensor:
-            if at is params and (plain or not real):  # known; what a compiled model computes differs in the last digits
+            if at is start and (plain or not real):  # known; what a compiled model computes differs in the last digits
                 return here.coefficients.detach()
             return again(self._tricks.again(objective, at), {**state, **at}).coefficients
 
@@ -176,9 +175,11 @@ class MetaLearner:
 
         # The meta gradient there, back to the weights of the batch and to whatever gave them.
         there = Rerun(self._plain, Randomness.drawn(self._device), compiled, self._sharded)
-        meta_loss, slopes = self._meta_gradient(meta, there, {**own, **ahead.params()} if not real else own)
+        thin = plain and ahead.factor is not None and self.reduce is alone and not is_sharded(self._plain)
+        meta_loss, slopes = self._meta_gradient(meta, there, {**own, **ahead.params()} if not real else own, thin)
         direction, factor = ahead.pull_back(slopes)
-        change = descent.steady(self.engine)(coefficients, params, direction) * factor
+        start, direction = self._tricks.shorten(params, direction)
+        change = descent.steady(self.engine)(coefficients, start, direction) * factor
         self._tricks.forget()
         outer = self.weigher.learn(weights, change.to(weights.dtype), self.reduce)
 
@@ -246,25 +247,24 @@ class MetaLearner:
         descent.step(self.optimizer)
         torch.clear_autocast_cache()  # it would hand the parameters of before the step to the forwards after it
 
-    def _meta_gradient(self, meta: MetaObjective, there: Rerun, at: Params) -> tuple[Tensor, Params]:
+    def _meta_gradient(self, meta: MetaObjective, there: Rerun, at: Params, thin: bool) -> tuple[Tensor, Params]:
         """The loss on trusted data at parameters ``at``, and its gradient by those that the look-ahead moves."""
         state = {name: param.detach() for name, param in at.items()}
         leaves = {name: state[name].requires_grad_() for name in self._scope}
 
-        def differentiated(forward: Forward) -> tuple[Tensor, Sequence[Tensor]]:
-            loss = self._tricks.elsewhere(meta)(forward)
-            if self._sharded:
-                found = zip(leaves.values(), gradients(loss, self._scope), strict=True)
-                return loss.detach(), [torch.zeros_like(leaf) if grad is None else grad for leaf, grad in found]
-            grads = descent.gradient(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
-            return loss.detach(), grads
+        def differentiated(forward: Forward) -> tuple[Tensor, Params]:
+            loss = self._tricks.elsewhere(meta, leaves if thin else {})(forward)
+            if not self._sharded:
+                return loss.detach(), self._tricks.gradient(loss, leaves)
+            found = zip(leaves.items(), gradients(loss, self._scope), strict=True)
+            return loss.detach(), {n: torch.zeros_like(leaf) if grad is None else grad for (n, leaf), grad in found}
 
         with torch.enable_grad():
             loss, grads = there(differentiated, state)
-        grads = [dense(grad) for grad in grads]
+        grads = {name: dense(grad) for name, grad in grads.items()}
         if not self._sharded:
-            self.reduce(grads)
-        return loss, dict(zip(leaves, grads, strict=True))
+            self.reduce(list(grads.values()))
+        return loss, grads
 
     def _follow(self) -> None:
         """The user may have frozen parameters since, or given the optimizer more of them."""
