@@ -44,13 +44,14 @@ class Tricks:
         recording = Recording(self._model, before) if products and self._duals and not self._features else None
 
         def watched(forward: Forward) -> Terms:
-            before, self._mixed = torch.get_rng_state(), _is_mixed()
+            before, self._mixed = torch.get_rng_state() if self._images else None, _is_mixed()
+            self._layers.forget()
             layers = self._layers.record() if products and not self._features and not self._mixed else nullcontext()
             with layers, self._features.record() if self._features else recording or nullcontext():
                 terms = objective(forward)
             self._layers.check(terms.coefficients)
             # random numbers fill a tensor in the order of memory: in another layout, dropout would drop other units
-            self._rearranged = torch.equal(before, torch.get_rng_state())
+            self._rearranged = before is not None and torch.equal(before, torch.get_rng_state())
             self._products = recording.products() if recording else []
             return terms
 

@@ -64,7 +64,6 @@ class FirstLayers:
                 calls.setdefault(name, []).append(Call(inputs, output, _params(layer)))
             return output
 
-        self.forget()
         with _calling(forward, self._layers):
             yield
         self._here = {name: found[0] for name, found in calls.items() if len(found) == 1}
