@@ -1,7 +1,6 @@
 """One training step in which the weights of the samples are learned as well."""
 
 import warnings
-from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, Literal, get_args
 
@@ -20,7 +19,7 @@ from reweigh.core.processes import Averaged, Reduce, alone
 from reweigh.core.replicated import is_replicated
 from reweigh.core.rerun import Params, Randomness, Rerun, is_compiled, unwrapped
 from reweigh.core.scope import scoped
-from reweigh.core.shards import ask_apart
+from reweigh.core.shards import ask_apart, is_sharded
 from reweigh.core.speed import Tricks
 from reweigh.core.step import Step, Weigher
 from reweigh.core.update import LookAhead, Update, dense
@@ -76,7 +75,8 @@ class MetaLearner:
         self.reduce = reduce
         self.steps = 0
         self._plain = unwrapped(model)
-        self._sharded, self._wrapped = is_fully_sharded(model), self._plain is not model or is_replicated(model)
+        self._sharded = is_fully_sharded(model)
+        self._hooked = self._sharded or is_replicated(model)
         self._wanted, self._plain_step = scope, plain_step
         self._move(scoped(self._plain, optimizer, scope))
         self._device = next(iter(self._scope.values())).device
@@ -143,14 +143,14 @@ class MetaLearner:
         real, trains = lookahead == "real", lookahead != "only"
         compiled = is_compiled(self._plain)
         randomness = Randomness.now(self._device) if trains else Randomness.drawn(self._device)
-        again = Rerun(self._plain, randomness, compiled)
-        own: Params = dict(self._plain.named_parameters())
+        again = Rerun(self._plain, randomness, compiled, self._hooked)
+        own = again.params
         state = {name: p.detach().clone() if real else p.detach() for name, p in own.items()}
         params = {name: state[name] for name in self._scope}
 
         # One forward of the batch serves the look-ahead and the training step, except that a compiled or wrapped model
         # gives up its graph after one backward, and a fully sharded one when it is computed at other parameters.
-        plain = not self._wrapped and not compiled and not self._sharded
+        plain = self._plain is self.model and not compiled and not self._hooked
         first = trains and (real or not self._sharded)
         terms = self._tricks.first(objective, plain, state if real else None)(self.model) if first else None
         if terms is not None and (plain or real):
@@ -161,7 +161,7 @@ class MetaLearner:
                 here = again(self._tricks.first(objective, not self._sharded), {**state, **leaves})
 
         def coefficients(at: Params) -> Tensor:
-            if at is params and (plain or not real):  # known; what a compiled model computes differs in the last digits
+            if at is start and (plain or not real):  # known; what a compiled model computes differs in the last digits
                 return here.coefficients.detach()
             return again(self._tricks.again(objective, at), {**state, **at}).coefficients
 
@@ -176,10 +176,12 @@ class MetaLearner:
             self._descend()
 
         # The meta gradient there, back to the weights of the batch and to whatever gave them.
-        there = Rerun(self._plain, Randomness.drawn(self._device), compiled)
-        meta_loss, slopes = self._meta_gradient(meta, there, {**own, **ahead.params()} if not real else own)
+        there = Rerun(self._plain, Randomness.drawn(self._device), compiled, self._hooked)
+        thin = plain and ahead.factor is not None and self.reduce is alone and not is_sharded(self._plain)
+        meta_loss, slopes = self._meta_gradient(meta, there, {**own, **ahead.params()} if not real else own, thin)
         direction, factor = ahead.pull_back(slopes)
-        change = descent.steady(self.engine)(coefficients, params, direction) * factor
+        start, direction = self._tricks.shorten(params, direction)
+        change = descent.steady(self.engine)(coefficients, start, direction) * factor
         self._tricks.forget()
         outer = self.weigher.learn(weights, change.to(weights.dtype), self.reduce)
 
@@ -212,9 +214,10 @@ class MetaLearner:
             size = self.average(torch.tensor(float(size), dtype=torch.float64, device=self._device))
         scaled = self.normalize(weights, size, self.average)
         coefficients, rest = terms.coefficients, terms.rest
-        if self.reduce is not alone:
-            rest = rest * (terms.size / size)
-        return scaled, torch.dot(scaled.detach().to(coefficients.dtype), coefficients) + rest.to(coefficients.dtype)
+        loss = torch.dot(scaled.detach().to(coefficients.dtype), coefficients)
+        if isinstance(rest, Tensor):
+            loss = loss + (rest if self.reduce is alone else rest * (terms.size / size)).to(coefficients.dtype)
+        return scaled, loss
 
     def average(self, value: Tensor) -> Tensor:
         """The mean of a value over processes."""
@@ -246,25 +249,24 @@ class MetaLearner:
         descent.step(self.optimizer)
         torch.clear_autocast_cache()  # it would hand the parameters of before the step to the forwards after it
 
-    def _meta_gradient(self, meta: MetaObjective, there: Rerun, at: Params) -> tuple[Tensor, Params]:
+    def _meta_gradient(self, meta: MetaObjective, there: Rerun, at: Params, thin: bool) -> tuple[Tensor, Params]:
         """The loss on trusted data at parameters ``at``, and its gradient by those that the look-ahead moves."""
         state = {name: param.detach() for name, param in at.items()}
         leaves = {name: state[name].requires_grad_() for name in self._scope}
 
-        def differentiated(forward: Forward) -> tuple[Tensor, Sequence[Tensor]]:
-            loss = self._tricks.elsewhere(meta)(forward)
-            if self._sharded:
-                found = zip(leaves.values(), gradients(loss, self._scope), strict=True)
-                return loss.detach(), [torch.zeros_like(leaf) if grad is None else grad for leaf, grad in found]
-            grads = descent.gradient(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
-            return loss.detach(), grads
+        def differentiated(forward: Forward) -> tuple[Tensor, Params]:
+            loss = self._tricks.elsewhere(meta, leaves if thin else {})(forward)
+            if not self._sharded:
+                return loss.detach(), self._tricks.gradient(loss, leaves)
+            found = zip(leaves.items(), gradients(loss, self._scope), strict=True)
+            return loss.detach(), {n: torch.zeros_like(leaf) if grad is None else grad for (n, leaf), grad in found}
 
         with torch.enable_grad():
             loss, grads = there(differentiated, state)
-        grads = [dense(grad) for grad in grads]
+        grads = {name: dense(grad) for name, grad in grads.items()}
         if not self._sharded:
-            self.reduce(grads)
-        return loss, dict(zip(leaves, grads, strict=True))
+            self.reduce(list(grads.values()))
+        return loss, grads
 
     def _follow(self) -> None:
         """The user may have frozen parameters since, or given the optimizer more of them."""
@@ -280,7 +282,7 @@ class MetaLearner:
         if self._wanted != "all":
             ask_apart(self._plain, scope)
         self._update = Update(self.optimizer, scope, self._plain_step)
-        known = self._wanted != "all" and not self._wrapped and not self._sharded
+        known = self._wanted != "all" and self._plain is self.model and not self._hooked
         self._tricks = Tricks(self._plain, scope if known else None)
 
     def _warn_of_collapse(self, weights: Tensor) -> None:

@@ -22,14 +22,14 @@ class Terms(NamedTuple):
     Attributes:
         coefficients: shape (slots,); a batch of n has n slots, or 2n where pairs are mixed.
         losses: shape (slots,), the loss with the given label, which the weight net reads (held constant).
-        rest: scalar, the part that no weight touches; already a mean over the batch.
+        rest: scalar, the part that no weight touches; already a mean over the batch. The number 0 if there is none.
         size: samples in the batch. Paper: n.
         outputs: what the model returned for the batch.
     """
 
     coefficients: Tensor
     losses: Tensor
-    rest: Tensor
+    rest: Tensor | float
     size: int
     outputs: Any = None
 
@@ -58,7 +58,7 @@ def reweighted(loss: Loss, inputs: Any, labels: Tensor, scale: Tensor | float = 
         outputs = call(forward, inputs)
         losses = loss(outputs, labels)
         scaled = scale * losses if isinstance(scale, Tensor) or scale != 1 else losses  # a product less in every step
-        return Terms(scaled, losses, losses.new_zeros(()), len(losses), outputs)
+        return Terms(scaled, losses, 0.0, len(losses), outputs)
 
     return objective
 

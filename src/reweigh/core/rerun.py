@@ -1,16 +1,16 @@
 """Run a model again as it was, at other parameters, and leave no trace in it."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from reweigh.core.fully_sharded import gathered, is_fully_sharded, is_in_pieces, overwritten
+from reweigh.core.fully_sharded import gathered, is_in_pieces, overwritten
 from reweigh.core.objective import Forward
-from reweigh.core.replicated import is_replicated, unhooked
+from reweigh.core.replicated import unhooked
 
 T = TypeVar("T")
 Params = dict[str, Tensor]
@@ -93,16 +93,30 @@ class Rerun:
     stands for the same forward. Compiled parts run as they are written: their compiled form has no forward mode, and
     silently computes something else.
 
+    Attributes:
+        params: the model's own parameters, by name.
+
     Args:
         compiled: whether ``model`` has compiled parts.
+        hooked: whether it is under ``fully_shard`` or ``replicate``.
     """
 
-    def __init__(self, model: nn.Module, randomness: Randomness, compiled: bool = False):
+    def __init__(self, model: nn.Module, randomness: Randomness, compiled: bool = False, hooked: bool = False):
         self._model = model
-        self._compiled = compiled
-        self._sharded, self._replicated = is_fully_sharded(model), is_replicated(model)
-        self._buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
         self._randomness = randomness
+        self._compiled, self._hooked = compiled, hooked
+        self.params: Params = {}
+        self._places: list[tuple[dict[str, Any], str, str]] = []
+        buffers: Params = {}
+        names: dict[int, str] = {}  # a tensor that the model holds in several places goes by its first name
+        for path, module in model.named_modules():  # a single walk: it takes as long as a small layer
+            for known, tensors in ((self.params, module._parameters), (buffers, module._buffers)):
+                for key, tensor in tensors.items():
+                    if tensor is not None:
+                        name = names.setdefault(id(tensor), f"{path}.{key}" if path else key)
+                        known.setdefault(name, tensor)
+                        self._places.append((tensors, key, name))
+        self._buffers = {name: buffer.clone() for name, buffer in buffers.items()}
 
     def __call__(self, function: Callable[[Forward], T], params: Params) -> T:
         """``function`` of the model at ``params``; a parameter that is not named there keeps its present value.
@@ -110,39 +124,21 @@ class Rerun:
         A backward inside ``function`` sees these parameters too, as activation checkpointing needs, which computes
         a part of the forward again.
         """
-        state = {**params, **{name: buffer.clone() for name, buffer in self._buffers.items()}}
+        buffers = {name: buffer.clone() for name, buffer in self._buffers.items()}
         as_written = torch.compiler.set_stance("force_eager") if self._compiled else nullcontext()
-        with self._randomness.replayed(), as_written, ExitStack() as stack:
-            if self._sharded and is_in_pieces(params):
-                stack.enter_context(overwritten(self._model, params))
-                state = {name: state[name] for name in self._buffers}
-            elif self._sharded or self._replicated:
-                stack.enter_context(unhooked(self._model))
-                state = gathered(state)
-            stack.enter_context(_at(self._model, state))
-            return function(self._model)
-
-
-@contextmanager
-def _at(model: nn.Module, state: Params) -> Iterator[None]:
-    """Inside, the model has these parameters and buffers, wherever it holds the same tensor under another name.
-
-    ``torch.func.functional_call`` does the same; looking up each name through the modules again takes it longer than
-    the forward of a small layer.
-    """
-    others: dict[int, Tensor] = {}
-    before: list[tuple[dict[str, Tensor | None], str, Tensor]] = []
-    for path, module in model.named_modules():
-        for tensors in (module._parameters, module._buffers):
-            for name, tensor in tensors.items():
-                other = state.get(f"{path}.{name}" if path else name)
-                if tensor is not None and (other is not None or id(tensor) in others):
-                    others.setdefault(id(tensor), tensor if other is None else other)
-                    before.append((tensors, name, tensor))  # pyright: ignore[reportArgumentType]
-    try:
-        for tensors, name, tensor in before:
-            tensors[name] = others[id(tensor)]
-        yield
-    finally:
-        for tensors, name, tensor in before:
-            tensors[name] = tensor
+        state = {**params, **buffers}
+        around: Any = nullcontext()
+        if self._hooked and is_in_pieces(params):
+            around, state = overwritten(self._model, params), buffers
+        elif self._hooked:
+            around, state = unhooked(self._model), gathered(state)
+        with self._randomness.replayed(), as_written, around:
+            before = [(tensors, key, tensors[key]) for tensors, key, _ in self._places]
+            try:
+                for tensors, key, name in self._places:
+                    if name in state:
+                        tensors[key] = state[name]
+                return function(self._model)
+            finally:
+                for tensors, key, tensor in before:
+                    tensors[key] = tensor

@@ -235,6 +235,12 @@ class LookAhead:
         moved = {name: p for part in self._parts for name, p in zip(part.names, part.taken.after(), strict=True)}
         return {name: moved.get(name, param) for name, param in self._before.items()}
 
+    @property
+    def factor(self) -> float | None:
+        """What ``pull_back`` multiplies by, if that is one number, as for SGD."""
+        factors = {slope if isinstance(slope, float) else None for slope in self._slopes}
+        return factors.pop() if len(factors) == 1 else None
+
     @torch.no_grad()
     def pull_back(self, vector: Params) -> tuple[Params, float]:
         """``vector`` times the Jacobian of the step with respect to the gradient: -lr * vector for plain SGD.
@@ -242,9 +248,9 @@ class LookAhead:
         Returns:
             A direction and a factor, whose product it is: a factor of all parameters costs no pass over them.
         """
-        factors = {slope for slope in self._slopes if isinstance(slope, float)}
-        if len(factors) == 1 == len(set(map(type, self._slopes))):
-            return {name: vector[name] for part in self._parts for name in part.names}, factors.pop()
+        if self.factor is not None:
+            moved = (name for part in self._parts for name in part.names)
+            return {name: vector[name] for name in moved if name in vector}, self.factor
         pulled: Params = {}
         for part, slope in zip(self._parts, self._slopes, strict=True):
             pulled |= zip(part.names, torch._foreach_mul([vector[name] for name in part.names], slope), strict=True)

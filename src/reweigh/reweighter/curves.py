@@ -76,9 +76,19 @@ class Curves:
         """Recompute the families for other class sizes."""
         self.families = self._rule(sizes, self._wanted)
 
-    def __call__(self, labels: Tensor) -> Tensor:
-        """The curve of each label's class, shape (n,); labels may be rows, shape (n, num_classes)."""
-        return self._curve_of_class.index_select(0, labels.argmax(1) if labels.dim() == 2 else labels)
+    def __call__(self, labels: Tensor, what: str = "labels") -> Tensor:
+        """The curve of each label's class, shape (n,); labels may be rows, shape (n, num_classes).
+
+        Raises:
+            DataError: a label is not a class. Not on a device that would have to be waited for.
+        """
+        try:
+            return self._curve_of_class.index_select(0, labels.argmax(1) if labels.dim() == 2 else labels)
+        except IndexError:
+            raise DataError(
+                f"{what}: from {int(labels.min())} to {int(labels.max())}, but the labels of the training set have "
+                f"{self._num_classes} classes (0 to {self._num_classes - 1}); pass num_classes=... if there are more"
+            ) from None
 
 
 def unit_of_losses(model: nn.Module) -> float:

@@ -60,27 +60,13 @@ def training_labels(labels: Any, counts: Callable[[Tensor], Tensor | None]) -> T
 
 
 def check_batch(labels: Tensor, device: torch.device, num_classes: int, what: str) -> None:
-    """Raise a DataError unless the labels of a batch are classes, on the device of the model.
-
-    On other devices than the CPU the values are not looked at, because the look would wait for the device.
-    """
+    """Raise a DataError unless the labels of a batch are on the device of the model, and rows have all classes."""
     if len(labels) == 0:
         raise DataError(f"{what}: the batch is empty, or the loss ignores all of its labels")
     if labels.device != device:
         raise DataError(f"{what} are on {labels.device} but the model is on {device}; move them with .to()")
-    if labels.dim() > 1:
-        if labels.shape[1] != num_classes:
-            raise DataError(f"{what}: rows of {labels.shape[1]} probabilities for {num_classes} classes")
-        return
-    if device.type != "cpu":
-        return
-    try:
-        torch.empty(num_classes, dtype=torch.bool).index_select(0, labels)  # one look, and nothing is read
-    except IndexError:
-        raise DataError(
-            f"{what}: from {int(labels.min())} to {int(labels.max())}, but the labels of the training set have "
-            f"{num_classes} classes (0 to {num_classes - 1}); pass num_classes=... if there are more"
-        ) from None
+    if labels.dim() > 1 and labels.shape[1] != num_classes:
+        raise DataError(f"{what}: rows of {labels.shape[1]} probabilities for {num_classes} classes")
 
 
 def _from_array(labels: Any, what: str) -> Tensor:

@@ -277,7 +277,9 @@ class Reweighter(Recording):
 
     def _trusted(self, inputs: Any, labels: Any) -> MetaObjective:
         labels, mask = self._checked(labels, "meta_labels")
-        share = self._learner.share(len(select(labels, mask)))
+        known = select(labels, mask)
+        self._curve(known, "meta_labels")  # raises if one of them is not a class
+        share = self._learner.share(len(known))
         found = mean_loss(self._loss, inputs, labels)
         return found if share is None else lambda forward: share * found(forward)
 

@@ -28,12 +28,12 @@ class LearnedWeights:
         self.net = net
         self.optimizer = optimizer
         self.learns = optimizer is not None
-        self._first = next(net.parameters(), None)
+        self._params = list(net.parameters())
 
     def propose(self, losses: Tensor, family: Tensor) -> Tensor:
         device = losses.device.type  # so small a net gains nothing from half precision
         with torch.autocast(device, enabled=False) if torch.is_autocast_enabled(device) else nullcontext():
-            weights = self.net(losses if self._first is None else losses.to(self._first.dtype), family)
+            weights = self.net(losses.to(self._params[0].dtype) if self._params else losses, family)
         if weights.shape != losses.shape:
             raise ModelError(
                 f"the weight net returned shape {tuple(weights.shape)} for {len(losses)} losses; it should return one "
@@ -48,7 +48,7 @@ class LearnedWeights:
     def learn(self, weights: Tensor, gradient: Tensor, reduce: Reduce) -> Tensor:
         if self.optimizer is None:
             raise RuntimeError("a frozen weighting function does not learn")
-        params = [p for p in self.net.parameters() if p.requires_grad]
+        params = [p for p in self._params if p.requires_grad]
         found = torch.autograd.grad(weights, params, gradient, allow_unused=True)
         for param, grad in zip(params, found, strict=True):
             param.grad = grad

@@ -26,8 +26,15 @@ class NoTricks:
     def again(self, objective: Any, params: Any) -> Any:
         return objective
 
-    def elsewhere(self, objective: Any) -> Any:
+    def elsewhere(self, objective: Any, leaves: Any) -> Any:
         return objective
+
+    def gradient(self, loss: Tensor, leaves: Any) -> Any:
+        grads = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True, materialize_grads=True)
+        return dict(zip(leaves, grads, strict=True))
+
+    def shorten(self, at: Any, along: Any) -> Any:
+        return at, along
 
     def forget(self) -> None:
         pass
