@@ -70,17 +70,15 @@ class MetaLearner:
         self.weigher = weigher
         self.engine = engine
         self.lookahead: Order = lookup({order: order for order in get_args(Order)}, lookahead, "look-ahead")
-        self.every = every
+        self.every, self.steps = every, 0
         self.normalize = normalize
         self.reduce = reduce
-        self.steps = 0
         self._plain = unwrapped(model)
         self._sharded = is_fully_sharded(model)
         self._hooked = self._sharded or is_replicated(model)
-        self._wanted, self._plain_step = scope, plain_step
+        self._wanted, self._plain_step, self._warned = scope, plain_step, False
         self._move(scoped(self._plain, optimizer, scope))
         self._device = next(iter(self._scope.values())).device
-        self._warned = False
 
     @property
     def due(self) -> bool:
@@ -144,8 +142,7 @@ class MetaLearner:
         compiled = is_compiled(self._plain)
         randomness = Randomness.now(self._device) if trains else Randomness.drawn(self._device)
         again = Rerun(self._plain, randomness, compiled, self._hooked)
-        own = again.params
-        state = {name: p.detach().clone() if real else p.detach() for name, p in own.items()}
+        state = {name: p.detach().clone() if real else p.detach() for name, p in again.params.items()}
         params = {name: state[name] for name in self._scope}
 
         # One forward of the batch serves the look-ahead and the training step, except that a compiled or wrapped model
@@ -178,7 +175,8 @@ class MetaLearner:
         # The meta gradient there, back to the weights of the batch and to whatever gave them.
         there = Rerun(self._plain, Randomness.drawn(self._device), compiled, self._hooked)
         thin = plain and ahead.factor is not None and self.reduce is alone and not is_sharded(self._plain)
-        meta_loss, slopes = self._meta_gradient(meta, there, {**own, **ahead.params()} if not real else own, thin)
+        at = there.params if real else {**there.params, **ahead.params()}
+        meta_loss, slopes = self._meta_gradient(meta, there, at, thin)
         direction, factor = ahead.pull_back(slopes)
         start, direction = self._tricks.shorten(params, direction)
         change = descent.steady(self.engine)(coefficients, start, direction) * factor

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from reweigh.core import descent
 from reweigh.core.rerun import Params
 
-_saving_hooks = torch._C._autograd._top_saved_tensors_default_hooks  # pyright: ignore[reportAttributeAccessIssue]
+_saving_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)  # private: it may go
 
 
 class Call(NamedTuple):
@@ -165,8 +165,8 @@ def _is_constant(inputs: Tensor) -> bool:
     Not inside activation checkpointing, which saves tensors by hooks: it computes the layer again in the backward, and
     expects the same operations.
     """
-    constant = type(inputs) is Tensor and not inputs.requires_grad and inputs.dim() == 2
-    return constant and inputs.device.type == "cpu" and _saving_hooks(True) is None
+    rows = type(inputs) is Tensor and not inputs.requires_grad and inputs.dim() == 2 and inputs.device.type == "cpu"
+    return rows and _saving_hooks is not None and _saving_hooks(True) is None
 
 
 def _pays(inputs: Tensor, trusted: Tensor, weight: Tensor) -> bool:
