@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from reweigh.core import descent
 from reweigh.core.rerun import Params
 
-_saving_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)  # private: it may go
+_autograd = torch._C._autograd  # pyright: ignore[reportAttributeAccessIssue]
+_saving_hooks = getattr(_autograd, "_top_saved_tensors_default_hooks", None)  # private, so it may go
 
 
 class Call(NamedTuple):
