@@ -96,6 +96,8 @@ def test_nothing_begins_where_something_is(tmp_path, assembled):
     other = plan("demo", [*SHORT, "train.batch_size=128"], ["cmw-net", "erm"], seeds=1)
     with pytest.raises(DataError, match=r"erm-seed0: started with another recipe; replace them with --overwrite"):
         carry_out(other, tmp_path, resume=True)
+    with pytest.raises(DataError, match=r"erm-seed0: is the folder of a run; choose another one"):
+        carry_out(more, tmp_path / "erm-seed0", overwrite=True)
     with pytest.raises(RecipeError, match="workers: got 0; should be at least 1"):
         carry_out(more, tmp_path, workers=0)
     assert assembled == []

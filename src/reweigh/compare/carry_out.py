@@ -61,7 +61,8 @@ def carry_out(
         trust_code: Whether models from outside the package may be built, which runs their code.
 
     Raises:
-        DataError: runs exist already and may be neither continued nor replaced; nothing was started.
+        DataError: runs exist already and may be neither continued nor replaced, or ``folder`` is a run itself; nothing
+            was started.
         RecipeError: several processes cannot train one of the methods together; nothing was started.
         KeyboardInterrupt: Ctrl-C; the message has the number of finished runs. Every run can be continued.
     """
@@ -76,6 +77,8 @@ def carry_out(
     resume = resume or processes.restarted()
 
     def to_do() -> dict[Key, Job]:
+        if Run(folder).recipe.is_file():
+            raise DataError(f"{folder}: is the folder of a run; choose another one for the comparison with --out")
         check_folders({paths[key]: recipe for key, recipe in planned.items()}, resume, overwrite)
         return {
             key: Job(recipe, paths[key], resume and Run(paths[key]).recipe.is_file(), overwrite, threads, trust_code)
