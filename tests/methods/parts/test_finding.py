@@ -88,6 +88,16 @@ def test_the_sentence() -> None:
     assert "Too few epochs or samples" in sentence(count, given, stock.joint, NAMES, None, dropped=False)
 
 
+def test_the_sentence_tells_of_overlapping_classes() -> None:
+    rng = torch.Generator().manual_seed(0)
+    rows = (2.0 * torch.randn(3000, 3, generator=rng)).softmax(1)
+    given = F.one_hot(rows.multinomial(1, generator=rng).squeeze(1), 3).float()  # right, but often not the likeliest
+    overlapping = sentence(count_of(rows, given, weak=False), given, torch.eye(3), NAMES, None, dropped=False)
+    assert ", in no particular direction; fewer if classes overlap." in overlapping
+    count, given, stock, _ = counted(0.2)
+    assert "overlap" not in sentence(count, given, stock.joint, NAMES, None, dropped=False)
+
+
 def test_where_labels_are_right() -> None:
     count, given, stock, _ = counted(0.0)
     words = sentence(count, given, stock.joint, NAMES, (0.0, 0.01), dropped=False)

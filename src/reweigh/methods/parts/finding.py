@@ -20,6 +20,7 @@ from reweigh.issues.stock import (
 OWN = 1.5  # wrong labels in total, for each one that is found by predictions that have seen the labels
 FEW = 0.05  # shares below this are shown with a decimal
 HARDLY = 0.01  # if the share may be as low as this, all labels may be right
+WIDE = 1.7  # times the estimate: if the upper limit is higher, network and labels disagree often for other reasons, too
 ONE_WAY = 0.5  # share of the wrong labels that go one way between two classes, beyond those that go back
 PAIRS = 3  # pairs of classes that the sentence names
 BEYOND_CHANCE = 3.0  # standard deviations beyond which a difference between two counts is not chance
@@ -113,12 +114,14 @@ def sentence(
             was no second look.
         dropped: whether the second look was worse, so that the first is kept.
     """
-    lowest = count.in_all(given)[1]
-    share, low, high = (f"{each:.1%}" if 0.0005 <= each < FEW else f"{each:.0%}" for each in count.in_all(given))
+    likely, lowest, highest = count.in_all(given)
+    share, low, high = (f"{each:.1%}" if 0.0005 <= each < FEW else f"{each:.0%}" for each in (likely, lowest, highest))
     if lowest < HARDLY:
         found = f"Hardly any labels look wrong (about {share}, {low} to {high})"
     else:
         found = f"About {share} of the labels look wrong ({low} to {high}), {direction(joint, names)}"
+        if highest > WIDE * likely:
+            found += "; fewer if classes overlap"
     if gain is None:
         return f"{found}. Too few epochs or samples to train again on corrected labels."
     points, error = (100 * number for number in gain)
@@ -132,7 +135,7 @@ def direction(joint: Tensor, names: Sequence[str]) -> str:
     wrong = joint - joint.diag().diag()
     excess = (wrong - wrong.T).clamp_min(0)
     excess = excess.where(excess > BEYOND_CHANCE * (wrong + wrong.T).sqrt(), 0.0)
-    if float(excess.sum()) < ONE_WAY * float(wrong.sum()) or len(names) < 2:
+    if float(excess.sum()) <= ONE_WAY * float(wrong.sum()) or len(names) < 2:
         return "in no particular direction"
     most = excess.flatten().topk(min(PAIRS, excess.numel()))
     pairs = [
