@@ -38,7 +38,7 @@ from reweigh.memory import keep_freed_memory
 from reweigh.models import MODELS
 
 SHAPES = {"resnet32": (3, 32, 32), "mlp": (784,), "transformer": (64, 128)}
-STEPS = {"resnet32": 1, "mlp": 20, "transformer": 1}  # at least, in one measurement: a step of the small one is short
+STEPS = {"resnet32": 1, "mlp": 5, "transformer": 1}  # at least, in one measurement: a step of the small one is short
 GOALS = [
     ("forward", "virtual", "all"),
     ("forward", "real", "all"),
