@@ -119,7 +119,23 @@ def test_unreadable_files_are_listed_skipped_and_counted(pets, caplog):
         "cat/0-text.png", "dog/dangling.png", "dog/empty.jpg", "dog/half.png", "dog/notes.txt",
     ]  # fmt: skip
     assert "dog/notes.txt: not an image file by its extension" in data.reading.skipped
+    assert "dog/empty.jpg: the file is empty" in data.reading.skipped
     assert "5 of 9 files left out: " in caplog.text
+
+
+def test_a_file_of_a_few_bytes_and_photos_of_a_phone_are_named_as_such(pets):
+    (pets / "dog" / "short.png").write_bytes(b"x")
+    (pets / "dog" / "IMG_1.HEIC").write_bytes(b"....ftypheic")
+    assert read(pets).reading.skipped == (
+        "dog/IMG_1.HEIC: HEIC is not supported, convert it to JPEG",
+        "dog/short.png: cannot identify image file",
+    )
+
+
+def test_what_a_mac_adds_to_an_archive_is_not_a_class(pets):
+    (pets / "__MACOSX" / "cat").mkdir(parents=True)
+    (pets / "__MACOSX" / "cat" / "._1.png").write_bytes(b"x")
+    assert read(pets).class_names == ("cat", "dog")
 
 
 def test_a_file_that_breaks_later_stops_the_batch_with_its_name(pets):
