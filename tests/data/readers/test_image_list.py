@@ -44,6 +44,22 @@ def test_missing_files_and_labels_are_left_out_and_named(images, caplog):
     assert "gone.png: there is no such file" in said
 
 
+def test_the_column_of_labels_and_the_list_are_those_that_the_user_names(images):
+    """Neither has a usual name, so what the data are has to be found without them."""
+    folder, lines = images
+    rows = [f"{place},{line.split()[0]},{'ab'[place % 2]},{'xyz'[place % 3]}" for place, line in enumerate(lines)]
+    for name in ("one.csv", "two.csv"):
+        (folder / name).write_text("\n".join(["id,image_path,species,who", *rows]))
+    assert read(folder / "one.csv", label="species").class_names == ("a", "b")
+    assert read(folder / "one.csv", label="who").class_names == ("x", "y", "z")
+    with pytest.raises(DataError, match="which column is the label"):
+        read(folder / "one.csv")
+    (folder / "cover.png").write_bytes((folder / "train" / "n00" / "0.png").read_bytes())
+    assert read(folder, labels=folder / "two.csv", label="species").class_names == ("a", "b")
+    with pytest.raises(DataError, match="several lists of its images"):
+        read(folder, label="species")
+
+
 def test_a_list_of_absent_images(images):
     folder, lines = images
     with pytest.raises(DataError, match=r"12 images, but none of the first 5 is there, such as other/train/n00/0\.png"):

@@ -162,7 +162,11 @@ def _recognizes(path: Path) -> bool:
         check_pillow()
     except DataError:
         return False
-    return find_list(path) is not None or (path.is_dir() and _is_flat(path))
+    try:
+        listed = find_list(path) is not None
+    except DataError:  # a list that is not complete; the user may have named its labels, and reading reports the rest
+        listed = True
+    return listed or (path.is_dir() and _is_flat(path))
 
 
 def _is_flat(path: Path) -> bool:
