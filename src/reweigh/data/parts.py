@@ -8,7 +8,7 @@ from reweigh.errors import DataError
 
 SAVED = "dataset_dict.json"  # in a folder that datasets.DatasetDict.save_to_disk has written
 IGNORED = (".", "__MACOSX")
-SPLIT_FOLDERS = {"train": ("train", "training"), "test": ("test", "val", "valid", "validation")}
+SPLIT_FOLDERS = {"train": ("train", "training"), "test": ("test", "testing", "val", "valid", "validation")}
 
 
 def sub_folders(root: Path) -> list[str]:

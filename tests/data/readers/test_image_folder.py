@@ -1,5 +1,6 @@
 import logging
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from PIL import Image, ImageOps
 
 from reweigh.data import read
 from reweigh.data.on_demand import OnDemand
+from reweigh.data.readers import has_test_part
 from reweigh.data.readers.image_files import decode, header, resized
 from reweigh.data.readers.image_folder import read_image_folder
 from reweigh.data.readers.reader import Request
@@ -267,3 +269,22 @@ def test_what_another_program_would_have_to_draw_is_no_image(pets, caplog):
     read(pets)
     assert "dog/drawing.eps: not an image file by its extension" in caplog.text
     assert "dog/drawing.png: cannot identify image file" in caplog.text
+
+
+@pytest.mark.parametrize(("train", "test"), [("train", "val"), ("Train", "Test"), ("Training", "Testing")])
+def test_parts_for_training_and_testing_are_not_classes(pets, tmp_path, train, test):
+    shutil.copytree(pets, tmp_path / "both" / train)
+    shutil.copytree(pets, tmp_path / "both" / test)
+    assert has_test_part(tmp_path / "both")
+    assert read(tmp_path / "both").class_names == ("cat", "dog")
+    assert len(read(tmp_path / "both", split="test", class_names=("cat", "dog"))) == 4
+    (tmp_path / "both" / "extra").mkdir()
+    with pytest.raises(DataError, match=rf"has parts {train} and {test} with the same classes, and also extra; .*"):
+        read(tmp_path / "both")
+
+
+def test_a_class_may_be_called_train(pets):
+    (pets / "cat").rename(pets / "train")
+    (pets / "dog").rename(pets / "test")
+    picture(pets / "bus" / "1.png")
+    assert read(pets).class_names == ("bus", "test", "train")

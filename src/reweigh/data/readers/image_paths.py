@@ -21,19 +21,39 @@ def class_folders(root: Path, class_names: Sequence[str] | None) -> tuple[str, .
 
 
 def split_folder(folder: Path, split: str) -> Path:
-    """The sub-folder of a split if the folder is divided into training and test parts, otherwise the folder itself."""
-    present = sub_folders(folder)
-    if not present or not {*present} <= {name for names in SPLIT_FOLDERS.values() for name in names}:
+    """The sub-folder of a split if the folder is divided into training and test parts, otherwise the folder itself.
+
+    Raises:
+        DataError: there is no such part, or there are both parts and other folders beside them.
+    """
+    present, parts = sub_folders(folder), _parts(folder)
+    others = sorted({*present} - {name for names in parts.values() for name in names})
+    if others and all(parts.values()):
+        train, test = parts["train"][0], parts["test"][0]
+        if {*sub_folders(folder / train)} & {*sub_folders(folder / test)}:
+            raise DataError(
+                f"{folder}: has parts {train} and {test} with the same classes, and also {listed(others)}; move that "
+                f"elsewhere, or give the parts: --data {folder / train} data.test={folder / test}"
+            )
+    if others or not present:
         return folder
-    found = [name for name in SPLIT_FOLDERS[split] if name in present]
-    if not found:
+    if not parts[split]:
         raise DataError(f"{folder}: no {split} part; there are: {', '.join(present)}")
-    return folder / found[0]
+    return folder / parts[split][0]
 
 
 def has_test_folder(folder: Path) -> bool:
     """Whether the folder is divided into training and test parts and has both."""
-    return split_folder(folder, "train") != folder and any((folder / name).is_dir() for name in SPLIT_FOLDERS["test"])
+    return split_folder(folder, "train") != folder and bool(_parts(folder)["test"])
+
+
+def _parts(folder: Path) -> dict[str, list[str]]:
+    """The sub-folders with a name of each split, in upper or lower case; the usual name first."""
+    present = sub_folders(folder)
+    return {
+        split: [name for usual in names for name in present if name.casefold() == usual]
+        for split, names in SPLIT_FOLDERS.items()
+    }
 
 
 def image_paths(folder: Path, above: frozenset[str] = frozenset()) -> Iterator[Path]:
