@@ -288,3 +288,11 @@ def test_a_class_may_be_called_train(pets):
     (pets / "dog").rename(pets / "test")
     picture(pets / "bus" / "1.png")
     assert read(pets).class_names == ("bus", "test", "train")
+
+
+def test_a_test_set_with_other_classes_than_the_training_set(pets, caplog):
+    with pytest.raises(DataError, match="no sub-folder 'elk' for the class of that name; .* create an empty one"):
+        read(pets, class_names=("cat", "dog", "elk"))
+    with caplog.at_level(logging.WARNING):
+        assert len(read(pets, class_names=("cat",))) == 2
+    assert "no class has the name of these sub-folders, which are left out: dog" in caplog.text

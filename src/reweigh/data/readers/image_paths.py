@@ -1,5 +1,6 @@
 """The files of a folder of images, by class and by split."""
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,15 +9,23 @@ from reweigh.data.checks import listed
 from reweigh.data.parts import SPLIT_FOLDERS, sub_folders
 from reweigh.errors import DataError
 
+log = logging.getLogger(__name__)
+
 
 def class_folders(root: Path, class_names: Sequence[str] | None) -> tuple[str, ...]:
     """The names of the sub-folders that are classes."""
     present = sub_folders(root)
     names = tuple(present if class_names is None else class_names)
     absent = [name for name in names if name not in present]
-    if absent or not names:
-        what = f"no sub-folder {listed(map(repr, absent))}" if absent else "no sub-folders"
-        raise DataError(f"{root}: {what}; put the images of each class in a sub-folder named after it")
+    if absent:
+        raise DataError(
+            f"{root}: no sub-folder {listed(map(repr, absent))} for the class of that name; if there are no images of "
+            "it, create an empty one"
+        )
+    if not names:
+        raise DataError(f"{root}: no sub-folders; put the images of each class in a sub-folder named after it")
+    if others := sorted({*present} - {*names}):
+        log.warning("%s: no class has the name of these sub-folders, which are left out: %s", root, listed(others))
     return names
 
 
