@@ -291,7 +291,7 @@ def test_a_class_may_be_called_train(pets):
 
 
 def test_a_test_set_with_other_classes_than_the_training_set(pets, caplog):
-    with pytest.raises(DataError, match="no sub-folder 'elk' for the class of that name; .* create an empty one"):
+    with pytest.raises(DataError, match=r"no sub-folder 'elk' for the class of that name; .* create an empty one"):
         read(pets, class_names=("cat", "dog", "elk"))
     with caplog.at_level(logging.WARNING):
         assert len(read(pets, class_names=("cat",))) == 2
