@@ -24,9 +24,10 @@ def lookup(table: Mapping[str, T], name: str, kind: str) -> T:
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
-    """A sentence that suggests the nearest of ``names``; empty if none is near."""
-    near = get_close_matches(str(name), list(names), n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    """A sentence that suggests the nearest of ``names``, in upper or lower case; empty if none is near."""
+    known = {each.casefold(): each for each in names}
+    near = get_close_matches(str(name).casefold(), list(known), n=1)
+    return f" Did you mean {known[near[0]]!r}?" if near else ""
 
 
 def listed(items: Iterable[object], most: int = 5) -> str:

@@ -20,11 +20,12 @@ def test_a_table_for_each_bias_and_json_with_everything(compare, tmp_path):
     result = compare(*words)
     assert result.exit_code == 0, result.output
     output = result.stdout
-    assert "clean: test accuracy in percent, one seed" in output
+    assert "labels as given: test accuracy in percent, one seed" in output
+    assert "Spread" not in output
     assert "long-tail-5: test accuracy in percent, one seed" in output
     assert output.count("last epoch") == 2
     assert len(re.findall("head +middle +tail +many shot +medium shot +cost", output)) == 1
-    assert "What cmw-net learned (clean, seed 0):" in output
+    assert "What cmw-net learned (labels as given, seed 0):" in output
     assert "Runs: runs/demo (4 folders" in output
     assert "1/4 runs  clean, erm, seed 0: test " in result.stderr
     found = json.loads((tmp_path / "results.json").read_text())

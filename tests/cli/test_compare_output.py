@@ -118,7 +118,10 @@ def learned(tmp_path):
 def test_curves_are_drawn_for_the_first_seed_of_few_biases(learned, capsys):
     show_comparison(learned[:6], Path("runs"))
     titles = [line for line in capsys.readouterr().out.splitlines() if line.startswith("What")]
-    assert titles == ["What cmw-net learned (clean, seed 0):", "What cmw-net learned (symmetric-0.2, seed 0):"]
+    assert titles == [
+        "What cmw-net learned (labels as given, seed 0):",
+        "What cmw-net learned (symmetric-0.2, seed 0):",
+    ]
     show_comparison(learned, Path("runs"))
     assert "learned" not in capsys.readouterr().out
 

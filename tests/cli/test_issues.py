@@ -121,8 +121,7 @@ def test_the_list_does_not_need_the_data_but_a_copy_does(own, run, tmp_path, nam
     assert (tmp_path / "issues.csv").read_text() == (tmp_path / "with.csv").read_text()
     refused = run("issues", tmp_path / "run", "--apply", tmp_path / "cleaned.csv")
     assert refused.exit_code == 2
-    assert "--apply: the data cannot be copied" in refused.stderr
-    assert "there is nothing at this path" in refused.stderr
+    assert "the data of the run are no longer there; move them back, or put a link there" in refused.stderr
 
 
 @pytest.mark.parametrize(

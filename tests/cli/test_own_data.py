@@ -62,6 +62,18 @@ def test_a_run_is_not_written_into_the_data(own, run):
     assert not (own / "photos" / "runs").exists()
 
 
+def test_data_that_were_moved_away_after_training(run, table, tmp_path):
+    folder = tmp_path / "run"
+    done = run("train", "--data", table, "--label", "kind", "--out", folder, "method.name=erm", "train.epochs=1")
+    assert done.exit_code == 0, done.output
+    table.rename(tmp_path / "moved.csv")
+    for words in (["train", "--resume", folder], ["issues", folder, "--apply", tmp_path / "copy.csv"]):
+        result = run(*words)
+        assert result.exit_code == 2
+        assert f"{table}: the data of the run are no longer there; move them back, or put a link there" in result.output
+    assert run("issues", folder).exit_code == 0
+
+
 def test_data_that_are_changed_to_no_section(own, run):
     result = run("train", "--data", own / "table.csv", "--label", "kind", "data=other.csv")
     assert result.exit_code == 2

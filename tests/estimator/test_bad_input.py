@@ -135,6 +135,7 @@ def test_all_wrong_parameters_come_in_one_message():
     ("options", "message"),
     [
         ({"method": "cmwnet"}, "no method named 'cmwnet'.*Did you mean 'cmw-net'"),
+        ({"method": "CMW-Net"}, "no method named 'CMW-Net'.*Did you mean 'cmw-net'"),
         ({"method_options": 3}, "method_options: got 3; should be a dict"),
         ({"method": "cmw-net", "method_options": {"every": "often"}}, "method_options.every: got 'often'"),
         ({"device": "cuda:99"}, "device: 'cuda:99' is not available here; allowed: auto, cpu"),

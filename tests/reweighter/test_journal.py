@@ -152,3 +152,21 @@ def test_trusting_the_easiest_finds_wrong_labels() -> None:
     assert wrong[worst].float().mean() > 0.75
     assert not wrong[trusted].any()
     assert (model(inputs).argmax(1) == truth).float().mean() > 0.9
+
+
+def test_a_state_of_other_samples_or_classes_changes_nothing() -> None:
+    def made(samples: int, classes: int) -> Reweighter:
+        model = nn.Linear(4, classes)
+        labels = torch.arange(samples) % classes
+        return Reweighter(model, torch.optim.SGD(model.parameters(), 0.1), labels, families=1)
+
+    other = made(30, 3)
+    other.record(torch.arange(30), torch.zeros(30, 3))
+    for ours, words in (
+        (made(20, 3), "30 samples in 3 classes, .* 20 in 3"),
+        (made(30, 5), "30 samples in 3 .* 30 in 5"),
+    ):
+        before = {name: value.clone() for name, value in ours.weight_net.state_dict().items()}
+        with pytest.raises(DataError, match=f"state: {words}"):
+            ours.load_state_dict(other.state_dict())
+        assert all(torch.equal(before[name], value) for name, value in ours.weight_net.state_dict().items())

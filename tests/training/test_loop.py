@@ -6,6 +6,7 @@ import random
 import signal
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from torch import nn
 
 from reweigh.core import descent
 from reweigh.core.batch import Batch
+from reweigh.data.dataset import Reading
 from reweigh.errors import DataError, DivergedError, RecipeError
 from reweigh.training import SCHEDULES, Interrupted, Run, seed_all, train
 from reweigh.training.loop import batch_bounds
@@ -316,6 +318,22 @@ def test_a_checkpoint_of_another_run(tiny, run, options):
     with pytest.raises(DataError, match="does not fit this run"):
         tiny.begin(run, **options)
     assert {file: file.read_bytes() for file in run.path.rglob("*") if file.is_file()} == before
+
+
+@pytest.mark.parametrize("change", ["labels", "names", "number"])
+def test_data_that_have_changed_since_the_checkpoint(tiny, run, change):
+    names = tuple(map(str, range(61)))
+    data = replace(tiny.dataset(), reading=Reading(names))
+    others = {
+        "labels": replace(data, labels=data.labels.flip(0)),
+        "names": replace(data, reading=Reading(names[1:] + names[:1])),
+        "number": data.subset(torch.arange(60)),
+    }
+    with pytest.raises(Interrupted):
+        tiny.begin(run, interrupting(tiny, 12, press), data)
+    with pytest.raises(DataError, match=r"the training data have changed since .* put them back as they were"):
+        tiny.begin(run, data=others[change])
+    tiny.begin(run, data=data)
 
 
 def test_a_checkpoint_of_another_model(tiny, run):

@@ -73,12 +73,14 @@ def noise(inputs: Tensor, generator: Generator) -> Tensor:
     return inputs + 0.1 * torch.randn(inputs.shape, generator=generator)
 
 
-def begin(run: Run | None, method_type: type[Tiny] = Tiny, **options: Any) -> tuple[Tiny, Result]:
+def begin(
+    run: Run | None, method_type: type[Tiny] = Tiny, data: Dataset | None = None, **options: Any
+) -> tuple[Tiny, Result]:
     """Assemble and train, or continue what is in the run folder."""
     options = {"epochs": 4, "warmup_epochs": 1, "batch_size": 12, "seed": 3, **options}
     seed_all(options["seed"])
     generator = Generator().manual_seed(options["seed"])
-    data = dataset()
+    data = data or dataset()
     method = method_type(generator)
     schedule = SCHEDULES["cosine"](method.optimizer, options["epochs"])
     judged = judged_by({"": data}, data.class_sizes, torch.device("cpu"), abstains=False)

@@ -1,13 +1,10 @@
 """The command ``reweigh``: its verbs, and how errors are reported."""
 
-import json
 import logging
 import os
 import signal
 import sys
-import time
 import warnings
-from contextlib import suppress
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -15,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from reweigh import __version__
+from reweigh.cli import torchrun
 from reweigh.cli.arguments import OPTIONS
 from reweigh.cli.compare import compare
 from reweigh.cli.corrupt import corrupt
@@ -30,11 +28,8 @@ from reweigh.cli.review import review
 from reweigh.cli.tables import tables
 from reweigh.cli.train import train
 from reweigh.cli.transfer import transfer
-from reweigh.errors import DataError, LostProcessError, ReweighError, StorageError
-from reweigh.files import write_whole
+from reweigh.errors import DataError, ReweighError
 from reweigh.memory import keep_freed_memory
-
-TOGETHER = ("train", "compare")  # verbs that several processes of torchrun do together
 
 
 class Verbs(TyperGroup):
@@ -53,16 +48,16 @@ class Verbs(TyperGroup):
         except (ReweighError, OSError) as error:
             if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                 raise
-            complain(reason(error))
+            complain(torchrun.cause(error) or f"{type(error).__name__}: {message(error)}")
             raise typer.Exit(2) from None
         except KeyboardInterrupt as interruption:
             complain(str(interruption) or "interrupted")  # training says how to resume
             raise typer.Exit(130) from None
         except Exception as error:
             code = getattr(error, "exit_code", None)
-            if code is not None and several():
-                for_torchrun(str(getattr(error, "message", error)))
-                if os.environ["RANK"] != "0":
+            if code is not None and torchrun.several():
+                torchrun.report(str(getattr(error, "message", error)))
+                if not torchrun.is_first():
                     raise typer.Exit(code) from None  # typer would print what the first process prints
             if ctx.params.get("debug") or isinstance(error, typer.Abort) or code is not None:
                 raise
@@ -91,35 +86,8 @@ def without_value(verb: Any, args: list[str]) -> tuple[str, str] | None:
 
 def complain(words: str) -> None:
     """Write an error to standard error; of several processes with the same message, only one does."""
-    if not several():
+    if not torchrun.several() or torchrun.says(words):
         echo(words, err=True)
-        return
-    from reweigh.training import processes
-
-    for_torchrun(words)
-    if processes.says(words):
-        echo(words, err=True)
-
-
-def for_torchrun(words: str) -> None:
-    """Leave the message where torchrun looks for it, to end its own report with it."""
-    if file := os.environ.get("TORCHELASTIC_ERROR_FILE"):
-        known = {"message": {"message": words, "extraInfo": {"timestamp": str(int(time.time()))}}}
-        with suppress(StorageError):
-            write_whole(file, json.dumps(known))
-
-
-def several() -> bool:
-    """Whether torchrun started several processes of this command."""
-    return "TORCHELASTIC_RUN_ID" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
-
-
-def reason(error: Exception) -> str:
-    """The message of an error; if it is that another process has ended, why it has, if it said so."""
-    from reweigh.training import processes
-
-    said = processes.said_first() if isinstance(error, LostProcessError) else None
-    return said or f"{type(error).__name__}: {message(error)}"
 
 
 def message(error: Exception) -> str:
@@ -193,35 +161,7 @@ def main() -> None:
     logger.setLevel(logging.INFO)
     logger.addHandler(Notes())
     warnings.showwarning = lambda message, *_: print(f"warning: {visible(message)}", file=sys.stderr)
-    if several():
-        _run_together(logger)
+    if torchrun.several():
+        torchrun.run(app, logger)
     else:
         app()
-
-
-def _run_together(logger: logging.Logger) -> None:
-    """One of several processes of the same command: they train together, and the first one prints."""
-    parent = os.getppid()
-    verb = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    if verb not in TOGETHER:
-        verbs = " and ".join(f"reweigh {name}" for name in TOGETHER)
-        words = f"RecipeError: torchrun can start {verbs}; start reweigh {verb} without torchrun"
-        for_torchrun(words)
-        if os.environ["RANK"] == "0":
-            echo(words, err=True)
-        sys.exit(2)
-    try:
-        from reweigh.training import processes
-
-        with processes.joined(parent):
-            if not processes.is_first():
-                logger.handlers[:] = [logging.NullHandler()]  # without any, logging itself prints warnings
-                warnings.showwarning = lambda *_: None
-                sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
-            app()
-    except KeyboardInterrupt:  # before or after the command itself
-        sys.exit(130)
-    except ReweighError as error:
-        for_torchrun(f"{type(error).__name__}: {error}")
-        echo(f"{type(error).__name__}: {error}", err=True)
-        sys.exit(2)

@@ -153,14 +153,25 @@ def show_comparison(rows: "Sequence[Row]", folder: Path) -> None:
         of_bias = [row for row in rows if row.bias == bias]
         seeds = len({row.seed for row in of_bias})
         columns, cells = fitting(*table(of_bias), out.width)
-        title = f"{bias}: test accuracy in percent, {'one seed' if seeds == 1 else f'mean ± spread over {seeds} seeds'}"
-        show_table(title, columns, cells, numbers=True)
+        over = "one seed" if seeds == 1 else f"mean ± spread over {seeds} seeds"
+        show_table(f"{named(bias)}: test accuracy in percent, {over}", columns, cells, numbers=True)
     relative = any(row.method == BASELINE for row in finished)
     cost = f"Cost is training time relative to {BASELINE}" if relative else "Seconds are training time"
-    out.print(f"Spread is the standard deviation. {cost}, a rough estimate, especially with several workers.")
+    several = len({row.seed for row in finished}) > 1
+    out.print(
+        f"{'Spread is the standard deviation. ' if several else ''}{cost}, a rough estimate, especially with several "
+        "workers."
+    )
     folders = plural(len(finished), "folder")
     out.print(f"Runs: {folder} ({folders}, each with recipe, metrics, summary, model and samples)")
     out.print(f"Next: reweigh show {finished[-1].run} prints the recipe of a run, reweigh issues its doubtful labels.")
+
+
+def named(bias: str) -> str:
+    """A bias in words; data without one need not be clean."""
+    from reweigh.compare.bias_names import CLEAN
+
+    return "labels as given" if bias == CLEAN else bias
 
 
 def show_curves(rows: "Sequence[Row]") -> None:
@@ -171,7 +182,7 @@ def show_curves(rows: "Sequence[Row]") -> None:
     first = {(row.bias, row.method): row for row in reversed(rows)}
     for row in reversed(first.values()):
         if curves := learned_curves(Run(Path(row.run))):
-            console().print(f"What {row.method} learned ({row.bias}, seed {row.seed}):", style="bold")
+            console().print(f"What {row.method} learned ({named(row.bias)}, seed {row.seed}):", style="bold")
             console().print(curves)
 
 

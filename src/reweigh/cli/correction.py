@@ -18,7 +18,7 @@ from reweigh.data.tables.frames import SUFFIXES, data_errors, is_text, read_fram
 from reweigh.errors import DataError
 from reweigh.files.cells import as_text, to_csv, warn_of_formulas
 from reweigh.files.limits import opened
-from reweigh.fit.source import data_root, read_training_set
+from reweigh.fit.source import check_there, data_root, read_training_set
 from reweigh.report.account import Account
 
 
@@ -50,6 +50,7 @@ def corrected_copy(
             "nothing to correct in your files; use --out"
         )
     if dataset is None:
+        check_there(data)  # or they have changed, or cannot be read
         raise DataError(f"--apply: the data cannot be copied: {account.no_data}")
     path = Path(data_root(data.added["root"]), data.options["path"])
     if path.name.endswith(SUFFIXES) and data.options["labels"] is None:

@@ -99,7 +99,8 @@ def issues(
         if samples.outlier is not None and samples.near_duplicate_of is not None:
             copies, alone = int((samples.near_duplicate_of != "").sum()), int(samples.outlier.sum())
             echo(
-                f"Regardless of labels: {copies:,} samples have a near-duplicate, {alone:,} are outliers; "
+                f"Regardless of labels: {plural(copies, 'sample has', 'samples have')} a near-duplicate, "
+                f"{plural(alone, 'is an outlier', 'are outliers')}; "
                 f"columns near_duplicate_of and is_outlier of {folder.samples}"
             )
     if out:

@@ -1,5 +1,6 @@
 """The one dataset type: raw inputs, given labels, and how they become batches."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from reweigh.core.candidate_sets import CandidateSets
 from reweigh.data.inputs import Inputs, ahead, is_image, rows_of
 from reweigh.data.normalize import as_float
 from reweigh.data.views import drawn
+from reweigh.files.seals import checksum
 
 SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together, at most
 VALUES_AT_ONCE = 5_000_000  # values of their inputs or outputs; 33 color images of 224 x 224 pixels
@@ -118,6 +120,12 @@ class Dataset:
     def source_rows(self) -> Tensor:
         """The row of each sample in what was read, shape (N,)."""
         return torch.arange(len(self)) if self.origin is None else self.origin
+
+    @property
+    def identity(self) -> str:
+        """A checksum of the given labels and of the names of the samples, which the order of files decides."""
+        names = [self.reading.names[row] for row in self.source_rows.tolist()] if self.reading.names else []
+        return checksum(json.dumps([self.labels.tolist(), names]).encode())
 
     @property
     def class_sizes(self) -> Tensor:

@@ -7,12 +7,13 @@ from pathlib import Path
 from reweigh.errors import DataError
 
 SAVED = "dataset_dict.json"  # in a folder that datasets.DatasetDict.save_to_disk has written
-SPLIT_FOLDERS = {"train": ("train", "training"), "test": ("test", "val", "valid", "validation")}
+IGNORED = (".", "__MACOSX")
+SPLIT_FOLDERS = {"train": ("train", "training"), "test": ("test", "testing", "val", "valid", "validation")}
 
 
 def sub_folders(root: Path) -> list[str]:
-    """The names of the sub-folders, sorted; hidden ones are ignored."""
-    return sorted(entry.name for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    """The names of the sub-folders, sorted; hidden ones and what macOS adds to archives are ignored."""
+    return sorted(entry.name for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith(IGNORED))
 
 
 def archives_at(path: Path, suffix: str | tuple[str, ...]) -> list[Path]:

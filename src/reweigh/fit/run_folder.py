@@ -19,7 +19,7 @@ from reweigh.fit.fitting import Fit, fit, usable
 from reweigh.fit.front import Front, open_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.origin import describe, origin_of
-from reweigh.fit.source import read_source
+from reweigh.fit.source import check_there, read_source
 from reweigh.fit.start import fill
 from reweigh.fit.trainer import builder
 from reweigh.issues import Samples
@@ -87,6 +87,7 @@ def resume(
     run, plan = processes.first(lambda: open_run(path))
     if expected is not None and plan != expected:
         raise DataError(f"{path}: the run there has another recipe; choose another folder, or replace it (--overwrite)")
+    check_there(plan.source)
     with ExitStack() as stack:
 
         def reopen() -> Run:

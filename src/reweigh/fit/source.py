@@ -17,7 +17,7 @@ from reweigh.bias.mixture import stream
 from reweigh.bias.probe import out_of_fold
 from reweigh.data import Dataset, check, few_labels, read, replace_inputs, with_candidates
 from reweigh.data.arrays import load
-from reweigh.data.readers import has_test_part
+from reweigh.data.readers import check_exists, has_test_part
 from reweigh.data.tables.encoding import TextAs
 from reweigh.errors import DataError, RecipeError
 from reweigh.features import text_as
@@ -165,6 +165,20 @@ def read_like(
 def data_root(given: str | Path | None) -> Path:
     """The folder of the data files: the given one, or else $REWEIGH_DATA, or else ``data``."""
     return Path(given or os.environ.get("REWEIGH_DATA") or "data")
+
+
+def check_there(data: Part) -> None:
+    """Raise a DataError if the files of a run's section [data] were moved away since."""
+    if data.name != "files":
+        return
+    path = Path(data_root(data.added["root"]), data.options["path"])
+    try:
+        check_exists(path)
+    except DataError as error:
+        if path.exists():
+            raise
+        moved = f"{path}: the data of the run are no longer there; move them back, or put a link there"
+        raise DataError(moved) from error
 
 
 def biased(train: Dataset, data: Part, seed: int) -> Dataset:

@@ -152,6 +152,22 @@ class Recording:
         """
         return self._noted.issues(self.families.of_class, class_names, index)
 
+    def _load_records(self, state: dict[str, Any]) -> None:
+        """Restore the records in the state of a reweighter.
+
+        Raises:
+            DataError: it is that of other samples or classes.
+        """
+        journal, classes, own = state.get("journal"), len(state["family_of_class"]), len(self._given)
+        samples = own if journal is None else len(journal["counts"])
+        if (samples, classes) != (own, self._num_classes):
+            raise DataError(
+                f"state: {samples} samples in {classes} classes, but this reweighter has {own} in {self._num_classes}; "
+                "make it with the labels of the training set that the state comes from"
+            )
+        if journal is not None:
+            self._noted.load_state_dict(journal)
+
     @property
     def _noted(self) -> Journal:
         if self._journal is None:

@@ -269,11 +269,10 @@ class Reweighter(Recording):
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._load_records(state)  # first: it refuses a state of other data
         self.weights.load_state_dict(state["weights"])
         self._learner.steps = state["steps"]
         self.families = Families(state["family_of_class"].cpu(), state["centers"].cpu())
-        if state.get("journal") is not None:
-            self._noted.load_state_dict(state["journal"])
 
     def _trusted(self, inputs: Any, labels: Any) -> MetaObjective:
         labels, mask = self._checked(labels, "meta_labels")

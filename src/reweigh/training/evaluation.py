@@ -22,6 +22,9 @@ class Samples(Protocol):
     def __len__(self) -> int: ...
 
     @property
+    def identity(self) -> str: ...
+
+    @property
     def chunk(self) -> int: ...
 
     def batches(

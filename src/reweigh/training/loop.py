@@ -95,7 +95,8 @@ def train(
     scaler = GradScaler(kind) if half is torch.float16 else None
     if half and kind == "cpu" and not _computes_halves():
         log.warning("train.precision = %r: this processor emulates it, which is many times slower", precision)
-    settings = {"samples": samples, "batch_size": batch_size, "seed": seed}
+    settings: dict[str, int | str] = {"samples": samples, "batch_size": batch_size, "seed": seed}
+    settings |= {"data": train_set.identity} if run is not None else {}
     keeper = Keeper(run, method, generator, settings, recall, judge, scaler)
     place = keeper.load()
     observer.start(epochs, steps, place.epoch * steps + place.step)

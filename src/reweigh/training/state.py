@@ -76,8 +76,8 @@ class Keeper:
     """Saves a run and puts it back; without a run folder it does neither.
 
     Args:
-        settings: what the position in an epoch depends on (samples, batch_size, seed); a checkpoint must agree, and its
-            recipe must be that of the run.
+        settings: what the position in an epoch depends on (samples, batch_size, seed) and a checksum of the data; a
+            checkpoint must agree, and its recipe must be that of the run.
     """
 
     def __init__(
@@ -151,9 +151,20 @@ class Keeper:
             return Place()
         if file == run.previous:
             log.info("%s: the last checkpoint is missing; continuing from the one before it", run.path)
+        remedy = "resume with the recipe that it was started with"
         try:
-            if state["settings"] != self.settings:
-                raise ValueError(f"written with {state['settings']}, this run has {self.settings}")
+            wrote = {"data": self.settings["data"], **state["settings"]}  # earlier versions stored no checksum
+            differ = {
+                name for name in wrote.keys() | self.settings.keys() if wrote.get(name) != self.settings.get(name)
+            }
+            if differ and differ <= {"data", "samples"}:
+                remedy = "put them back as they were, or train again with --overwrite"
+                raise ValueError(
+                    f"the training data have changed since it was written: other labels, files or rows; "
+                    f"{wrote['samples']} samples then, {self.settings['samples']} now"
+                )
+            if differ:
+                raise ValueError(f"written with {wrote}, this run has {self.settings}")
             place = Place.from_state(state["place"])
             self.method.load_state_dict(state["method"])
             if self.recall:
@@ -166,8 +177,7 @@ class Keeper:
             randomness.restore(state["random"]["global"])
         except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
             raise DataError(
-                f"{file}: the checkpoint does not fit this run ({type(error).__name__}: {error}); "
-                "resume with the recipe that it was started with"
+                f"{file}: the checkpoint does not fit this run ({type(error).__name__}: {error}); {remedy}"
             ) from error
         processes.first(lambda: run.write_metrics(place.history))
         steps = f" and {plural(place.step, 'step')} of the next" if place.step else ""

@@ -83,5 +83,20 @@ def test_labels_of_files_that_were_moved_since(tmp_path):
     (tmp_path / "labels.csv").write_text("index,name,label\n1,y,a\n0,x,b\n2,z,b\n")
     assert override(data, tmp_path / "labels.csv").labels.tolist() == [1, 0, 1]
     moved = replace(data, reading=Reading(names=("x", "z", "zz")))
-    with pytest.raises(DataError, match="row 1 is 'y', but the data have 'z' there: files were moved"):
+    with pytest.raises(DataError, match="no row for zz: files were moved"):
         override(moved, tmp_path / "labels.csv")
+
+
+@pytest.mark.parametrize("before", ["", "photos/", "/home/me/photos/"])
+def test_a_column_of_file_names_decides_whose_label_a_row_is(tmp_path, before, caplog):
+    names = ("cat/1.png", "cat/2.png", "dog/1.png")
+    data = Dataset(torch.zeros(3, 1), torch.tensor([0, 0, 1]), ("cat", "dog"), reading=Reading(names=names))
+    rows = [f"{before}dog/1.png,cat", f"{before}cat/1.png,dog", f"{before}cat/2.png,cat"]
+    (tmp_path / "labels.csv").write_text("\n".join(["file,label", *rows]))
+    assert override(data, tmp_path / "labels.csv").labels.tolist() == [1, 0, 0]
+    some = data.subset(torch.tensor([2, 0]))
+    assert override(some, tmp_path / "labels.csv").labels.tolist() == [0, 1]
+    assert "labels.csv: 1 label for what is not in the data: cat/2.png" in caplog.text
+    (tmp_path / "labels.csv").write_text("\n".join(["file,label", f"{before}dog/7.png,cat", *rows[1:]]))
+    with pytest.raises(DataError, match=r"no row for dog/1\.png: files were moved, .* the column 'file'"):
+        override(data, tmp_path / "labels.csv")

@@ -1,5 +1,6 @@
 import logging
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from PIL import Image, ImageOps
 
 from reweigh.data import read
 from reweigh.data.on_demand import OnDemand
+from reweigh.data.readers import has_test_part
 from reweigh.data.readers.image_files import decode, header, resized
 from reweigh.data.readers.image_folder import read_image_folder
 from reweigh.data.readers.reader import Request
@@ -119,7 +121,23 @@ def test_unreadable_files_are_listed_skipped_and_counted(pets, caplog):
         "cat/0-text.png", "dog/dangling.png", "dog/empty.jpg", "dog/half.png", "dog/notes.txt",
     ]  # fmt: skip
     assert "dog/notes.txt: not an image file by its extension" in data.reading.skipped
+    assert "dog/empty.jpg: the file is empty" in data.reading.skipped
     assert "5 of 9 files left out: " in caplog.text
+
+
+def test_a_file_of_a_few_bytes_and_photos_of_a_phone_are_named_as_such(pets):
+    (pets / "dog" / "short.png").write_bytes(b"x")
+    (pets / "dog" / "IMG_1.HEIC").write_bytes(b"....ftypheic")
+    assert read(pets).reading.skipped == (
+        "dog/IMG_1.HEIC: HEIC is not supported, convert it to JPEG",
+        "dog/short.png: cannot identify image file",
+    )
+
+
+def test_what_a_mac_adds_to_an_archive_is_not_a_class(pets):
+    (pets / "__MACOSX" / "cat").mkdir(parents=True)
+    (pets / "__MACOSX" / "cat" / "._1.png").write_bytes(b"x")
+    assert read(pets).class_names == ("cat", "dog")
 
 
 def test_a_file_that_breaks_later_stops_the_batch_with_its_name(pets):
@@ -251,3 +269,30 @@ def test_what_another_program_would_have_to_draw_is_no_image(pets, caplog):
     read(pets)
     assert "dog/drawing.eps: not an image file by its extension" in caplog.text
     assert "dog/drawing.png: cannot identify image file" in caplog.text
+
+
+@pytest.mark.parametrize(("train", "test"), [("train", "val"), ("Train", "Test"), ("Training", "Testing")])
+def test_parts_for_training_and_testing_are_not_classes(pets, tmp_path, train, test):
+    shutil.copytree(pets, tmp_path / "both" / train)
+    shutil.copytree(pets, tmp_path / "both" / test)
+    assert has_test_part(tmp_path / "both")
+    assert read(tmp_path / "both").class_names == ("cat", "dog")
+    assert len(read(tmp_path / "both", split="test", class_names=("cat", "dog"))) == 4
+    (tmp_path / "both" / "extra").mkdir()
+    with pytest.raises(DataError, match=rf"has parts {train} and {test} with the same classes, and also extra; .*"):
+        read(tmp_path / "both")
+
+
+def test_a_class_may_be_called_train(pets):
+    (pets / "cat").rename(pets / "train")
+    (pets / "dog").rename(pets / "test")
+    picture(pets / "bus" / "1.png")
+    assert read(pets).class_names == ("bus", "test", "train")
+
+
+def test_a_test_set_with_other_classes_than_the_training_set(pets, caplog):
+    with pytest.raises(DataError, match=r"no sub-folder 'elk' for the class of that name; .* create an empty one"):
+        read(pets, class_names=("cat", "dog", "elk"))
+    with caplog.at_level(logging.WARNING):
+        assert len(read(pets, class_names=("cat",))) == 2
+    assert "no class has the name of these sub-folders, which are left out: dog" in caplog.text

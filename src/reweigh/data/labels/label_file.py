@@ -1,5 +1,6 @@
 """Labels in a separate file, such as human re-annotations or the output of a bias, that replace the given ones."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from reweigh.files.limits import check_labels
 
 if TYPE_CHECKING:
     import pandas as pd
+
+log = logging.getLogger(__name__)
 
 LABEL_COLUMNS = ("label", "labels", "given_label", "noisy_label", "class", "target")
 
@@ -46,19 +49,17 @@ def label_values(path: str | Path, num_samples: int | None = None, names: Sequen
     """The labels of a file as stored, numbers or names.
 
     A ``.npy`` holds N numbers or names. A ``.csv`` holds a column of them, in the order of the samples or, with a
-    column ``index``, in any order; each sample exactly once.
+    column ``index`` or one of file names, in any order; each sample exactly once.
 
     Args:
         num_samples: number of labels expected; None accepts any number.
-        names: names of the samples; a column ``name`` of a ``.csv`` must have the same.
+        names: names of the samples; a column of a ``.csv`` that has them says whose label a row is.
     """
     path = Path(path)
     if path.suffix == ".npy":
         values = load(path)
     elif path.name.endswith(SUFFIXES):
-        frame = read_frame(path)
-        values = label_cells(frame, num_samples, str(path))
-        check_names(frame, names, str(path))
+        values = label_cells(by_name(read_frame(path), names, str(path)), num_samples, str(path))
     else:
         raise DataError(
             f"{path}: a label file is a .npy or a table such as .csv; got {path.suffix or 'no extension'!r}"
@@ -74,21 +75,38 @@ def label_values(path: str | Path, num_samples: int | None = None, names: Sequen
     return values
 
 
-def check_names(frame: "pd.DataFrame", names: Sequence[str], what: str) -> None:
-    """Raise a DataError if a label file names other samples than the data.
+def by_name(frame: "pd.DataFrame", names: Sequence[str], what: str) -> "pd.DataFrame":
+    """The rows of a label file in the order of the samples, if a column names them; otherwise the file as it is.
 
-    Labels are matched by order; if files were moved or renamed since, all labels would be shifted.
+    Rows of other names are left out with a warning: a file that cannot be read is a sample only if it is read later.
+
+    Raises:
+        DataError: a sample has no row.
     """
-    if not names or "name" not in frame.columns or len(frame) != len(names):
-        return
-    order = np.argsort(frame["index"].astype(np.int64)) if "index" in frame.columns else np.arange(len(names))
-    written = frame["name"].to_numpy(dtype=str)[order].tolist()
-    moved = [row for row, (old, new) in enumerate(zip(written, names, strict=True)) if old != new]
-    if moved:
+    column, written = names_in(frame, names)
+    if column is None or len({*names}) < len(names) or len({*written}) < len(written):
+        return frame
+    row = {name: place for place, name in enumerate(written)}
+    if missing := [name for name in names if name not in row]:
         raise DataError(
-            f"{what}: row {moved[0]} is {written[moved[0]]!r}, but the data have {names[moved[0]]!r} there: files were "
-            "moved, renamed or added since; write the labels again, or drop the column 'name' if the order is right"
+            f"{what}: no row for {listed(missing)}: files were moved, renamed or added since; write the labels again, "
+            f"or drop the column {column!r} if the order is right"
         )
+    if others := sorted({*written} - {*names}):
+        log.warning("%s: %s for what is not in the data: %s", what, plural(len(others), "label"), listed(others))
+    return frame.iloc[[row[name] for name in names]].drop(columns="index", errors="ignore")
+
+
+def names_in(frame: "pd.DataFrame", names: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The column of a label file that names samples, and these names without the folder of the data before them."""
+    known = {*names}
+    for column in frame.columns if names and len(frame) else ():
+        cells = frame[column].to_numpy(dtype=str).tolist()
+        for end in [0, *(place + 1 for place, letter in enumerate(cells[0]) if letter in "/\\")]:
+            written = [cell.removeprefix(cells[0][:end]) for cell in cells]
+            if column == "name" or 2 * sum(name in known for name in written) > len(cells):
+                return column, written
+    return None, []
 
 
 def label_cells(frame: "pd.DataFrame", num_samples: int | None, what: str) -> np.ndarray:
@@ -129,7 +147,7 @@ def override(dataset: Dataset, path: str | Path, *, unlabeled: bool = False, new
     Args:
         new_classes: take the classes from the file, not from the dataset.
     """
-    names = dataset.reading.names
+    names = dataset.reading.names and [dataset.reading.names[row] for row in dataset.source_rows.tolist()]
     if new_classes:
         values = label_values(path, len(dataset), names)
         labels, class_names = encode(values, None, str(path), unlabeled=unlabeled)

@@ -147,7 +147,9 @@ def read_unlabeled(
     """
     path = Path(path)
     check_exists(path)
-    readers = [reader.unlabeled for reader in READERS.values() if reader.unlabeled]
+    is_row = encoding is not None  # then a table is a table, even if one of its columns names images
+    known = [reader for reader in READERS.values() if not (is_row and reader is image_list.READER)]
+    readers = [reader.unlabeled for reader in known if reader.unlabeled]
     for reader in readers:
         if reader.recognizes(path):
             found = reader.read(path, Form(tuple(shape), encoding, raw_bytes, sep, charset, resize, memory_gb))

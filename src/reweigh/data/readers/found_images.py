@@ -97,7 +97,9 @@ def read_pixels(
 
 def shown(file: File, root: Path) -> str:
     """The name of a file in messages and tables."""
-    return str(file.relative_to(root)) if isinstance(file, Path) else file.name
+    if not isinstance(file, Path):
+        return file.name
+    return str(file.relative_to(root) if file.is_relative_to(root) else file)
 
 
 def warn_of_skipped(root: Path, skipped: Skipped, num_found: int) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 import os
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
@@ -27,6 +27,7 @@ Resize = Literal["crop", "pad", "stretch"]
 
 GRAY = ("1", "L", "LA", "I", "I;16", "I;16B", "I;16L", "F")  # Pillow's names for images without color
 SMALL = 1 << 24  # bytes of a file that is read at once
+PHONE = (".heic", ".heif")  # what phones store by default, and Pillow cannot read
 ORIENTATION = 0x0112  # the EXIF tag
 # Of what Pillow can open: EPS would start another program, and others unpack without a limit or are not pixels.
 # They are tried in this order.
@@ -55,6 +56,8 @@ def header(path: File) -> Header:
     """
     with image_errors(path):
         if isinstance(path, Path):
+            if path.suffix.lower() in PHONE:
+                raise ValueError("HEIC is not supported, convert it to JPEG")
             if path.suffix.lower() not in suffixes():
                 raise ValueError("not an image file by its extension")
             check_file(path)
@@ -174,15 +177,15 @@ def recognized(file: IO[bytes]) -> "ImageFile":
     from PIL import Image, UnidentifiedImageError
 
     prefix = file.read(16)
+    if not prefix:
+        raise UnidentifiedImageError("the file is empty")
     for name in formats():
         factory, accept = Image.OPEN[name]
-        accepted = accept is None or accept(prefix)
-        if accepted and not isinstance(accepted, str):  # a string says what is missing to read it
-            file.seek(0)
-            try:
+        with suppress(SyntaxError, IndexError, TypeError, struct.error):  # what a plugin raises for other formats
+            accepted = accept is None or accept(prefix)
+            if accepted and not isinstance(accepted, str):  # a string says what is missing to read it
+                file.seek(0)
                 return factory(file, "")
-            except (SyntaxError, IndexError, TypeError, struct.error):  # what a plugin raises for other formats
-                continue
     raise UnidentifiedImageError("cannot identify image file")
 
 

@@ -1,18 +1,22 @@
 """Images in one folder, and a list of their names and labels: a table, or lines of ``path label``."""
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reweigh.data.dataset import Dataset
 from reweigh.data.parts import sub_folders
 from reweigh.data.readers.image_files import check_pillow, suffixes
-from reweigh.data.readers.listed_images import ImageList, read_listed
-from reweigh.data.readers.reader import Reader, Request
+from reweigh.data.readers.listed_images import ImageList, read_listed, read_to_predict
+from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.readers.table import gaps_as_none, label_column
 from reweigh.data.tables.cells import as_text
 from reweigh.data.tables.frames import SUFFIXES, is_text, read_frame
 from reweigh.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LINES = (".txt", ".lst", ".list")
 TRIED = 5  # rows that say whether a column names images
@@ -48,7 +52,7 @@ def find_list(path: Path, labels: Path | None = None, label: str | None = None) 
         DataError: The path is a list of images that do not exist or have no labels.
     """
     if path.is_file():
-        found = _list_in(path, [path.parent, *(path.parent / name for name in sub_folders(path.parent))], label)
+        found = _list_in(path, _around(path), label)
         if found is None and path.suffix in LINES and (lines := _lines(path)):
             raise DataError(
                 f"{path}: a list of {len(lines):,} images, but none of the first {min(TRIED, len(lines))} is there, "
@@ -68,20 +72,37 @@ def find_list(path: Path, labels: Path | None = None, label: str | None = None) 
 
 def _list_in(file: Path, folders: Sequence[Path], label: str | None) -> ImageList | None:
     """The list in a file, if it names images in one of these folders."""
+    named = _named_in(file, folders, label)
+    if named is None:
+        return None
+    folder, names, rest = named
+    if isinstance(rest, list):
+        return _listed(folder, names, rest)
+    column = rest.columns[0] if len(rest.columns) == 1 else label_column(rest, label, str(file))
+    return _listed(folder, names, rest[column])
+
+
+def _named_in(
+    file: Path, folders: Sequence[Path], label: str | None = None
+) -> tuple[Path, Sequence[str], "list[str] | pd.DataFrame"] | None:
+    """The folder and the names of the images that a file lists, and their labels or the other columns."""
     if file.suffix in LINES and (lines := _lines(file)):
         names, labels = zip(*lines, strict=True)
         folder = _folder(names, folders)
-        return None if folder is None else _listed(folder, names, list(labels))
+        return None if folder is None else (folder, names, list(labels))
     if not file.name.endswith(SUFFIXES) or not _may_name_images(file, folders):
         return None
     frame = read_frame(file)
     for column in frame.columns:
         names = as_text(frame[column])
         if column != label and (folder := _folder(names, folders)) is not None:
-            others = frame.drop(columns=column)
-            column = others.columns[0] if len(others.columns) == 1 else label_column(others, label, str(file))
-            return _listed(folder, names, frame[column])
+            return folder, names, frame.drop(columns=column)
     return None
+
+
+def _around(file: Path) -> list[Path]:
+    """The folders that the names in a list may start from: its own, and those in it."""
+    return [file.parent, *(file.parent / name for name in sub_folders(file.parent))]
 
 
 def _lines(file: Path) -> list[tuple[str, str]]:
@@ -158,11 +179,24 @@ def _is_image(name: str) -> bool:
 
 
 def _recognizes(path: Path) -> bool:
-    try:
-        check_pillow()
-    except DataError:
+    if find_spec("PIL") is None:
         return False
-    return find_list(path) is not None or (path.is_dir() and _is_flat(path))
+    try:
+        listed = find_list(path) is not None
+    except DataError:  # a list that is not complete; the user may have named its labels, and reading reports the rest
+        listed = True
+    return listed or (path.is_dir() and _is_flat(path))
+
+
+def _names_images(path: Path) -> bool:
+    return path.is_file() and find_spec("PIL") is not None and _named_in(path, _around(path)) is not None
+
+
+def _to_predict(path: Path, form: Form) -> Unlabeled:
+    named = _named_in(path, _around(path))
+    assert named is not None
+    folder, names, _ = named
+    return read_to_predict(_listed(folder, names, []), form, path)
 
 
 def _is_flat(path: Path) -> bool:
@@ -174,4 +208,5 @@ READER = Reader(
     recognizes=_recognizes,
     read=read_image_list,
     has_labels=lambda path, label: False,
+    unlabeled=UnlabeledReader("a list of images", _names_images, _to_predict),
 )
