@@ -10,7 +10,7 @@ import numpy as np
 
 from reweigh.data.checks import listed, plural
 from reweigh.data.tables.categories import are_boolean, category_cells
-from reweigh.data.tables.cells import Cells, as_text, cells_of, check_plain, spelling
+from reweigh.data.tables.cells import UNSPACED, Cells, as_text, cells_of, check_plain, spelling
 from reweigh.data.tables.dates import COMPACT, Order, order_of, read_dates
 from reweigh.data.tables.numbers import PLAIN, USUAL, Notation, parts, usual_unit, votes
 from reweigh.data.tables.values import as_days, as_numbers
@@ -27,6 +27,7 @@ CATEGORIES = 50  # distinct strings of several words, at most; more are text
 MANY = 20  # rows; in shorter tables a column of distinct values may be anything
 DISTINCT = 0.95  # share of a column
 SHORT = 60  # letters
+NAME = 4  # letters that a name has at most in a script without spaces
 SHOWN = 3  # examples
 LETTERS = 24
 COLLISIONS = 5.0  # expected by chance; if there are none, numbers are not measured but given out
@@ -228,7 +229,9 @@ def _joined(texts: list[str]) -> str:
 
 def _one_word(cells: Cells) -> bool:
     """Whether nearly all cells are one short word, such as an id, a code or a file name."""
-    one = np.array([" " not in text and len(text) <= SHORT for text in cells.distinct])
+    one = np.array([
+        " " not in text and len(text) <= SHORT and len(UNSPACED.findall(text)) <= NAME for text in cells.distinct
+    ])  # fmt: skip
     return float(cells.counts[one].sum()) >= DISTINCT * cells.filled
 
 
