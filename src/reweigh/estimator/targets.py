@@ -143,7 +143,7 @@ def hard(array: np.ndarray, y: Any, what: str) -> np.ndarray:
 
 
 def of_one_type(labels: np.ndarray) -> np.ndarray:
-    """The labels; objects that are all numbers or booleans, as a column has if some were missing, as an array of these."""
+    """The labels; numbers or booleans of type object, as in a column that had gaps, get a type of their own."""
     if labels.dtype != object or not all(isinstance(value, PLAIN) for value in labels.flat):
         return labels
     return np.array(labels.tolist())
