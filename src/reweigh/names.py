@@ -25,8 +25,9 @@ def lookup(table: Mapping[str, T], name: str, kind: str) -> T:
 
 def suggestion(name: str, names: Iterable[str]) -> str:
     """A sentence that suggests the nearest of ``names``; empty if none is near."""
-    near = get_close_matches(str(name), list(names), n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    called = {each.casefold(): each for each in names}
+    near = get_close_matches(str(name).casefold(), list(called), n=1)
+    return f" Did you mean {called[near[0]]!r}?" if near else ""
 
 
 def listed(items: Iterable[object], most: int = 5) -> str:

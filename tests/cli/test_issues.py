@@ -64,7 +64,7 @@ def test_a_corrected_table_differs_in_those_labels_only(own, run, tmp_path):
     assert changed == {row: (True, label) for row, label in wanted.items()}
 
 
-@pytest.mark.parametrize("begin, end", [("r{row},", ""), ("", ","), ("", "")])
+@pytest.mark.parametrize(("begin", "end"), [("r{row},", ""), ("", ","), ("", "")])
 def test_rows_with_names_or_a_last_separator_are_copied(run, tmp_path, begin, end):
     rows = [(row, row * 7 % 5, "ab"[row % 2]) for row in range(40)]
     lines = [f"{begin.format(row=row)}{number},{kind}{end}" for row, number, kind in rows]

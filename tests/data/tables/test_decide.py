@@ -121,6 +121,16 @@ def test_a_later_table_is_read_the_same_way_and_strange_values_are_named():
     assert "member" not in words
 
 
+def test_booleans_of_one_format_are_those_of_another():
+    table = pd.DataFrame({"member": [True, False] * 30, "size": np.arange(60) % 7})
+    as_parquet, as_csv = fit_encoding(table), fit_encoding(table.astype(str))
+    later = table.head(3).assign(member=["false", "True", ""])
+    np.testing.assert_allclose(as_parquet.apply(later)[:2, 0], [-1, 1])
+    np.testing.assert_array_equal(as_csv.apply(table.head(3)), as_csv.apply(table.astype(str).head(3)))
+    with pytest.raises(DataError, match=r"no column 'size'. Did you mean 'SIZE'?"):
+        as_parquet.apply(table.rename(columns=str.upper))
+
+
 def test_cells_that_hold_lists_are_refused_by_name():
     with pytest.raises(DataError, match=r"column 'v': cells hold lists, such as \[1, 2\]; .*--drop"):
         decide(pd.DataFrame({"v": [[1, 2], [3, 4]], "x": [1, 2]}))

@@ -36,13 +36,20 @@ def as_numbers(values: "pd.Series", notation: Notation) -> np.ndarray:
         if np.isnan(numbers).any():
             rest = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
             cells = cells_of(values.iloc[rest])
-            numbers[rest] = cells.spread(notation.read(cells.distinct), np.nan)
+            booleans = _booleans(cells.distinct)
+            numbers[rest] = cells.spread(notation.read(cells.distinct) if booleans is None else booleans, np.nan)
     if len(rows := np.flatnonzero(np.isinf(numbers))):
         raise DataError(
             f"column {values.name!r}: {plural(len(rows), 'value is infinite', 'values are infinite')}, "
             f"such as {str(values.iloc[rows[0]])!r}: {at_rows(rows.tolist())}; fix or clear these cells"
         )
     return numbers
+
+
+def _booleans(cells: list[str]) -> np.ndarray | None:
+    """Ones and zeros, if all cells are true or false: another file format may have had booleans there."""
+    words = [cell.casefold() for cell in cells]
+    return np.array([float(word == "true") for word in words]) if {*words} <= {"true", "false"} else None
 
 
 def as_days(values: "pd.Series", order: Order) -> np.ndarray:
