@@ -12,6 +12,7 @@ from reweigh.cli.arguments import Encoding, Overwrite, RunFolder, Sep, Spreadshe
 from reweigh.cli.printing import bars, echo, show_table
 from reweigh.cli.target import check_ending, check_target
 from reweigh.errors import RecipeError
+from reweigh.names import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -208,7 +209,7 @@ def show(
         echo(f"{data}: no rows, so there is nothing to predict")
         return
     mean = sum(probability) / len(probability)
-    echo(f"{data}: {len(probability):,} samples, predicted with a probability of {mean:.0%} on average")
+    echo(f"{data}: {plural(len(probability), 'sample')}, predicted with a probability of {mean:.0%} on average")
     for line in bars(dict(counts.most_common())):
         echo(line)
     if cells:

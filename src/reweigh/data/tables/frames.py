@@ -143,7 +143,11 @@ def _read_text(path: Path, sep: str | None, encoding: str | None) -> "pd.DataFra
 
     found = dialect_of(path, sep, encoding)
     if found.encoding == "cp1252":
-        log.info("%s: not in UTF-8, read as Windows-1252; if letters look wrong, give the encoding", path)
+        log.info(
+            "%s: not in UTF-8, read as Windows-1252; if letters look wrong, give the encoding (--encoding, "
+            "or data.encoding in a recipe)",
+            path,
+        )
     if len(found.header) > 1 and all(_is_number(name) for name in found.header):
         log.warning("%s: the first row holds only numbers, but is taken as the header; add one with names", path)
     one_column = len(found.header) == 1 and not found.row_names  # so that a blank line is an empty cell
