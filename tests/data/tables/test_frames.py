@@ -180,3 +180,10 @@ def test_rows_longer_than_the_header_are_not_cut(tmp_path, title):
     path.write_text(title + "1,2,x,5\n" * 30)
     with pytest.raises(DataError, match=r"header.*title"):
         read_frame(path)
+
+
+def test_a_header_without_names(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(",,\na,b,label\n1,2,x\n")
+    with pytest.raises(DataError, match="no column has a name; the first row should be the header"):
+        read_frame(path)

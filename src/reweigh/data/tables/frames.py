@@ -105,6 +105,8 @@ def _read_one(path: Path, sep: str | None, encoding: str | None, named: bool) ->
     if not len(frame.columns):
         raise DataError(f"{path}: a table without columns")
     stray = [str(name) for name in frame.columns if not str(name).strip() or str(name).startswith("Unnamed:")]
+    if len(stray) == len(frame.columns):
+        raise DataError(f"{path}: no column has a name; the first row should be the header, so delete what is above it")
     if stray:  # the row numbers that pandas and R write without a name
         log.info("%s: columns without a name are left out: %s", path, listed(stray))
         frame = frame.drop(columns=stray)
