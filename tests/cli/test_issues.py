@@ -7,6 +7,7 @@ import pytest
 
 from reweigh.cli.issues import show
 from reweigh.data.named.own_files import files
+from reweigh.data.tables.frames import read_frame
 
 UNSEALED = shutil.ignore_patterns("SHA256SUMS")  # the files are changed on purpose
 
@@ -61,6 +62,21 @@ def test_a_corrected_table_differs_in_those_labels_only(own, run, tmp_path):
         if old != new
     }
     assert changed == {row: (True, label) for row, label in wanted.items()}
+
+
+@pytest.mark.parametrize(("begin", "end"), [("r{row},", ""), ("", ","), ("", "")])
+def test_rows_with_names_or_a_last_separator_are_copied(run, tmp_path, begin, end):
+    rows = [(row, row * 7 % 5, "ab"[row % 2]) for row in range(40)]
+    lines = [f"{begin.format(row=row)}{number},{kind}{end}" for row, number, kind in rows]
+    (tmp_path / "table.csv").write_text("\n".join(["number,label", *lines]))
+    words = ["method.name=erm", "train.epochs=1", "--out", tmp_path / "run"]
+    assert run("train", "--data", tmp_path / "table.csv", *words).exit_code == 0
+    result = run("issues", tmp_path / "run", "--apply", tmp_path / "copy.csv", "--top", "3", "--yes")
+    assert result.exit_code == 0, result.output
+    before, after = read_frame(tmp_path / "table.csv"), read_frame(tmp_path / "copy.csv")
+    assert after["number"].tolist() == before["number"].tolist()
+    assert (after["label"] != before["label"]).sum() == 3
+    assert {*after["label"]} == {"a", "b"}
 
 
 def test_a_parquet_table_keeps_its_types(own, run, tmp_path):

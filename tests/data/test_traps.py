@@ -33,3 +33,9 @@ def test_a_column_that_is_filled_for_one_class_only():
 def test_a_frequent_class_is_not_a_leak():
     labels = np.where(np.random.default_rng(0).random(ROWS) < 0.02, "rare", "usual")
     assert leaks(table(labels, town=np.random.default_rng(2).choice(["Ulm", "Bonn"], ROWS))) == []
+
+
+def test_the_only_column_cannot_be_left_out():
+    labels = np.random.default_rng(0).choice(["sea", "sky"], ROWS)
+    only = pd.DataFrame({"text": [f"the {label} at {row}" for row, label in enumerate(labels)], "kind": labels})
+    assert leaks(from_frame(only, Request(label="kind"))) == []

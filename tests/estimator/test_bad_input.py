@@ -49,6 +49,8 @@ def test_labels(y, message):
         (np.where(X > 2, np.nan, X) * np.nan, "X: all values are NaN"),
         (np.abs(X) * np.inf, "infinity"),
         (["some text", "another"] * 6, "X: strings; pass a DataFrame"),
+        (np.array([[1.0, "red"], [2.0, "blue"]] * 6, dtype=object), "X: strings; pass a DataFrame"),
+        ([[1.0, None, "red"]] * 12, "X: strings; pass a DataFrame"),
         ("table.csv", "X: got str; pass rows of numbers, a DataFrame"),
         ({"a": X[:, 0]}, "X: got dict; pass rows of numbers"),
         (None, "X: got NoneType; pass rows of numbers"),
@@ -174,3 +176,9 @@ def test_prediction():
 def test_too_large_a_rate_is_called_by_its_name():
     with pytest.raises(RuntimeError, match=r"lower the learning rate \(lr\)"):
         fit(X=X * 1e18, options={"lr": 1e30, "epochs": 5, "batch_size": 6})
+
+
+def test_spellings_of_one_class_are_reported(caplog):
+    fit(y=np.where(np.arange(12) == 3, "Ant ", NAMES), options={"method": "erm"})
+    assert "y: labels that are probably spellings of one class: 'ant' = 'Ant '" in caplog.text
+    assert "--join-labels" not in caplog.text

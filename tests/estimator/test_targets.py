@@ -19,6 +19,8 @@ from reweigh.estimator.targets import read_more_targets, read_targets
         (pd.Series(["x", "y", "x"], dtype="category"), ["x", "y"], [0, 1, 0]),
         (np.array(["x", "y", "x"], dtype=object), ["x", "y"], [0, 1, 0]),
         (["10", "9", "10"], ["10", "9"], [0, 1, 0]),
+        (pd.Series([True, None, False, True], dtype=object).dropna(), [False, True], [1, 0, 1]),
+        (np.array([2, 1, 2], dtype=object), [1, 2], [1, 0, 1]),
     ],
 )
 def test_labels_keep_their_type(y, classes, labels):

@@ -65,3 +65,14 @@ def test_the_best_cut_against_all_cuts() -> None:
     assert _cut(values) == (pytest.approx(gap / np.sqrt(within / 30)), ordered[n - 1])
     assert _cut(np.zeros(5)) == (0.0, 0.0)
     assert _cut(np.array([0.0, 0.0, 1.0])) == (np.inf, 0.0)
+
+
+@pytest.mark.parametrize(
+    "values", [np.full(57, 0.1), 2**0.5 / 2 + np.arange(57) % 3 * 1e-16, np.arange(57) % 2 * 1e-16]
+)
+def test_rounding_is_not_a_gap(values: np.ndarray) -> None:
+    assert _cut(values)[0] == 0
+    rng = np.random.default_rng(1)  # one-hot columns of a category sum to one, and so lie on a line without any spread
+    yes = rng.random(120) < 0.5
+    rows = torch.from_numpy(np.stack([rng.normal(size=120), rng.normal(size=120), yes, ~yes], 1))
+    assert doubles(rows, torch.arange(120) % 2) == []

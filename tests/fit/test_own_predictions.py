@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from reweigh import DataError, find_label_issues
@@ -47,3 +48,16 @@ def test_rows_can_stay_in_order():
 def test_bad_input(labels, rows, message):
     with pytest.raises(DataError, match=message):
         find_label_issues(labels, rows)
+
+
+def test_labels_of_pandas_keep_their_index(recwarn):
+    numbers = np.arange(30) % 2
+    predictions = pd.DataFrame(np.where(numbers[:, None] == [0, 1], 0.9, 0.1))
+    labels = pd.Series(np.where(np.arange(30) == 4, 1, numbers), index=range(130, 100, -1))
+    issues = find_label_issues(labels, predictions)
+    assert issues.index[0] == 126
+    assert issues.loc[labels.index, "given_label"].tolist() == labels.tolist()
+    assert find_label_issues(labels, predictions, ranked=False).index.equals(labels.index)
+    assert not recwarn.list
+    with pytest.raises(DataError, match="such as 'cat'; give class numbers 0 to 1"):
+        find_label_issues(pd.Series(["cat", "dog"] * 15), predictions)

@@ -123,9 +123,15 @@ def _table(account: Account, path: Path, changes: Mapping[int, int], out: Path, 
             quotechar=how.quote,
             skiprows=how.skip,
             header=None,
+            names=range(len(how.header) + 1),  # rows may begin with a name, or end with a separator
             dtype=str,
             na_filter=False,
-        )
+            index_col=False,
+        ).fillna("")
+    if how.row_names:
+        frame.iloc[0] = ["", *frame.iloc[0, :-1]]
+    elif (frame.iloc[:, -1] == "").all():
+        frame = frame.iloc[:, :-1]
     _replace(account, frame, [name.strip() for name in frame.iloc[0].tolist()].index(label), 1, changes)
     if spreadsheet_safe:
         frame = frame.map(as_text)

@@ -25,7 +25,7 @@ def leaks(dataset: Dataset) -> list[str]:
     comes near certainty; a column that does was made from the label, or is the label.
     """
     encoding, chosen = dataset.reading.encoding, _some(dataset)
-    if encoding is None or len(chosen) < FEWEST:
+    if encoding is None or len(encoding.columns) < 2 or len(chosen) < FEWEST:  # the only one cannot be left out
         return []
     labels = dataset.labels[chosen].numpy()
     inputs = dataset.inputs[chosen].numpy()

@@ -20,6 +20,8 @@ from reweigh.features import text_as
 from reweigh.fit.inputs import InputForm
 from reweigh.names import listed
 
+STRING = "could not convert string to float"  # NumPy's words
+
 
 class ReadInputs(NamedTuple):
     """The inputs of a training set, and how they are normalized.
@@ -111,10 +113,7 @@ def validated(estimator: Any, X: Any, reset: bool, what: str) -> Any:
         X = (X if X.dtype == torch.uint8 else X.float()).numpy()
     try:
         if isinstance(X, list | np.ndarray | pd.Series) and np.size(X) and isinstance(np.asarray(X).flat[0], str):
-            raise DataError(
-                f"{what}: strings; pass a DataFrame, whose columns may hold text, or turn them into numbers first, in "
-                "a pipeline with TfidfVectorizer"
-            )
+            raise ValueError(STRING)
         return validate_data(
             estimator,
             X,  # pyright: ignore[reportArgumentType]
@@ -125,6 +124,11 @@ def validated(estimator: Any, X: Any, reset: bool, what: str) -> Any:
             ensure_all_finite="allow-nan",
         )
     except ValueError as error:
+        if STRING in str(error):
+            raise DataError(
+                f"{what}: strings; pass a DataFrame, whose columns may hold categories and text, or turn them into "
+                "numbers first, in a pipeline with OneHotEncoder or TfidfVectorizer"
+            ) from None
         if "with a sequence" not in str(error):  # NumPy's
             raise
         raise DataError(

@@ -9,6 +9,7 @@ import numpy as np
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
 from reweigh.data.labels.class_numbers import as_array
+from reweigh.data.labels.spellings import warn_of_spellings
 from reweigh.errors import DataError
 from reweigh.estimator.callbacks import watched
 from reweigh.estimator.inputs import read_inputs, read_more_inputs
@@ -108,6 +109,7 @@ def _first(estimator: Any, X: Any, y: Any, classes: np.ndarray | None) -> tuple[
         candidates=targets.candidates,
         reading=Reading(encoding=read.encoding),
     )
+    warn_of_spellings(dataset, "y", "write each class in one way, such as y.str.strip().str.lower()")
     return dataset, targets, read.columns, read.index
 
 

@@ -20,6 +20,7 @@ from reweigh.names import listed
 logger = logging.getLogger(__name__)
 SEVERAL = "If each sample has several labels, fit one classifier per column: sklearn.multioutput.MultiOutputClassifier"
 SEQUENCES = (list, tuple, set, dict, np.ndarray)
+PLAIN = (int, float, np.number, np.bool_)  # bool is an int
 SLACK = 1e-3  # by which the sum of a soft label may differ from one
 
 
@@ -55,7 +56,7 @@ def read_targets(y: Any, samples: int, unlabeled: bool = False) -> Targets:
         targets = soft(array, getattr(y, "columns", None), "y")
     else:
         there = known(array.reshape(-1)) if unlabeled and array.ndim else np.ones(array.shape[:1], dtype=bool)
-        found = hard(array if there.all() else of_one_type(array[there]), y, "y")
+        found = hard(of_one_type(array if there.all() else array[there]), y, "y")
         if len(there) and not there.any():
             raise DataError(f"y: none of the {len(there)} samples has a label; label a few of each class")
         try:
@@ -142,9 +143,10 @@ def hard(array: np.ndarray, y: Any, what: str) -> np.ndarray:
 
 
 def of_one_type(labels: np.ndarray) -> np.ndarray:
-    """The labels of the labeled samples; numbers become an array of numbers, even if None stood among them."""
-    numbers = all(isinstance(value, int | float) for value in labels.reshape(-1).tolist())
-    return np.array(labels.tolist()) if labels.dtype == object and numbers else labels
+    """The labels; numbers or booleans of type object, as in a column that had gaps, get a type of their own."""
+    if labels.dtype != object or not all(isinstance(value, PLAIN) for value in labels.flat):
+        return labels
+    return np.array(labels.tolist())
 
 
 def soft(array: np.ndarray, columns: Any, what: str) -> Targets:

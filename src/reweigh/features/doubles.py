@@ -13,6 +13,7 @@ SMALLER = 0.2  # share of the class that its smaller part has at least
 APART = 4.0  # distance of the parts along the line between them, in standard deviations; halves of a bell are 2.7 apart
 CLASSES = 30  # the largest, that others are compared with
 WIDTH = 50  # directions that are looked at, those in which samples differ most
+ROUNDING = 1e-9  # of numbers of usual size; what differs by less is the same
 FOREIGN = 0.25  # samples of other classes in the inner half of a part, by its size; more are wrong labels
 
 
@@ -103,8 +104,8 @@ def _lines(points: np.ndarray) -> Iterator[np.ndarray]:
 def _cut(values: np.ndarray) -> tuple[float, float]:
     """How far two parts of numbers lie apart, in standard deviations, and the largest number of the lower one."""
     ordered = np.sort(values)
-    if len(ordered) < 2:
-        return 0.0, 0.0
+    if len(ordered) < 2 or ordered[-1] - ordered[0] <= ROUNDING * max(1.0, -ordered[0], ordered[-1]):
+        return 0.0, float(ordered[-1])
     left = np.arange(1, len(ordered))
     right = left[::-1]
     sums = ordered.cumsum()[:-1]

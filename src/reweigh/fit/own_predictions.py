@@ -30,13 +30,16 @@ def find_label_issues(labels: Any, pred_probs: Any, *, ranked: bool = True) -> "
         ranked: Whether the worst label comes first; otherwise rows stay in the order of ``labels``.
 
     Returns:
-        One row per sample: given_label, suggested_label, label_quality, is_label_issue.
+        One row per sample: given_label, suggested_label, label_quality, is_label_issue. The index is that of labels if
+        they are a Series, otherwise the row number.
 
     Raises:
         DataError: The two do not fit, rows are not probabilities, or labels are not their columns.
     """
+    import pandas as pd
+
     try:
-        rows = np.asarray(pred_probs, dtype=np.float64)
+        rows = np.array(pred_probs, dtype=np.float64)  # a copy, because arrays of pandas cannot be written to
     except (TypeError, ValueError):
         raise DataError("pred_probs: not an array of numbers; pass N rows of probabilities") from None
     given = np.asarray(labels)
@@ -48,7 +51,7 @@ def find_label_issues(labels: Any, pred_probs: Any, *, ranked: bool = True) -> "
     classes = rows.shape[1]
     numbered = given.dtype.kind in "biu"
     if not numbered or given.min() < 0 or given.max() >= classes:
-        got = f"{given.min()} to {given.max()}" if numbered else f"{given.dtype}, such as {given[0].item()!r}"
+        got = f"{given.min()} to {given.max()}" if numbered else f"{given.dtype}, such as {given[:1].tolist()[0]!r}"
         raise DataError(
             f"labels: {got}; give class numbers 0 to {classes - 1}, the columns of pred_probs. "
             "np.unique(labels, return_inverse=True)[1] numbers names in their order"
@@ -60,4 +63,5 @@ def find_label_issues(labels: Any, pred_probs: Any, *, ranked: bool = True) -> "
     judgment = judged(take_stock_unseen(balanced / balanced.sum(1, keepdim=True), one_hot).posterior, numbers)
     losses = -predictions.gather(1, numbers[:, None]).squeeze(1).clamp_min(TINY).log()
     found = Samples(numbers, *judgment, losses).label_issues(range(classes))
-    return (found if ranked else found.sort_index()).drop(columns=["weight", "family"])
+    found = (found if ranked else found.sort_index()).drop(columns=["weight", "family"])
+    return found.set_axis(labels.index.take(found.index.to_numpy())) if isinstance(labels, pd.Series) else found

@@ -121,6 +121,23 @@ def test_a_later_table_is_read_the_same_way_and_strange_values_are_named():
     assert "member" not in words
 
 
+@pytest.mark.parametrize("kind", [bool, "boolean", object])
+def test_booleans_of_every_format_are_two_categories(kind):
+    table = pd.DataFrame({"member": np.array([True, False] * 30, dtype=object), "size": np.arange(60) % 7})
+    typed, written = table.astype({"member": kind}), table.astype(str)
+    assert [each.kind for each in decide(typed)] == [each.kind for each in decide(written)] == ["category", "number"]
+    encoding, as_text = fit_encoding(typed), fit_encoding(written)
+    assert encoding == as_text
+    assert encoding.apply(typed).equal(as_text.apply(written))
+    assert encoding.apply(table.head(2).assign(member=["false", "True"]))[:, :2].tolist() == [[1, 0], [0, 1]]
+
+
+def test_names_in_another_case_are_suggested():
+    table = pd.DataFrame({"size": np.arange(60) % 7, "width": np.arange(60) % 5})
+    with pytest.raises(DataError, match=r"no column 'size'. Did you mean 'SIZE'?"):
+        fit_encoding(table).apply(table.rename(columns=str.upper))
+
+
 def test_cells_that_hold_lists_are_refused_by_name():
     with pytest.raises(DataError, match=r"column 'v': cells hold lists, such as \[1, 2\]; .*--drop"):
         decide(pd.DataFrame({"v": [[1, 2], [3, 4]], "x": [1, 2]}))

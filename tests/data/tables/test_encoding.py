@@ -25,7 +25,7 @@ def frame() -> pd.DataFrame:
 
 def test_each_kind_of_column():
     encoding = fit_encoding(frame())
-    assert [column.kind for column in encoding.columns] == ["number", "category", "tf-idf", "number", "date"]
+    assert [column.kind for column in encoding.columns] == ["number", "category", "tf-idf", "category", "date"]
     features = encoding.apply(frame())
     assert features.shape == (6, len(encoding.feature_names))
     assert features.isfinite().all()
@@ -76,16 +76,17 @@ def test_json_that_is_something_else(text):
 
 
 def test_a_later_table_with_other_columns():
-    encoding = fit_encoding(frame())
-    later = frame().rename(columns={"age": "Age", "city": "town"}).assign(member="maybe")
+    table = frame().assign(visits=[3, 8, 1, 9, 3, 2])
+    encoding = fit_encoding(table)
+    later = table.rename(columns={"age": "Age", "city": "town"}).assign(visits="maybe")
     with pytest.raises(DataError) as error:
         encoding.apply(later)
     text = str(error.value)
     assert "3 mistakes" in text
     assert "no column 'age'. Did you mean 'Age'?" in text
     assert "no column 'city'." in text
-    assert "column 'member': none of its 6 values is a number, such as 'maybe'; fix these cells" in text
-    assert encoding.apply(frame().assign(more=1)).equal(encoding.apply(frame()))
+    assert "column 'visits': none of its 6 values is a number, such as 'maybe'; fix these cells" in text
+    assert encoding.apply(table.assign(more=1)).equal(encoding.apply(table))
 
 
 def test_missing_values_are_counted():

@@ -153,3 +153,37 @@ def test_feather_whose_buffers_contradict_each_other(tmp_path):
     (tmp_path / "t.feather").write_bytes(good.replace(b"Bonn", b"B\xff\xffn"))
     with pytest.raises(DataError, match=r"cannot be read as a table \(In column 0: .*UTF8.*\); write the file again"):
         read_frame(tmp_path / "t.feather")
+
+
+def test_a_blank_line_is_a_row_if_there_is_one_column(tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text("\ntext\nfirst\n\n   \nlast one\n\n\n")
+    assert read_frame(path)["text"].tolist() == ["first", "", "", "last one"]
+    path.write_text("\na,b\n1,2\n\n3,4\n\n")
+    assert read_frame(path)["a"].tolist() == ["1", "3"]
+    path.write_text("text\n")
+    assert len(read_frame(path)) == 0
+
+
+def test_one_text_per_line_may_hold_commas(tmp_path):
+    path = tmp_path / "texts.csv"
+    texts = ["rain, wind, and more rain", "sun", "snow, at last"]
+    path.write_text("\n".join(["text", *texts]))
+    assert read_frame(path)["text"].tolist() == texts
+    path.write_text("".join(f'"{number}",{number * 2}\n' if number else '"x"\n' for number in range(9)))  # row names
+    assert read_frame(path)["x"].tolist() == [str(number * 2) for number in range(1, 9)]
+
+
+@pytest.mark.parametrize("title", ["Sales in 2024\n\n", "# exported\n# by hand\n", "a,label\n"])
+def test_rows_longer_than_the_header_are_not_cut(tmp_path, title):
+    path = tmp_path / "table.csv"
+    path.write_text(title + "1,2,x,5\n" * 30)
+    with pytest.raises(DataError, match=r"header.*title"):
+        read_frame(path)
+
+
+def test_a_header_without_names(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(",,\na,b,label\n1,2,x\n")
+    with pytest.raises(DataError, match="no column has a name; the first row should be the header"):
+        read_frame(path)

@@ -58,3 +58,20 @@ def test_no_rows():
     frame = pd.DataFrame({"note": [f"a word and {row % 7} more" for row in range(60)]})
     encoding = fit_encoding(frame, kinds={"note": "text"})
     assert encoding.apply(frame.iloc[:0]).shape == (0, len(encoding.feature_names))
+
+
+def test_scripts_without_spaces():
+    rng = np.random.default_rng(0)
+    titles = ["".join(rng.choice(list("今天气很好我们去公园玩ニュース速報"), 12)) for _ in range(250)]
+    frame = pd.DataFrame({"title": titles, "name": [title[:4] for title in titles]})
+    encoding = fit_encoding(frame)
+    assert [column.name for column in encoding.columns] == ["title"]  # a name in each row says nothing
+    assert {"今", "天", "今 天"} <= {*encoding.columns[0].words}
+    assert fit_tf_idf(pd.Series(["今天 iPhone 15发布"] * 2, name="text"), 9).words == (
+        "15",
+        "iphone",
+        "今",
+        "发",
+        "天",
+        "布",
+    )

@@ -13,6 +13,7 @@ from reweigh.errors import DataError
 from reweigh.names import suggestion
 
 log = logging.getLogger(__name__)
+JOIN = "--join-labels (data.join_labels=true) joins them"
 
 
 def spellings(dataset: Dataset) -> list[list[str]]:
@@ -25,16 +26,16 @@ def spellings(dataset: Dataset) -> list[list[str]]:
     return [[dataset.class_names[number] for number in group] for group in several]
 
 
-def warn_of_spellings(dataset: Dataset, what: str) -> None:
+def warn_of_spellings(dataset: Dataset, what: str, remedy: str = JOIN) -> None:
     """Log a warning if some classes are likely one."""
     if found := spellings(dataset):
-        log.warning("%s: %s", what, in_words(found))
+        log.warning("%s: %s", what, in_words(found, remedy))
 
 
-def in_words(groups: Sequence[Sequence[str]]) -> str:
+def in_words(groups: Sequence[Sequence[str]], remedy: str = JOIN) -> str:
     """Which classes are likely one, and what to do."""
     shown = listed(" = ".join(map(repr, group[:3])) for group in groups)
-    return f"labels that are probably spellings of one class: {shown}; --join-labels (data.join_labels=true) joins them"
+    return f"labels that are probably spellings of one class: {shown}; {remedy}"
 
 
 def joined(dataset: Dataset, class_names: Sequence[str] | None, what: str) -> Dataset:

@@ -18,6 +18,9 @@ GAPS = frozenset((
     "missing", "(missing)", "not available", "not known", "k.a.", "\\n",
 ))  # fmt: skip
 LABEL_GAPS = GAPS - {"na", "none", "nil", "unknown", "missing", "n.a.", "."}  # a class may well have such a name
+# Letters of scripts that put no space between words: Chinese and Japanese; and with Thai, Lao, Burmese and Khmer.
+IDEOGRAPHS = "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+UNSPACED = re.compile(f"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff{IDEOGRAPHS}]")
 EDGES = " .,;:!\"'`´“”‘’"  # what a typist leaves at the ends of a word
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from reweigh.data.checks import listed, plural
 from reweigh.data.tables.categories import are_boolean, category_cells
-from reweigh.data.tables.cells import Cells, as_text, cells_of, check_plain, spelling
+from reweigh.data.tables.cells import UNSPACED, Cells, as_text, cells_of, check_plain, spelling
 from reweigh.data.tables.dates import COMPACT, Order, order_of, read_dates
 from reweigh.data.tables.numbers import PLAIN, USUAL, Notation, parts, usual_unit, votes
 from reweigh.data.tables.values import as_days, as_numbers
@@ -27,6 +27,7 @@ CATEGORIES = 50  # distinct strings of several words, at most; more are text
 MANY = 20  # rows; in shorter tables a column of distinct values may be anything
 DISTINCT = 0.95  # share of a column
 SHORT = 60  # letters
+NAME = 4  # letters that a name has at most in a script without spaces
 SHOWN = 3  # examples
 LETTERS = 24
 COLLISIONS = 5.0  # expected by chance; if there are none, numbers are not measured but given out
@@ -114,10 +115,11 @@ def _check_kinds(frame: "pd.DataFrame", kinds: Mapping[str, Kind], what: str) ->
 
 
 def _typed(values: "pd.Series") -> bool:
-    """Whether pandas has read the column already, as numbers or dates."""
+    """Whether pandas has read the column already, as numbers or dates; booleans are categories, as in a text file."""
     from pandas.api import types
 
-    return types.is_numeric_dtype(values) or types.is_datetime64_any_dtype(values) or types.is_timedelta64_dtype(values)
+    kinds = (types.is_numeric_dtype, types.is_datetime64_any_dtype, types.is_timedelta64_dtype)
+    return any(is_kind(values) for is_kind in kinds) and not types.is_bool_dtype(values)
 
 
 def _of_type(values: "pd.Series", given: Kind | None) -> ReadAs:
@@ -135,7 +137,7 @@ def _of_type(values: "pd.Series", given: Kind | None) -> ReadAs:
         return ReadAs(name, "drop", examples, odd=f"always {examples[0]}")
     if types.is_datetime64_any_dtype(values):
         return ReadAs(name, "date", examples, gaps)
-    if types.is_bool_dtype(values) or types.is_timedelta64_dtype(values):
+    if types.is_timedelta64_dtype(values):
         return ReadAs(name, "number", examples, gaps)
     whole = types.is_integer_dtype(values) or gaps > 0  # pandas makes floats of whole numbers with gaps
     if whole and (why := counts_rows(there.to_numpy(dtype=np.float64), name)):
@@ -228,7 +230,9 @@ def _joined(texts: list[str]) -> str:
 
 def _one_word(cells: Cells) -> bool:
     """Whether nearly all cells are one short word, such as an id, a code or a file name."""
-    one = np.array([" " not in text and len(text) <= SHORT for text in cells.distinct])
+    one = np.array([
+        " " not in text and len(text) <= SHORT and len(UNSPACED.findall(text)) <= NAME for text in cells.distinct
+    ])  # fmt: skip
     return float(cells.counts[one].sum()) >= DISTINCT * cells.filled
 
 

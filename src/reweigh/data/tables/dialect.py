@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from reweigh.errors import DataError
 from reweigh.files.limits import opened
+from reweigh.names import plural
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "space": " ", "pipe": "|"}
@@ -21,6 +22,8 @@ BOMS = {
 WESTERN = "cp1252"  # what Windows writes; Latin-1 but for some signs
 SAMPLE = 1 << 20  # bytes that the separator is found from
 LINES = 200
+REGULAR = 0.9  # share of the rows that are equally long in a table; texts with commas are not
+NOTHING = "\x1f"  # separator of a table of one column; no text has it
 BINARY = {*range(32)} - {*b"\t\n\r\f\x1a"}  # bytes that no text has; Excel's old tables end in 1A
 
 
@@ -32,6 +35,7 @@ class Dialect(NamedTuple):
         encoding: A codec of Python.
         quote: The character around cells that hold a separator.
         skip: Number of lines before the header.
+        blank: Number of blank lines after these, before the header.
         row_names: Whether rows begin with a name that the header does not count, as R writes them.
         header: The names of the columns.
     """
@@ -40,6 +44,7 @@ class Dialect(NamedTuple):
     encoding: str
     quote: str = '"'
     skip: int = 0
+    blank: int = 0
     row_names: bool = False
     header: tuple[str, ...] = ()
 
@@ -69,9 +74,20 @@ def dialect_of(path: Path, separator: str | None = None, encoding: str | None = 
     rows = {sep: _rows(lines, sep, quote) for sep in ([separator] if separator else SEPARATORS)}
     chosen = separator or max(rows, key=lambda sep: _score(rows[sep], sep, path))
     header, *others = [row for row in rows[chosen] if row] or [[]]
+    ((usual, count),) = Counter(map(len, others)).most_common(1) or [(len(header), 0)]
+    if len(header) == 1 and separator is not None:
+        pass  # a wrong one, which is noticed when a column is looked for
+    elif len(header) == 1 and (usual == 1 or count < REGULAR * len(others)):
+        chosen, others = NOTHING, []
+    elif usual > len(header) + 1 and any(map(str.strip, (cell for row in others for cell in row[len(header) :]))):
+        raise DataError(
+            f"{path}: cannot be read as a table: the header has {plural(len(header), 'cell')}, but rows have {usual}; "
+            "name all columns in the header, and delete a title above it"
+        )
     first = others[0] if others else []
     names = len(first) == len(header) + 1 and first[-1] != ""  # a row that ends in a separator has no name
-    return Dialect(chosen, found, quote, skip, names, tuple(header))
+    blank = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    return Dialect(chosen, found, quote, skip, blank, names, tuple(header))
 
 
 def _encoding(path: Path, given: str | None) -> str:

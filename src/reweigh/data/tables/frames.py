@@ -105,6 +105,8 @@ def _read_one(path: Path, sep: str | None, encoding: str | None, named: bool) ->
     if not len(frame.columns):
         raise DataError(f"{path}: a table without columns")
     stray = [str(name) for name in frame.columns if not str(name).strip() or str(name).startswith("Unnamed:")]
+    if len(stray) == len(frame.columns):
+        raise DataError(f"{path}: no column has a name; the first row should be the header, so delete what is above it")
     if stray:  # the row numbers that pandas and R write without a name
         log.info("%s: columns without a name are left out: %s", path, listed(stray))
         frame = frame.drop(columns=stray)
@@ -143,9 +145,14 @@ def _read_text(path: Path, sep: str | None, encoding: str | None) -> "pd.DataFra
 
     found = dialect_of(path, sep, encoding)
     if found.encoding == "cp1252":
-        log.info("%s: not in UTF-8, read as Windows-1252; if letters look wrong, give the encoding", path)
+        log.info(
+            "%s: not in UTF-8, read as Windows-1252; if letters look wrong, give the encoding (--encoding, "
+            "or data.encoding in a recipe)",
+            path,
+        )
     if len(found.header) > 1 and all(_is_number(name) for name in found.header):
         log.warning("%s: the first row holds only numbers, but is taken as the header; add one with names", path)
+    one_column = len(found.header) == 1 and not found.row_names  # so that a blank line is an empty cell
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pd.errors.ParserWarning)  # about an empty value after the last separator
         frame = pd.read_csv(
@@ -153,12 +160,16 @@ def _read_text(path: Path, sep: str | None, encoding: str | None) -> "pd.DataFra
             sep=found.separator,
             encoding=found.encoding,
             quotechar=found.quote,
-            skiprows=found.skip,
+            skiprows=found.skip + found.blank,
+            skip_blank_lines=not one_column,
             index_col=0 if found.row_names else False,
             dtype=str,
             na_filter=False,
             skipinitialspace=True,
         )
+    if one_column:
+        filled = np.flatnonzero(frame.iloc[:, 0].str.strip() != "")
+        frame = frame.head(filled.max(initial=-1) + 1)
     return frame.reset_index(drop=True)
 
 

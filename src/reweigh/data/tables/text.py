@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from reweigh.data.tables.cells import MISSING, as_text, cells_of
+from reweigh.data.tables.cells import IDEOGRAPHS, MISSING, as_text, cells_of
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
 MANY = 200  # rows from which pairs of words count, and words that occur only once do not
+WORD = rf"[{IDEOGRAPHS}]|[^\W{IDEOGRAPHS}]{{2,}}"  # scikit-learn's words; in Chinese and Japanese, each letter is one
 SCALE = 16.0  # length of the features of a text, so that they count beside numbers of standard deviation 1
 
 
@@ -103,7 +104,7 @@ def fit_plain(values: "pd.Series") -> Plain:
 def _vectorizer(pairs: bool, **options: Any) -> "TfidfVectorizer":
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    return TfidfVectorizer(ngram_range=(1, 2 if pairs else 1), sublinear_tf=pairs, **options)
+    return TfidfVectorizer(token_pattern=WORD, ngram_range=(1, 2 if pairs else 1), sublinear_tf=pairs, **options)
 
 
 def _texts(values: "pd.Series") -> np.ndarray:
