@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_BIASES_DRAWN = 2  # with more curves than that, the tables are out of sight
 BASELINE = "erm"
+NEGLECTED = 10.0  # points by which accuracy is above balanced accuracy if rare classes are hardly predicted
 
 
 def compare(
@@ -155,6 +156,8 @@ def show_comparison(rows: "Sequence[Row]", folder: Path) -> None:
         columns, cells = fitting(*table(of_bias), out.width)
         over = "one seed" if seeds == 1 else f"mean ± spread over {seeds} seeds"
         show_table(f"{named(bias)}: test accuracy in percent, {over}", columns, cells, numbers=True)
+    if any(neglects(row) for row in finished):
+        out.print("Frequent classes are predicted far better than rare ones. If all matter alike, judge by 'balanced'.")
     relative = any(row.method == BASELINE for row in finished)
     cost = f"Cost is training time relative to {BASELINE}" if relative else "Seconds are training time"
     several = len({row.seed for row in finished}) > 1
@@ -165,6 +168,12 @@ def show_comparison(rows: "Sequence[Row]", folder: Path) -> None:
     folders = plural(len(finished), "folder")
     out.print(f"Runs: {folder} ({folders}, each with recipe, metrics, summary, model and samples)")
     out.print(f"Next: reweigh show {finished[-1].run} prints the recipe of a run, reweigh issues its doubtful labels.")
+
+
+def neglects(row: "Row") -> bool:
+    """Whether accuracy looks good because a model neglects rare classes."""
+    balanced = row.last_epoch.get("test_balanced_accuracy")
+    return balanced is not None and row.last is not None and row.last - 100 * balanced > NEGLECTED
 
 
 def named(bias: str) -> str:

@@ -125,7 +125,8 @@ def sentence(
     if gain is None:
         return f"{found}. Too few epochs or samples to train again on corrected labels."
     points, error = (100 * number for number in gain)
-    changed = "Training again on the corrected labels changed balanced accuracy on held-out given labels by"
+    again = "Training again" if lowest < HARDLY else "Training again on the corrected labels"
+    changed = f"{again} changed balanced accuracy on held-out given labels by"
     kept = ", so the first model is kept" if dropped else ""
     return f"{found}. {changed} {points:+.1f} ± {error:.1f} points{kept}."
 
