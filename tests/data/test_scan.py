@@ -1,8 +1,10 @@
+import pandas as pd
 import torch
 
 from reweigh.data import Dataset, inspect
 from reweigh.data.dataset import Reading
 from reweigh.data.on_demand import OnDemand
+from reweigh.data.tables.encoding import fit_encoding
 
 
 def balanced(size: int = 60) -> tuple[torch.Tensor, torch.Tensor]:
@@ -69,6 +71,13 @@ def test_features_that_never_change_and_numbers_that_are_none():
     assert findings.not_finite == (6, 9)
     assert findings.constant_features == (1,)
     assert "NaN or infinity in 2 samples (row 6, row 9)" in findings.trouble[0]
+
+
+def test_features_of_a_table_that_never_change_have_names():
+    encoding = fit_encoding(pd.DataFrame({"age": [1.0, 2, 3, 5], "city": ["Rome", "Oslo", "Rome", "Oslo"]}))
+    inputs = torch.tensor([[0.1, 1, 0], [0.2, 1, 0], [0.3, 0, 0], [0.4, 0, 0]])
+    data = Dataset(inputs, torch.arange(4) % 2, ("a", "b"), reading=Reading(encoding=encoding))
+    assert inspect(data).constant_features == ("city=Rome",)
 
 
 def test_what_the_reader_reported():

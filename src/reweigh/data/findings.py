@@ -24,7 +24,7 @@ class Findings:
         duplicates: groups of samples with identical inputs.
         conflicting: groups of identical inputs whose labels differ, with the labels; at least one is wrong.
         constant: samples whose input is the same value everywhere.
-        constant_features: features that are the same in all samples; not looked for in images.
+        constant_features: features that are the same in all samples, by name if there is one; not searched in images.
         not_finite: samples with NaN or infinity.
         unreadable: what the reader left out, each with the reason.
         missing: number of missing values that were filled, by column.
@@ -38,7 +38,7 @@ class Findings:
     duplicates: tuple[tuple[int, ...], ...]
     conflicting: tuple[tuple[tuple[int, int], ...], ...]
     constant: tuple[int, ...]
-    constant_features: tuple[int, ...]
+    constant_features: tuple[int | str, ...]
     not_finite: tuple[int, ...]
     unreadable: tuple[str, ...]
     missing: Mapping[str, int]

@@ -32,6 +32,8 @@ def inspect(dataset: Dataset) -> Findings:
     origin = list(range(len(dataset))) if dataset.origin is None else dataset.origin.tolist()
     labels = dataset.labels.tolist()
     copies = [rows for rows in identical.values() if len(rows) > 1]
+    called = [] if dataset.reading.encoding is None else dataset.reading.encoding.feature_names
+    same = unchanging(spans) if len(dataset.shape) == 1 else ()
     return Findings(
         num_samples=len(dataset),
         shape=dataset.shape,
@@ -44,7 +46,7 @@ def inspect(dataset: Dataset) -> Findings:
             if len({labels[row] for row in rows}) > 1
         ),
         constant=() if dataset.shape == (1,) else tuple(origin[row] for row in constant),
-        constant_features=unchanging(spans) if len(dataset.shape) == 1 else (),
+        constant_features=tuple(called[number] for number in same) if called else same,
         not_finite=tuple(origin[row] for row in not_finite),
         unreadable=dataset.reading.skipped,
         missing=dict(dataset.reading.missing),
