@@ -52,10 +52,10 @@ def test_a_table_has_one_row_per_method():
     ]
 
 
-@pytest.mark.parametrize(("balanced", "told"), [(0.5, True), (0.9, False), (0.97, False)])
-def test_a_method_that_neglects_rare_classes_is_told_of(balanced, told, tmp_path, capsys):
+@pytest.mark.parametrize(("balanced", "mentioned"), [(0.5, True), (0.9, False), (0.97, False)])
+def test_neglected_classes_are_mentioned(balanced, mentioned, tmp_path, capsys):
     show_comparison([row("erm", 0, 95.0, balanced_accuracy=balanced, folder=str(tmp_path))], tmp_path)
-    assert ("If all matter alike, judge by 'balanced'" in " ".join(capsys.readouterr().out.split())) == told
+    assert ("If all matter alike, judge by 'balanced'" in " ".join(capsys.readouterr().out.split())) == mentioned
 
 
 def test_a_column_of_judged_runs_says_that_the_epoch_was_kept():

@@ -74,6 +74,7 @@ def test_rows_with_names_or_a_last_separator_are_copied(run, tmp_path, begin, en
     result = run("issues", tmp_path / "run", "--apply", tmp_path / "copy.csv", "--top", "3", "--yes")
     assert result.exit_code == 0, result.output
     before, after = read_frame(tmp_path / "table.csv"), read_frame(tmp_path / "copy.csv")
+    assert (tmp_path / "copy.csv").read_text().splitlines()[0] == "number,label"
     assert after["number"].tolist() == before["number"].tolist()
     assert (after["label"] != before["label"]).sum() == 3
     assert {*after["label"]} == {"a", "b"}

@@ -139,6 +139,8 @@ def _table(account: Account, path: Path, changes: Mapping[int, int], out: Path, 
         warn_of_formulas(frame.itertuples(index=False), out)
     end = _line_end(path)
     text = frame.to_csv(sep=how.separator, quotechar=how.quote, header=False, index=False, lineterminator=end)
+    if how.row_names:
+        text = text.removeprefix(how.separator)  # the header has no cell for them
     first = f"sep={how.separator}{end}" if how.skip else ""
     return Corrected((first + text).encode(how.encoding), usage)
 

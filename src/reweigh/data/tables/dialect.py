@@ -22,7 +22,7 @@ BOMS = {
 WESTERN = "cp1252"  # what Windows writes; Latin-1 but for some signs
 SAMPLE = 1 << 20  # bytes that the separator is found from
 LINES = 200
-REGULAR = 0.9  # share of the rows that are equally long in a table; texts with commas are not
+REGULAR = 0.9  # share of the rows of a table that have the same number of cells; lines of text with commas do not
 NOTHING = "\x1f"  # separator of a table of one column; no text has it
 BINARY = {*range(32)} - {*b"\t\n\r\f\x1a"}  # bytes that no text has; Excel's old tables end in 1A
 
