@@ -8,8 +8,8 @@ import pytest
 
 from reweigh.core.judgment import Finding
 from reweigh.data.tables.decide import ReadAs
+from reweigh.data.viewer import Shown
 from reweigh.report.figures.matrix import counts
-from reweigh.report.inputs import Shown
 from reweigh.report.sections import SECTIONS
 from reweigh.report.sections.classes import class_accuracy
 from reweigh.report.sections.columns import panel as columns_of
