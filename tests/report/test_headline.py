@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from reweigh.core.judgment import Finding
+from reweigh.issues.verdict import Finding
 from reweigh.report.headline import about, comparison, headline, key_numbers
 
 

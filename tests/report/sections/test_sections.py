@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reweigh.core.judgment import Finding
 from reweigh.data.tables.decide import ReadAs
+from reweigh.issues.verdict import Finding
 from reweigh.report.figures.matrix import counts
 from reweigh.report.inputs import Shown
 from reweigh.report.sections import SECTIONS
