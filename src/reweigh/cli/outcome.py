@@ -14,7 +14,7 @@ from reweigh.files import read_json, read_text
 from reweigh.fit.origin import describe
 from reweigh.fit.run_folder import Outcome, open_run
 from reweigh.plan import Plan
-from reweigh.report.figures.weighting import curves as curves_of
+from reweigh.report.figures.weights import curves as curves_of
 from reweigh.runs.tables import read_tested
 from reweigh.runs.words import describe_families, in_words, judged
 from reweigh.training import Run
