@@ -6,8 +6,8 @@ from typing import NamedTuple
 from torch import Tensor
 
 
-class Judgment(NamedTuple):
-    """A verdict on the given label of each sample.
+class Verdict(NamedTuple):
+    """What is thought of the given label of each sample.
 
     Attributes:
         suggested: Shape (N,), the class that the label should be.
@@ -19,9 +19,9 @@ class Judgment(NamedTuple):
     quality: Tensor
     wrong: Tensor
 
-    def replaced(self, index: Tensor, its: "Judgment") -> "Judgment":
-        """The judgment with another one, ``its``, of the samples at ``index``."""
-        return Judgment(*(all_.index_copy(0, index, some) for all_, some in zip(self, its, strict=True)))
+    def replaced(self, index: Tensor, its: "Verdict") -> "Verdict":
+        """The verdict with another one, ``its``, on the samples at ``index``."""
+        return Verdict(*(all_.index_copy(0, index, some) for all_, some in zip(self, its, strict=True)))
 
 
 class Finding(NamedTuple):

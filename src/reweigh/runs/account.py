@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from reweigh.core.judgment import Finding
 from reweigh.data import Dataset
 from reweigh.data.inputs import Inputs, Rows
 from reweigh.data.subsets import at_origin
+from reweigh.issues.verdict import Finding
 from reweigh.plan.plan import Plan
-from reweigh.report.tables import Samples, Tested
-from reweigh.report.words import UNKNOWN
+from reweigh.runs.tables import Samples, Tested
+from reweigh.runs.words import UNKNOWN
 from reweigh.training import Result
 from reweigh.weighting import Origin, WeightNet
 

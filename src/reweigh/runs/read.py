@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from reweigh.core.judgment import Finding
 from reweigh.data import Dataset
 from reweigh.data.subsets import at_origin
 from reweigh.errors import DataError, ReweighError
@@ -17,9 +16,10 @@ from reweigh.files import read_json, read_text
 from reweigh.fit.fitting import usable
 from reweigh.fit.run_folder import open_run
 from reweigh.fit.source import read_training_set
+from reweigh.issues.verdict import Finding
 from reweigh.plan.plan import Plan
-from reweigh.report.account import Account, Classes
-from reweigh.report.tables import Samples, read_samples, read_tested
+from reweigh.runs.account import Account, Classes
+from reweigh.runs.tables import Samples, read_samples, read_tested
 from reweigh.training import Run
 from reweigh.training.status import status
 from reweigh.weighting import Origin, load_weighting
