@@ -16,7 +16,7 @@ from reweigh.report.sections.columns import panel as columns_of
 from reweigh.report.sections.confusion import frequency, most_confused
 from reweigh.report.sections.weighting import described, tendency
 from reweigh.report.sections.weights import lower_share
-from reweigh.report.words import Family, percent
+from reweigh.runs.words import Family, percent
 from reweigh.weighting import Origin
 
 DRAW = np.random.default_rng(0)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-from reweigh.report.account import Account
 from reweigh.report.content import Section
 from reweigh.report.sections.abstaining import abstaining
 from reweigh.report.sections.candidates import candidates
@@ -19,6 +18,7 @@ from reweigh.report.sections.suspects import suspects
 from reweigh.report.sections.weighting import weighting
 from reweigh.report.sections.weights import weights
 from reweigh.report.sections.wrong_labels import wrong_labels
+from reweigh.runs.account import Account
 
 # In the reader's order: which labels to distrust, how good the model is, what was learned, then what is folded.
 # A section that does not apply to any of the runs is None.

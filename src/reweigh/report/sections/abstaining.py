@@ -6,10 +6,10 @@ import numpy as np
 import torch
 
 from reweigh.names import plural
-from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_risk_coverage
-from reweigh.report.words import percent
+from reweigh.runs.account import Account
+from reweigh.runs.words import percent
 from reweigh.selective import LEVELS, area, error_at, risk_coverage
 from reweigh.training import Run
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from reweigh.names import plural
-from reweigh.report.account import Account
 from reweigh.report.content import Column, Panel, Section, Table
-from reweigh.report.tables import Samples
-from reweigh.report.words import percent
+from reweigh.runs.account import Account
+from reweigh.runs.tables import Samples
+from reweigh.runs.words import percent
 
 LEAD = (
     "Each training sample came with several candidate labels, one of which is right. The candidate that the model "

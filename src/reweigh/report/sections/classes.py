@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from reweigh.names import listed
-from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_accuracy_by_size, plot_class_accuracy
-from reweigh.report.words import percent
+from reweigh.runs.account import Account
+from reweigh.runs.words import percent
 
 MOST = 30  # classes that get a bar each
 LEAD = (

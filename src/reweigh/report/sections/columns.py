@@ -6,8 +6,8 @@ from reweigh.data.tables.decide import ReadAs
 from reweigh.errors import DataError
 from reweigh.files import read_text
 from reweigh.fit.inputs import InputForm
-from reweigh.report.account import Account
 from reweigh.report.content import Column, Panel, Section, Table
+from reweigh.runs.account import Account
 from reweigh.training import Run
 
 MOST = 200  # columns

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from reweigh.names import plural
-from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_matrix
 from reweigh.report.figures.matrix import counts, known
-from reweigh.report.words import percent
+from reweigh.runs.account import Account
+from reweigh.runs.words import percent
 
 NAMED = 3  # confusions described in words
 MOST = 200  # classes of a matrix that is drawn

@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from itertools import accumulate
 
-from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_history
-from reweigh.report.words import number
+from reweigh.runs.account import Account
+from reweigh.runs.words import number
 
 LEAD = (
     "The squared norm of the gradient is measured at the start of each epoch, on samples that stay the same; the line "

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Sequence
 
-from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_history
-from reweigh.report.words import in_words, number, sentence
+from reweigh.runs.account import Account
+from reweigh.runs.words import in_words, number, sentence
 
 LEAD = (
     "Metrics after each epoch, which is one pass over the training data. If test accuracy rises and then falls while "

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from reweigh.names import plural
-from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_losses
 from reweigh.report.figures.weighting import loss_limit
-from reweigh.report.words import family_name
+from reweigh.runs.account import Account
+from reweigh.runs.words import family_name
 
 MOST = 12  # classes in one figure
 LEAD = (

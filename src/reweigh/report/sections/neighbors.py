@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from reweigh.names import plural
-from reweigh.report.account import Account
 from reweigh.report.content import Column, Panel, Section, Table
 from reweigh.report.sections.suspects import title
-from reweigh.report.tables import Samples
+from reweigh.runs.account import Account
+from reweigh.runs.tables import Samples
 
 ROWS = 200
 LEAD = (

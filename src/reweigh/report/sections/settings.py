@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reweigh.plan.toml import to_values
-from reweigh.report.account import Account
 from reweigh.report.content import Plot, Section
 from reweigh.report.figures import plot_settings
-from reweigh.report.words import duration, in_words, number
+from reweigh.runs.account import Account
+from reweigh.runs.words import duration, in_words, number
 
 MOST = 2  # settings that still make a name
 LEAD = (

@@ -8,9 +8,9 @@ from statistics import mean
 
 import torch
 
-from reweigh.report.account import Account
 from reweigh.report.content import Column, Panel, Section, Table
-from reweigh.report.words import UNKNOWN, duration
+from reweigh.runs.account import Account
+from reweigh.runs.words import UNKNOWN, duration
 
 PLAIN = "erm"
 

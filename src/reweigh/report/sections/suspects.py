@@ -9,11 +9,11 @@ import numpy as np
 
 from reweigh.errors import DataError
 from reweigh.names import plural
-from reweigh.report.account import Account
 from reweigh.report.content import Card, Column, Panel, Section, Table
 from reweigh.report.inputs import Looks, Shown, on_card
-from reweigh.report.tables import Samples
-from reweigh.report.words import UNKNOWN, family_name, percent, sentence
+from reweigh.runs.account import Account
+from reweigh.runs.tables import Samples
+from reweigh.runs.words import UNKNOWN, family_name, percent, sentence
 from reweigh.weighting import num_curves
 
 CARDS, ROWS = 50, 500  # of one run

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from reweigh.names import plural
-from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import curves, plot_weighting, plot_weightings
 from reweigh.report.figures.weighting import loss_limit
-from reweigh.report.words import Family, describe_families, family_name, sentence
+from reweigh.runs.account import Account
+from reweigh.runs.words import Family, describe_families, family_name, sentence
 from reweigh.weighting import num_curves
 
 LEAD = (

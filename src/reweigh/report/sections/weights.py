@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from reweigh.names import plural
-from reweigh.report.account import Account
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_weights
-from reweigh.report.words import percent
+from reweigh.runs.account import Account
+from reweigh.runs.words import percent
 
 LEAD = (
     "Mean weight of each training sample during training. A sample with a weight near zero was almost ignored. If the "

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reweigh.report.account import Account
 from reweigh.report.content import Column, Panel, Section, Table
-from reweigh.report.words import UNKNOWN, percent
+from reweigh.runs.account import Account
+from reweigh.runs.words import UNKNOWN, percent
 
 LEAD = (
     "How many labels of each class are wrong, as estimated from predictions for samples whose label the model had not "
