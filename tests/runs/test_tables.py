@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reweigh.errors import DataError
-from reweigh.report.tables import Samples, read_samples, read_tested
+from reweigh.runs.tables import Samples, read_samples, read_tested
 
 NAMES = ["dog", "cat", "owl"]
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from reweigh.errors import DataError, RecipeError
-from reweigh.report.read import read_account, read_accounts
+from reweigh.runs.read import read_account, read_accounts
 
 
 def test_a_run_holds_everything(account):

@@ -13,8 +13,8 @@ from reweigh.data.inputs import Inputs, Rows
 from reweigh.data.subsets import at_origin
 from reweigh.issues.verdict import Finding
 from reweigh.plan.plan import Plan
-from reweigh.report.tables import Samples, Tested
-from reweigh.report.words import UNKNOWN
+from reweigh.runs.tables import Samples, Tested
+from reweigh.runs.words import UNKNOWN
 from reweigh.training import Result
 from reweigh.weighting import Origin, WeightNet
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from reweigh.issues.verdict import Finding
-from reweigh.report.headline import about, comparison, headline, key_numbers
+from reweigh.report.page import comparison, key_numbers
+from reweigh.runs.headline import about, headline
 
 
 def test_headline(account):

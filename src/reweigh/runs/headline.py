@@ -1,14 +1,12 @@
-"""The run in a few sentences, and in a few numbers, for a reader in a hurry."""
+"""A run in a few sentences, for a reader in a hurry."""
 
 import math
-from collections.abc import Sequence
 
 from reweigh.fit.origin import describe
 from reweigh.names import plural
-from reweigh.report.account import Account
-from reweigh.report.content import Column, Table
-from reweigh.report.tables import Samples
-from reweigh.report.words import UNKNOWN, duration, in_words, percent
+from reweigh.runs.account import Account
+from reweigh.runs.tables import Samples
+from reweigh.runs.words import duration, in_words, percent
 
 WEAK = 0.5  # share of labels that look wrong; beyond it the model, not the labels, is in doubt
 
@@ -107,52 +105,3 @@ def few_labels(samples: Samples) -> str:
         return f"{words}."
     right = (samples.suggested == samples.true)[others].mean()
     return f"{words}, which is right for {percent(float(right))} of them."
-
-
-def comparison(accounts: Sequence[Account]) -> Table:
-    """The runs side by side: test metrics of the kept and the best epoch, labels that look wrong, time."""
-    tests = list(dict.fromkeys(name for account in accounts for name in account.tests))
-    kept_name = "last" if all(account.kept_name == "last" for account in accounts) else "kept"
-    columns = [
-        Column("run"),
-        Column("method"),
-        *(Column(f"{in_words(name)}, {kept_name} epoch", True) for name in tests),
-        *(Column(f"{in_words(name)}, best epoch", True) for name in tests[:1]),
-        Column("labels that look wrong", True),
-        Column("time", True),
-    ]
-    rows = []
-    for account in accounts:
-        kept = account.kept
-        issue = None if account.samples is None else account.samples.issue
-        rows.append(
-            [
-                account.name,
-                account.method,
-                *(shown(kept, name) for name in tests),
-                *(shown(account.best, name) for name in tests[:1]),
-                UNKNOWN if issue is None else f"{int(issue.sum()):,}",
-                duration(account.seconds) if account.history else UNKNOWN,
-            ]
-        )
-    return Table("The runs side by side", columns, rows)
-
-
-def shown(line: dict[str, float], name: str) -> str:
-    """A share in percent, or a dash if it is unknown."""
-    return percent(line[name]) if math.isfinite(line.get(name, math.nan)) else UNKNOWN
-
-
-def key_numbers(account: Account) -> list[tuple[str, str]]:
-    """A few numbers with their names, shown in large letters."""
-    numbers = []
-    if account.tests:
-        name = f"{in_words(account.tests[0])} on {'held-out' if held_out(account) else 'test'} labels"
-        numbers.append((name, shown(account.kept, account.tests[0])))
-    if account.samples is not None and account.samples.issue is not None:
-        numbers.append(("labels that look wrong", f"{int(account.samples.issue.sum()):,}"))
-    if account.classes.sizes:
-        numbers.append(("training samples", f"{sum(account.classes.sizes):,}"))
-    if account.history:
-        numbers.append(("training time", duration(account.seconds)))
-    return numbers

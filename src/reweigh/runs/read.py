@@ -18,8 +18,8 @@ from reweigh.fit.run_folder import open_run
 from reweigh.fit.source import read_training_set
 from reweigh.issues.verdict import Finding
 from reweigh.plan.plan import Plan
-from reweigh.report.account import Account, Classes
-from reweigh.report.tables import Samples, read_samples, read_tested
+from reweigh.runs.account import Account, Classes
+from reweigh.runs.tables import Samples, read_samples, read_tested
 from reweigh.training import Run
 from reweigh.training.status import status
 from reweigh.weighting import Origin, load_weighting

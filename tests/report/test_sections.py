@@ -8,15 +8,13 @@ import pytest
 
 from reweigh.data.tables.decide import ReadAs
 from reweigh.issues.verdict import Finding
-from reweigh.report.figures.matrix import counts
+from reweigh.report.figures.classes import counts
 from reweigh.report.inputs import Shown
 from reweigh.report.sections import SECTIONS
-from reweigh.report.sections.classes import class_accuracy
-from reweigh.report.sections.columns import panel as columns_of
-from reweigh.report.sections.confusion import frequency, most_confused
-from reweigh.report.sections.weighting import described, tendency
-from reweigh.report.sections.weights import lower_share
-from reweigh.report.words import Family, percent
+from reweigh.report.sections.accuracy import class_accuracy, frequency, most_confused
+from reweigh.report.sections.setup import columns_panel as columns_of
+from reweigh.report.sections.weights import described, lower_share, tendency
+from reweigh.runs.words import Family, percent
 from reweigh.weighting import Origin
 
 DRAW = np.random.default_rng(0)
@@ -350,14 +348,14 @@ def test_settings_that_differ_are_compared(account):
     ],
 )
 def test_options_tell_apart_runs_of_the_same_method_alone(recipes, expected):
-    from reweigh.report.sections.settings import names
+    from reweigh.report.sections.training import setting_names as names
 
     found = names([{"method": {"name": "cmw-net", **recipe}, "train": {"seed": n}} for n, recipe in enumerate(recipes)])
     assert [name.removeprefix("method = ") for name in found] == expected
 
 
 def test_settings_whose_short_names_are_the_same_are_written_out():
-    from reweigh.report.sections.settings import names
+    from reweigh.report.sections.training import setting_names as names
 
     found = names([{"train": {"a": a, "b": a, "c": c, "d": 0}} for a, c in ((1, 1), (1, 2), (2, 2))])
     assert found == ["a = 1, b = 1, c = 1", "a = 1, b = 1, c = 2", "a = 2, b = 2, c = 2"]

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from reweigh.names import listed, plural
-from reweigh.report.words import describe_families, duration, family_name, in_words, number, percent, sentence
+from reweigh.runs.words import describe_families, duration, family_name, in_words, number, percent, sentence
 
 
 @pytest.mark.parametrize(
