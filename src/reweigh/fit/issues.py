@@ -7,7 +7,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.core.candidate_sets import CandidateSets
-from reweigh.core.judgment import Judgment
 from reweigh.data import Dataset
 from reweigh.fit.out_of_fold import out_of_fold
 from reweigh.fit.scored import Scored
@@ -15,6 +14,7 @@ from reweigh.fit.trainer import Trained, Trainer
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Rows, Samples, chunks, judge
 from reweigh.issues.stock import explain, judged, label_rows, take_stock_unseen
+from reweigh.issues.verdict import Verdict
 from reweigh.plan import Plan
 from reweigh.plan.choose import POSTERIORS
 from reweigh.pseudo_labels import predictions
@@ -71,7 +71,7 @@ def judge_samples(
             suggested=given, quality=torch.full_like(losses, torch.nan), wrong=torch.zeros_like(judgment.wrong)
         )
     if train_set.trusted is not None:  # a person has the last word
-        judgment = Judgment(
+        judgment = Verdict(
             *map(partial(torch.where, train_set.trusted), (given, torch.ones(()), torch.tensor(False)), judgment)
         )
     family = None
@@ -98,7 +98,7 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> S
     return Samples(test_set.labels, *judgment, losses=losses)
 
 
-def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bool) -> Judgment:
+def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bool) -> Verdict:
     """How credible labels are that the model was not trained on.
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  share(k)  T(y_i | k)

@@ -5,8 +5,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from reweigh.core.judgment import Judgment
 from reweigh.issues.stock import label_rows, least_believed, take_stock
+from reweigh.issues.verdict import Verdict
 
 IN_A_CHUNK = 2_000_000  # probabilities; 8 MB, and several times that while they are looked at
 TOGETHER = 16_000_000  # probabilities at most for posteriors, which depend on all of them
@@ -23,7 +23,7 @@ class Rows(Protocol):
     def __getitem__(self, index: Tensor, /) -> Tensor: ...
 
 
-def judge(given: Tensor, predictions: Rows) -> Judgment:
+def judge(given: Tensor, predictions: Rows) -> Verdict:
     """How credible each given label is.
 
     The quality of a label is the posterior of its class, which takes into account which classes are given for which
@@ -52,7 +52,7 @@ def judge(given: Tensor, predictions: Rows) -> Judgment:
     likeliest, known = torch.cat(suggested), labeled.nonzero().flatten()
     contradicted = labeled & (likeliest != given)
     qualities = torch.where(labeled, torch.cat(quality).clamp(0, 1), float("nan"))
-    judgment = Judgment(likeliest, qualities, contradicted)
+    judgment = Verdict(likeliest, qualities, contradicted)
     if len(known) == 0 or len(known) * num_classes > TOGETHER:
         return judgment
     labels, rows = given[known], predictions[known].float()

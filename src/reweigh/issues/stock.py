@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from reweigh.core.judgment import Judgment
+from reweigh.issues.verdict import Verdict
 
 TEMPERATURES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5)
 SURE = 0.8  # no bar is higher: if networks are sure nearly always, none of the few labels that they doubt would count
@@ -165,7 +165,7 @@ def _at_once(prior: Tensor) -> int:
     return max(1, CACHED // len(prior))
 
 
-def judged(posterior: Tensor, labels: Tensor) -> Judgment:
+def judged(posterior: Tensor, labels: Tensor) -> Verdict:
     """The quality of a given label is its posterior; it looks wrong if another class is likelier.
 
     Args:
@@ -174,10 +174,10 @@ def judged(posterior: Tensor, labels: Tensor) -> Judgment:
     """
     labeled, likeliest = labels >= 0, posterior.argmax(1)
     quality = posterior.gather(1, labels.clamp_min(0)[:, None]).squeeze(1).float()
-    return Judgment(likeliest, torch.where(labeled, quality, float("nan")), labeled & (likeliest != labels))
+    return Verdict(likeliest, torch.where(labeled, quality, float("nan")), labeled & (likeliest != labels))
 
 
-def least_believed(believed: Tensor, posterior: Tensor, labels: Tensor, share: float) -> Judgment:
+def least_believed(believed: Tensor, posterior: Tensor, labels: Tensor, share: float) -> Verdict:
     """As many labels look wrong as the share says: those that are least credible. Qualities are shifted to match.
 
     Args:
@@ -190,7 +190,7 @@ def least_believed(believed: Tensor, posterior: Tensor, labels: Tensor, share: f
     wrong = torch.zeros(len(labels), dtype=torch.bool)
     wrong[quality.argsort(stable=True)[: round(share * len(labels))]] = True
     other = posterior.scatter(1, labels[:, None], -1.0).argmax(1)
-    return Judgment(torch.where(wrong, other, labels), quality, wrong)
+    return Verdict(torch.where(wrong, other, labels), quality, wrong)
 
 
 def in_line_with(share: float, quality: Tensor) -> Tensor:
