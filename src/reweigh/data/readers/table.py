@@ -108,14 +108,14 @@ def read_inputs(path: Path, form: Form) -> Unlabeled:
     """The rows of a table, encoded as the training rows were; warns of what training did not have."""
     if form.encoding is None:
         raise form.mismatch(path, "a table")
-    frame = _like_training(path, form)
+    frame = _like_training(path, form, form.encoding)
     inputs = form.encoding.apply(frame, str(path))
     for words in form.encoding.strange(frame):
         log.warning("%s: %s", path, words)
     return Unlabeled(inputs, frame=frame)
 
 
-def _like_training(path: Path, form: Form) -> "pd.DataFrame":
+def _like_training(path: Path, form: Form, encoding: Encoding) -> "pd.DataFrame":
     """The table, with the separator and encoding of the training data if it has their columns then."""
     usual = form.trained_on
     if usual is not None and (usual.sep or usual.encoding) and not (form.sep or form.charset):
@@ -123,7 +123,7 @@ def _like_training(path: Path, form: Form) -> "pd.DataFrame":
             frame = read_frame(path, usual.sep, usual.encoding)
         except DataError:
             frame = None
-        if frame is not None and all(column.name in frame.columns for column in form.encoding.columns):
+        if frame is not None and all(column.name in frame.columns for column in encoding.columns):
             return frame
     return read_frame(path, form.sep, form.charset)
 
