@@ -7,8 +7,9 @@ import torch
 import torch.nn.functional as F
 
 from reweigh.errors import DataError
-from reweigh.issues import Samples
-from reweigh.issues.stock import TINY, judged, take_stock_unseen
+from reweigh.issues.samples import Samples
+from reweigh.issues.stock import TINY, take_stock_unseen
+from reweigh.issues.verdict import verdict_by_posterior
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,8 +61,10 @@ def find_label_issues(labels: Any, pred_probs: Any, *, ranked: bool = True) -> "
     one_hot = F.one_hot(numbers, classes).double()
     predictions = torch.from_numpy(rows)
     balanced = predictions / one_hot.mean(0).clamp_min(TINY)  # as if all classes were equally frequent
-    judgment = judged(take_stock_unseen(balanced / balanced.sum(1, keepdim=True), one_hot).posterior, numbers)
+    verdict = verdict_by_posterior(
+        take_stock_unseen(balanced / balanced.sum(1, keepdim=True), one_hot).posterior, numbers
+    )
     losses = -predictions.gather(1, numbers[:, None]).squeeze(1).clamp_min(TINY).log()
-    found = Samples(numbers, *judgment, losses).label_issues(range(classes))
+    found = Samples(numbers, *verdict, losses).label_issues(range(classes))
     found = (found if ranked else found.sort_index()).drop(columns=["weight", "family"])
     return found.set_axis(labels.index.take(found.index.to_numpy())) if isinstance(labels, pd.Series) else found

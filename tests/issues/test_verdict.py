@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from reweigh.issues import Samples, judge
+from reweigh.issues import Samples, verdict_of
 from reweigh.issues.stock import take_stock
 from reweigh.pseudo_labels import predictions
 
@@ -15,13 +15,13 @@ ROWS = torch.tensor([[0.9, 0.1, 0.0], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.05, 0
 
 
 def label_issues(given, rows, weights, family, names, index=None):
-    samples = Samples(given, *judge(given, rows), torch.zeros(len(given)), weights, family)
+    samples = Samples(given, *verdict_of(given, rows), torch.zeros(len(given)), weights, family)
     return samples.label_issues(names, index)
 
 
 def test_by_the_margin_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reweigh.issues.judging.TOGETHER", 0)
-    suggested, quality, wrong = judge(GIVEN, ROWS)
+    monkeypatch.setattr("reweigh.issues.verdict.MAX_POSTERIOR_PROBABILITIES", 0)
+    suggested, quality, wrong = verdict_of(GIVEN, ROWS)
     assert wrong.tolist() == [False, True, False, True]
     assert suggested.tolist() == [0, 0, 2, 1]
     by_hand = [(1 + 0.9 - 0.1) / 2, (1 + 0.3 - 0.6) / 2, (1 + 0.5 - 0.3) / 2, (1 + 0.05 - 0.9) / 2]
@@ -33,7 +33,7 @@ def test_as_many_look_wrong_as_are_contradicted_by_the_order_of_the_posterior(nu
     generator = torch.Generator().manual_seed(seed)
     rows = torch.randn(20, num_classes, generator=generator).mul(3).softmax(1)
     labels = torch.randint(num_classes, (20,), generator=generator)
-    suggested, quality, wrong = judge(labels, rows)
+    suggested, quality, wrong = verdict_of(labels, rows)
     posterior = take_stock(rows, F.one_hot(labels, num_classes).float()).posterior
     believed = posterior.gather(1, labels[:, None]).squeeze(1)
     assert int(wrong.sum()) == sum(int(row.argmax()) != label for row, label in zip(rows, labels.tolist(), strict=True))
@@ -49,7 +49,7 @@ def test_the_confusion_tells_a_wrong_label_from_a_hard_sample() -> None:
     """Class 1 is often given as 0, never the other way; the predictions of the two last samples differ alike."""
     rows = torch.tensor([[0.95, 0.05]] * 40 + [[0.05, 0.95]] * 60 + [[0.45, 0.55], [0.55, 0.45]])
     given = torch.tensor([0] * 40 + [0] * 20 + [1] * 40 + [0, 1])
-    quality = judge(given, rows).quality
+    quality = verdict_of(given, rows).quality
     assert float(quality[-2]) < float(quality[-1])
     assert float(quality[40:60].max()) < float(quality[-2])
 
@@ -80,7 +80,7 @@ def test_the_index_is_the_users() -> None:
 
 def test_samples_without_a_label_are_no_issue_and_come_last() -> None:
     given = torch.tensor([0, -1, 2, 0])
-    suggested, quality, wrong = judge(given, ROWS)
+    suggested, quality, wrong = verdict_of(given, ROWS)
     assert suggested.tolist() == [0, 0, 2, 1]
     assert quality.isnan().tolist() == [False, True, False, False]
     assert wrong.tolist() == [False, False, False, True]
@@ -95,16 +95,16 @@ def test_samples_without_a_label_are_no_issue_and_come_last() -> None:
 
 
 def test_without_any_label_nothing_is_an_issue() -> None:
-    suggested, quality, wrong = judge(torch.full((4,), -1), ROWS)
+    suggested, quality, wrong = verdict_of(torch.full((4,), -1), ROWS)
     assert suggested.tolist() == ROWS.argmax(1).tolist()
     assert quality.isnan().all()
     assert not wrong.any()
 
 
 def test_a_few_samples_at_a_time_are_judged_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reweigh.issues.judging.TOGETHER", 0)
-    expected = judge(GIVEN, ROWS)
-    monkeypatch.setattr("reweigh.issues.judging.IN_A_CHUNK", 3)
+    monkeypatch.setattr("reweigh.issues.verdict.MAX_POSTERIOR_PROBABILITIES", 0)
+    expected = verdict_of(GIVEN, ROWS)
+    monkeypatch.setattr("reweigh.issues.verdict.MAX_CHUNK_PROBABILITIES", 3)
     asked: list[int] = []
 
     class Watched:
@@ -112,7 +112,7 @@ def test_a_few_samples_at_a_time_are_judged_as_all_at_once(monkeypatch: pytest.M
             asked.append(len(index))
             return ROWS[index]
 
-    for found, wanted in zip(judge(GIVEN, Watched()), expected, strict=True):
+    for found, wanted in zip(verdict_of(GIVEN, Watched()), expected, strict=True):
         assert torch.equal(found, wanted)
     assert max(asked) == 1
 
@@ -120,4 +120,4 @@ def test_a_few_samples_at_a_time_are_judged_as_all_at_once(monkeypatch: pytest.M
 def test_a_store_of_predictions_serves_as_well() -> None:
     store = predictions(GIVEN, 3, 0.0)
     store.update(torch.arange(4), ROWS)
-    torch.testing.assert_close(judge(GIVEN, store).quality, judge(GIVEN, ROWS).quality)
+    torch.testing.assert_close(verdict_of(GIVEN, store).quality, verdict_of(GIVEN, ROWS).quality)
