@@ -1,4 +1,4 @@
-"""The benchmark datasets, read from their official files below a data root."""
+"""The benchmark datasets from their official files, and scikit-learn's digits."""
 
 import logging
 from collections.abc import Callable
@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import torch
-from annotated_types import Gt
+from annotated_types import Gt, Lt
 
 from reweigh.data.arrays import from_arrays
 from reweigh.data.dataset import Dataset, Splits
 from reweigh.data.labels.label_file import label_values, read_labels
-from reweigh.data.named.sources import folder_of
-from reweigh.data.normalize import Standardize
+from reweigh.data.named.download import folder_of
+from reweigh.data.normalize import Standardize, standardize_like
 from reweigh.data.readers.cifar import read_cifar
 from reweigh.data.readers.idx import find_idx_pair, read_idx
 from reweigh.data.subsets import beyond, part
@@ -116,3 +116,34 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
     read.__doc__ = f"{about}\n\n        {read.__doc__}"
     read.__name__ = read.__qualname__ = name.replace("-", "_")
     return read
+
+
+def digits(
+    root: Path,
+    *,
+    test_fraction: Annotated[float, Gt(0), Lt(1)] = 0.3,
+    split_seed: int = 0,
+    train_size: Annotated[int, Gt(0)] | None = None,
+    subset_seed: int = 0,
+) -> Splits:
+    """Handwritten digits, 1,797 images of 8 x 8 in gray that come with scikit-learn, for experiments that take seconds.
+
+    Args:
+        root: not used; no file is read.
+        test_fraction: share of the images to test on, the same of each class.
+        split_seed: seed of this split, separate from that of training, so that all runs test on the same images.
+        train_size: number of training samples, with the same share of each class; all by default.
+        subset_seed: seed that chooses them.
+    """
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    pixels, labels = load_digits(return_X_y=True)
+    images = torch.from_numpy(pixels).reshape(-1, 1, 8, 8).mul_(255 / 16).round_().byte()  # 17 gray levels, 0 to 16
+    labels = torch.from_numpy(labels).long()
+    train, test = train_test_split(
+        torch.arange(len(labels)).numpy(), test_size=test_fraction, stratify=labels.numpy(), random_state=split_seed
+    )
+    train, test = torch.from_numpy(train).sort().values, torch.from_numpy(test).sort().values
+    everything = Dataset(images, labels, tuple("0123456789"), normalize=standardize_like(images[train]))
+    return Splits(part(everything.subset(train), train_size, subset_seed, "train_size"), everything.subset(test))

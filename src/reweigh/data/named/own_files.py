@@ -12,11 +12,10 @@ from torch import Tensor
 from reweigh.data.dataset import Dataset, Splits
 from reweigh.data.labels.candidates import split_names
 from reweigh.data.normalize import Standardize, standardize_like
-from reweigh.data.on_demand import DEFAULT_MEMORY_GB
+from reweigh.data.on_demand import DEFAULT_DISK_GB, DEFAULT_MEMORY_GB
 from reweigh.data.readers import has_test_part, read_files, reader_of, table
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.table import filled
-from reweigh.data.scratch import DEFAULT_DISK_GB
 from reweigh.data.source import Source, open_source
 from reweigh.data.subsets import stratified
 from reweigh.data.tables.decide import Kind

@@ -15,13 +15,18 @@ from torch import Tensor
 from reweigh.data.checks import listed, raise_all
 from reweigh.data.sparse import SparseRows
 from reweigh.data.tables.categories import Categorical, fit_categorical
-from reweigh.data.tables.cells import cells_of
+from reweigh.data.tables.cells import as_numbers, cells_of
 from reweigh.data.tables.columns import Column, Numeric, fit_date, fit_numeric
 from reweigh.data.tables.decide import Kind, ReadAs, decide
-from reweigh.data.tables.text import Plain, TfIdf, fit_plain, fit_tf_idf
-from reweigh.data.tables.values import as_numbers
-from reweigh.data.tables.vectors import WordsAndVectors, fit_words_and_vectors
-from reweigh.data.text_rows import TextRows
+from reweigh.data.tables.text import (
+    Plain,
+    TextRows,
+    TfIdf,
+    WordsAndVectors,
+    fit_plain,
+    fit_tf_idf,
+    fit_words_and_vectors,
+)
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
