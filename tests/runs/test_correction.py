@@ -52,8 +52,9 @@ def test_fewer_by_number_or_by_doubt_and_what_people_decided(mine, tmp_path):
 
 
 def test_what_is_refused_writes_nothing(mine, tmp_path):
-    correction = reweigh.correct(mine / "run", top=119)
-    with pytest.raises(DataError, match=r"not flagged as wrong.*force=True"):
+    (mine / "all.csv").write_text("\n".join(["row,decision", *(f"{row},dog" for row in range(120)), ""]))
+    correction = reweigh.correct(mine / "run", decisions=mine / "all.csv")
+    with pytest.raises(DataError, match=r"no sample would be left of class 'cat'.*force=True"):
         correction.write(tmp_path / "clean.csv")
     with pytest.raises(DataError, match="would write into the data"):
         correction.write(mine / "table.csv", force=True, overwrite=True)
