@@ -16,8 +16,8 @@ def independent(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[flo
     """Each false label becomes a candidate with probability q; a sample without any gets one at random.
 
     Args:
-        labels: shape (N,), the true labels.
-        q: probability that a false label is a candidate. Paper: 0.1 to 0.7.
+        labels: Shape (N,), the true labels.
+        q: Probability that a false label is a candidate. Paper: 0.1 to 0.7.
 
     Returns:
         CandidateSets: two or more candidates per sample.
@@ -43,8 +43,8 @@ def pairs(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[float, Ge
     """The next class (the first for the last) becomes a candidate with probability q, and no other class.
 
     Args:
-        labels: shape (N,), the true labels.
-        q: share of samples with two candidates.
+        labels: Shape (N,), the true labels.
+        q: Share of samples with two candidates.
 
     Returns:
         CandidateSets: one or two candidates per sample.

@@ -35,13 +35,13 @@ def feature_dependent(
     label. So mistakes of the posteriors are noise too, and the rate cannot be lower than theirs.
 
     Args:
-        labels: labels that are taken as true, shape (N,).
-        posteriors: rows that sum to one, shape (N, C), from a well-trained network or ``probe.out_of_fold``.
-        rate: average share of wrong labels, which determines the factor. Paper: 0.35 and 0.70.
-        kind: how the probability of a mistake falls with the margin.
+        labels: Labels that are taken as true, shape (N,).
+        posteriors: Rows that sum to one, shape (N, C), from a well-trained network or ``probe.out_of_fold``.
+        rate: Average share of wrong labels, which determines the factor. Paper: 0.35 and 0.70.
+        kind: How the probability of a mistake falls with the margin.
 
     Raises:
-        DataError: the posteriors are not valid, or no factor gives the rate; the message has the possible range.
+        DataError: The posteriors are not valid, or no factor gives the rate; the message has the possible range.
     """
     posteriors = checked(labels, num_classes, posteriors, rate, kind)
     (first, second), (likeliest, rival) = (part.T for part in posteriors.topk(2, dim=1))
@@ -75,13 +75,13 @@ def feature_dependent_rival(
     rival, the margin is 0; where they agree with the labels, this is what the text of the paper describes.
 
     Args:
-        labels: labels that are taken as true, shape (N,).
-        posteriors: rows that sum to one, shape (N, C).
-        rate: average share of wrong labels, which determines the factor.
-        kind: how the probability of a mistake falls with the margin.
+        labels: Labels that are taken as true, shape (N,).
+        posteriors: Rows that sum to one, shape (N, C).
+        rate: Average share of wrong labels, which determines the factor.
+        kind: How the probability of a mistake falls with the margin.
 
     Raises:
-        DataError: the posteriors are not valid, or no factor gives the rate; the message has the possible range.
+        DataError: The posteriors are not valid, or no factor gives the rate; the message has the possible range.
     """
     posteriors = checked(labels, num_classes, posteriors, rate, kind)
     own = posteriors.gather(1, labels[:, None]).squeeze(1)
@@ -126,7 +126,7 @@ def bisect(expected: Callable[[float], float], rate: float, remedy: str) -> floa
     """The log of the factor at which ``expected``, which rises with the factor, is ``rate``.
 
     Raises:
-        DataError: no factor gives the rate.
+        DataError: No factor gives the rate.
     """
     low, high = -50.0, 50.0
     least, most = expected(low), expected(high)

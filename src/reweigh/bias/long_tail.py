@@ -24,12 +24,12 @@ def long_tail(
     Labels do not change; class 0 becomes the largest and the last class the smallest.
 
     Args:
-        labels: shape (N,).
-        imbalance_factor: size of the largest class over that of the smallest. Paper: 1 to 200.
-        largest: size of class 0; by default as large as the data allow (CIFAR-10: 5000).
+        labels: Shape (N,).
+        imbalance_factor: Size of the largest class over that of the smallest. Paper: 1 to 200.
+        largest: Size of class 0; by default as large as the data allow (CIFAR-10: 5000).
 
     Raises:
-        DataError: the factor is below 1, or a class has fewer samples than the tail needs.
+        DataError: The factor is below 1, or a class has fewer samples than the tail needs.
     """
     check_labels(labels, num_classes)
     if not 1 <= imbalance_factor < float("inf"):

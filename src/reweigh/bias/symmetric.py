@@ -16,8 +16,8 @@ def symmetric(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[fl
     So fewer labels are actually wrong: rate * (1 - 1/C). Used by the paper, DivideMix and ELR.
 
     Args:
-        labels: shape (N,).
-        rate: share of labels that are redrawn. Paper: 0.2 to 0.8.
+        labels: Shape (N,).
+        rate: Share of labels that are redrawn. Paper: 0.2 to 0.8.
     """
     check_labels(labels, num_classes)
     generator = np.random.default_rng(seed)
@@ -33,8 +33,8 @@ def symmetric_others(labels: Tensor, num_classes: int, seed: int, *, rate: Annot
     Used by PLC, on top of feature-dependent noise, and by most work on noise estimation.
 
     Args:
-        labels: shape (N,).
-        rate: share of wrong labels.
+        labels: Shape (N,).
+        rate: Share of wrong labels.
     """
     check_labels(labels, num_classes)
     generator = np.random.default_rng(seed)
@@ -51,8 +51,8 @@ def open_set(labels: Tensor, num_classes: int, seed: int, *, rate: Annotated[flo
     Labels do not change; ``Biased.replaced`` marks the inputs, and ``data.replace_inputs`` replaces them.
 
     Args:
-        labels: shape (N,).
-        rate: share of foreign inputs. Paper: 0.4, CIFAR-10 images replaced by CIFAR-100 ones.
+        labels: Shape (N,).
+        rate: Share of foreign inputs. Paper: 0.4, CIFAR-10 images replaced by CIFAR-100 ones.
     """
     check_labels(labels, num_classes)
     replaced = torch.zeros(len(labels), dtype=torch.bool)

@@ -20,7 +20,7 @@ def class_balanced(
     Cui, Jia, Lin, Song, Belongie: Class-Balanced Loss Based on Effective Number of Samples, the softmax form.
 
     Args:
-        beta: how much rare classes count: 0 is cross-entropy; close to 1, a class is weighted by the inverse of its
+        beta: How much rare classes count: 0 is cross-entropy; close to 1, a class is weighted by the inverse of its
             size.
     """
     rows = as_rows(labels, logits) * effective_weights(class_sizes, logits, beta)
@@ -46,9 +46,9 @@ def class_balanced_focal(
     -log(num_classes - 1); here this is left to the model.
 
     Args:
-        beta: how much rare classes count: 0 weighs all classes the same; close to 1, a class is weighted by the inverse
+        beta: How much rare classes count: 0 weighs all classes the same; close to 1, a class is weighted by the inverse
             of its size.
-        gamma: how much less a confident decision counts; 0 is binary cross-entropy.
+        gamma: How much less a confident decision counts; 0 is binary cross-entropy.
     """
     rows = as_rows(labels, logits) * effective_weights(class_sizes, logits, beta)
     others = rows.sum(1, keepdim=True) - rows

@@ -26,7 +26,7 @@ def focal(logits: Tensor, labels: Tensor, *, gamma: Annotated[float, Ge(0)] = 2.
     Lin, Goyal, Girshick, He, Dollar: Focal Loss for Dense Object Detection, Eq. 4, with a softmax over the classes.
 
     Args:
-        gamma: how much less confident samples count; 0 is cross-entropy.
+        gamma: How much less confident samples count; 0 is cross-entropy.
     """
     log_probs = logits.log_softmax(1)
     each = -(gamma * log_complement(log_probs)).exp() * log_probs
@@ -42,7 +42,7 @@ def log_complement(log_probs: Tensor) -> Tensor:
     which the others are summed.
 
     Args:
-        log_probs: shape (n, num_classes), rows of a log-softmax.
+        log_probs: Shape (n, num_classes), rows of a log-softmax.
 
     Returns:
         Shape (n, num_classes), finite, with finite derivatives.

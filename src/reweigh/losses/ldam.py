@@ -30,8 +30,8 @@ def ldam(
     * max_margin; the default is 15) did as well as the paper's layer.
 
     Args:
-        max_margin: margin of the rarest class, in cosines; sets C.
-        scale: factor of cosines in the logits. Paper: s.
+        max_margin: Margin of the rarest class, in cosines; sets C.
+        scale: Factor of cosines in the logits. Paper: s.
     """
     sizes = checked(class_sizes, logits)
     margins = (scale * max_margin * (sizes.min() / sizes) ** 0.25).to(logits.dtype).to(logits.device)

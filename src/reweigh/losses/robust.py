@@ -18,7 +18,7 @@ def bootstrap_soft(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(
     Reed, Lee, Anguelov, Szegedy, Erhan, Rabinovich: Training Deep Neural Networks on Noisy Labels with Bootstrapping.
 
     Args:
-        beta: weight of the given label; 1 is cross-entropy.
+        beta: Weight of the given label; 1 is cross-entropy.
     """
     log_probs = logits.log_softmax(1)
     target = beta * as_rows(labels, logits) + (1 - beta) * log_probs.exp()
@@ -33,7 +33,7 @@ def bootstrap_hard(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(
     Reed, Lee, Anguelov, Szegedy, Erhan, Rabinovich: Training Deep Neural Networks on Noisy Labels with Bootstrapping.
 
     Args:
-        beta: weight of the given label; 1 is cross-entropy.
+        beta: Weight of the given label; 1 is cross-entropy.
     """
     log_probs = logits.log_softmax(1)
     target = beta * as_rows(labels, logits) + (1 - beta) * as_rows(logits.argmax(1), logits)
@@ -49,7 +49,7 @@ def gce(logits: Tensor, labels: Tensor, *, q: Annotated[float, Gt(0), Le(1)] = 0
     truncation.
 
     Args:
-        q: exponent; close to 0 is cross-entropy, and 1 is half the absolute error.
+        q: Exponent; close to 0 is cross-entropy, and 1 is half the absolute error.
     """
     each = -(q * logits.log_softmax(1)).expm1() / q
     return (as_rows(labels, logits) * each).sum(1)

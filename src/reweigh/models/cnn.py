@@ -39,7 +39,7 @@ def cnn(input_shape: tuple[int, ...], num_classes: int, *, width: Annotated[int,
     """A small network for images of about 8 to 64 pixels (0.1 million parameters).
 
     Args:
-        width: channels of the first layer; the last layers have four times as many.
+        width: Channels of the first layer; the last layers have four times as many.
     """
     channels, _, _ = image_shape("cnn", input_shape, at_least=4)
     return SmallCNN(channels, num_classes, width)

@@ -13,7 +13,7 @@ class Flip(InPlace):
     """Horizontal flip, drawn for each image; not for digits and letters.
 
     Args:
-        probability: probability of a flip.
+        probability: Probability of a flip.
     """
 
     def __init__(self, *, probability: Annotated[float, Ge(0), Le(1)] = 0.5) -> None:
@@ -23,7 +23,7 @@ class Flip(InPlace):
         """Mirror some of the images. Draws one uniform number per image; below the probability, it flips.
 
         Raises:
-            DataError: the batch does not hold images.
+            DataError: The batch does not hold images.
         """
         check_images("flip", batch)
         draws = torch.rand(len(batch), generator=generator, device=generator.device)

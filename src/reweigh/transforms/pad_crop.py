@@ -15,7 +15,7 @@ class PadCrop:
     """Random crop of the padded image to its original size.
 
     Args:
-        padding: pixels added on each side, which is the largest shift.
+        padding: Pixels added on each side, which is the largest shift.
         mode: "reflect" mirrors the border, as in most runs of CMW-Net; "zero" adds black, as in those with
             feature-dependent noise.
     """
@@ -28,7 +28,7 @@ class PadCrop:
         """The shifted images. Draws the distances from the top, then from the left, of all images.
 
         Raises:
-            DataError: the batch does not hold images, or images are too small for the padding.
+            DataError: The batch does not hold images, or images are too small for the padding.
         """
         check_images("pad-crop", batch)
         n, _, height, width = batch.shape

@@ -23,10 +23,10 @@ class Origin:
     """Where a weighting function was learned.
 
     Attributes:
-        centers: mean class size of each family, ascending. Paper: mu_k.
-        loss: name of the loss that it was learned with.
-        learned_on: description of the data that it was learned on.
-        reads: what it reads besides the family of the class: "loss", or "doubt" as in ``two-looks``.
+        centers: Mean class size of each family, ascending. Paper: mu_k.
+        loss: Name of the loss that it was learned with.
+        learned_on: Description of the data that it was learned on.
+        reads: What it reads besides the family of the class: "loss", or "doubt" as in ``two-looks``.
     """
 
     centers: tuple[float, ...] = ()
@@ -39,7 +39,7 @@ def save_weighting(path: str | Path, net: nn.Module, origin: Origin) -> None:
     """Write a weighting function; family 0 is the rarest, so it means the same elsewhere.
 
     Raises:
-        DataError: there is no function to save, because weights are computed for each batch.
+        DataError: There is no function to save, because weights are computed for each batch.
     """
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()}
     if not tensors:
@@ -59,14 +59,14 @@ def load_weighting(
     """Read a weighting function; reading never executes code from the file.
 
     Args:
-        path: file written by ``save_weighting``; or the file that the paper's authors released and, after a colon, the
+        path: File written by ``save_weighting``; or the file that the paper's authors released and, after a colon, the
             order of its heads: "vnet.pth:large,small,medium" (see ``read_released``).
-        net: module like the one that was saved, into which the parameters are loaded; needed if it is your own, not a
+        net: Module like the one that was saved, into which the parameters are loaded; needed if it is your own, not a
             member of ``WEIGHTINGS``.
-        reads: what the function must read: "loss" or "doubt"; by default, both are accepted.
+        reads: What the function must read: "loss" or "doubt"; by default, both are accepted.
 
     Raises:
-        DataError: there is no such file, or it is not a weighting function that this version can read.
+        DataError: There is no such file, or it is not a weighting function that this version can read.
     """
     released = named_release(str(path))
     if released:
@@ -109,7 +109,7 @@ def rebuilt(about: Mapping[str, str], tensors: Mapping[str, Tensor], net: nn.Mod
     """A weighting function from its ``construction`` and its parameters, loaded into ``net`` if it is given.
 
     Raises:
-        DataError: the function is not a member of ``WEIGHTINGS``, and no ``net`` is given.
+        DataError: The function is not a member of ``WEIGHTINGS``, and no ``net`` is given.
     """
     from reweigh.weighting import WEIGHTINGS
 
