@@ -26,6 +26,13 @@ def asymmetric(
 
     So fewer labels are actually wrong: on CIFAR-10, with four of ten classes in the map, 0.4 * rate.
 
+    Examples:
+        >>> biased = asymmetric(torch.arange(900) % 3, num_classes=3, seed=0, rate=0.4, map={0: 1})
+        >>> biased.transition.round(decimals=1)
+        tensor([[0.6000, 0.4000, 0.0000],
+                [0.0000, 1.0000, 0.0000],
+                [0.0000, 0.0000, 1.0000]], dtype=torch.float64)
+
     Args:
         labels: Shape (N,).
         class_names: Class names, required for a map of names.

@@ -34,6 +34,12 @@ def feature_dependent(
     As in PLC, the likeliest class is kept with probability min(1, (1 - mistake(margin)) / factor), whatever the given
     label. So mistakes of the posteriors are noise too, and the rate cannot be lower than theirs.
 
+    Examples:
+        >>> posteriors = torch.tensor([[0.9, 0.1], [0.6, 0.4], [0.5, 0.5], [0.1, 0.9]]).repeat(250, 1)
+        >>> biased = feature_dependent(posteriors.argmax(1), 2, 0, posteriors, rate=0.2)
+        >>> biased.flipped.view(250, 4).float().mean(0).round(decimals=2)  # unsure samples are wrong most often
+        tensor([0.0200, 0.3600, 0.4600, 0.0100])
+
     Args:
         labels: Labels that are taken as true, shape (N,).
         posteriors: Rows that sum to one, shape (N, C), from a well-trained network or ``probe.out_of_fold``.
@@ -73,6 +79,12 @@ def feature_dependent_rival(
     This starts from the given label instead of the likeliest class, and scales the mistake instead of the certainty:
     min(1, factor * mistake(margin)). So any rate is possible even with a weak probe. Where the posteriors prefer the
     rival, the margin is 0; where they agree with the labels, this is what the text of the paper describes.
+
+    Examples:
+        >>> posteriors = torch.tensor([[0.9, 0.1], [0.6, 0.4], [0.5, 0.5], [0.1, 0.9]]).repeat(250, 1)
+        >>> biased = feature_dependent_rival(posteriors.argmax(1), 2, 0, posteriors, rate=0.2)
+        >>> biased.flipped.view(250, 4).float().mean(0).round(decimals=2)
+        tensor([0.1000, 0.2700, 0.2900, 0.0800])
 
     Args:
         labels: Labels that are taken as true, shape (N,).

@@ -48,6 +48,12 @@ def gce(logits: Tensor, labels: Tensor, *, q: Annotated[float, Gt(0), Le(1)] = 0
     Zhang, Sabuncu: Generalized Cross Entropy Loss for Training Deep Neural Networks with Noisy Labels. Left out: the
     truncation.
 
+    Examples:
+        >>> import torch
+        >>> logits = torch.tensor([[8.0, 0.0], [0.0, 8.0]])
+        >>> gce(logits, torch.tensor([0, 0])).round(decimals=2)  # bounded by 1 / q, unlike cross-entropy
+        tensor([0.0000, 1.4200])
+
     Args:
         q: Exponent; close to 0 is cross-entropy, and 1 is half the absolute error.
     """

@@ -15,6 +15,10 @@ class Clean(MetaSet):
 
     Paper: Sec. 3.2, as in MW-Net.
 
+    Examples:
+        >>> Clean(path="checked.csv", label="kind").source
+        'checked.csv'
+
     Args:
         path: File or folder, relative to the data root; None uses samples of the training data that were set apart
             before any bias (``data.clean``).
@@ -43,6 +47,10 @@ class Clean(MetaSet):
 
 class Given(MetaSet):
     """Training samples whose labels were checked, given by their indices.
+
+    Examples:
+        >>> Given(index=(4, 7)).choose(torch.zeros(10), None, torch.Generator())
+        tensor([4, 7])
 
     Args:
         index: Indices into the training set.
@@ -73,6 +81,10 @@ class Given(MetaSet):
 
 class Labeled(MetaSet):
     """All samples with a label; -1 marks those without. Paper: Sec. 7.2, semi-supervised learning.
+
+    Examples:
+        >>> Labeled().choose(torch.tensor([2, -1, 0, -1]), None, torch.Generator())
+        tensor([0, 2])
 
     Args:
         mixup: Whether trusted batches are mixed in pairs.

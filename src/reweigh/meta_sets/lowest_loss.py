@@ -16,6 +16,12 @@ class LowestLoss(MetaSet):
     In your own loop, call ``LowestLoss(per_class=10).choose(labels, reweighter.losses)``; the other arguments are only
     used if ``reweigh`` does the training.
 
+    Examples:
+        >>> labels = torch.tensor([0, 0, 0, 1, 1, 1])
+        >>> losses = torch.tensor([0.9, 0.1, 0.2, 0.3, 2.0, 0.4])
+        >>> LowestLoss(per_class=2).choose(labels, losses)
+        tensor([1, 2, 3, 5])
+
     Args:
         per_class: Number of samples to trust in each class, or all of a class that has fewer.
         mixup: Whether trusted batches are mixed in pairs.

@@ -22,6 +22,11 @@ def mlp(
 ) -> nn.Module:
     """Flatten, then Linear - BatchNorm - ReLU - Dropout for each hidden layer, then Linear.
 
+    Examples:
+        >>> import torch
+        >>> mlp((20,), 3, hidden=(64,))(torch.randn(5, 20)).shape
+        torch.Size([5, 3])
+
     Args:
         input_shape: Shape of one sample, of any rank.
         num_classes: Number of logits.

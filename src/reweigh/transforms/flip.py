@@ -12,6 +12,12 @@ from reweigh.transforms.compose import InPlace, check_images
 class Flip(InPlace):
     """Horizontal flip, drawn for each image; not for digits and letters.
 
+    Examples:
+        >>> image = torch.arange(4.0).view(1, 1, 2, 2)
+        >>> Flip(probability=1.0)(image, torch.Generator())
+        tensor([[[[1., 0.],
+                  [3., 2.]]]])
+
     Args:
         probability: Probability of a flip.
     """

@@ -16,6 +16,10 @@ class Normalize(InPlace):
     A dataset normalizes its own batches after all transforms; use this for images that need it earlier, and in loops
     without such a dataset.
 
+    Examples:
+        >>> Normalize(mean=(0.5,), std=(0.25,))(torch.ones(1, 1, 1, 2), torch.Generator())
+        tensor([[[[2., 2.]]]])
+
     Args:
         mean: Mean of each channel.
         std: Standard deviation of each channel.

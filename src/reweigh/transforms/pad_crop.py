@@ -14,6 +14,11 @@ from reweigh.transforms.compose import check_images
 class PadCrop:
     """Random crop of the padded image to its original size.
 
+    Examples:
+        >>> images = torch.rand(8, 3, 32, 32)
+        >>> PadCrop(padding=4)(images, torch.Generator().manual_seed(0)).shape
+        torch.Size([8, 3, 32, 32])
+
     Args:
         padding: Pixels added on each side, which is the largest shift.
         mode: "reflect" mirrors the border, as in most runs of CMW-Net; "zero" adds black, as in those with

@@ -21,6 +21,10 @@ class RandAugment:
     operation gets the images that drew it. kornia uses torch's global generator, which is seeded from the given one
     during the call and restored afterwards.
 
+    Examples:
+        >>> RandAugment(operations=2)(torch.rand(4, 3, 16, 16), torch.Generator().manual_seed(0)).shape  # needs kornia
+        torch.Size([4, 3, 16, 16])
+
     Args:
         operations: Number of operations per image. Paper: N.
         magnitude: Strength of the operations, between 0 and 30. Paper: M.

@@ -16,6 +16,10 @@ STRETCH = 4 / 3  # largest change of the aspect ratio (Szegedy et al. 2015)
 class ResizedCrop:
     """Random resized crop, bilinear: objects are magnified, shifted and slightly stretched.
 
+    Examples:
+        >>> ResizedCrop()(torch.rand(8, 3, 32, 32), torch.Generator().manual_seed(0)).shape
+        torch.Size([8, 3, 32, 32])
+
     Args:
         smallest: Smallest share of the image's area that a part covers; SimCLR uses 0.08.
     """

@@ -39,6 +39,14 @@ class ClassAwareNet(WeightNet):
 
         V(L, N) = sigmoid( heads( relu( hidden(L / unit) ) ) )[family of N]            (paper Eq. 4, unit 1)
 
+    Examples:
+        >>> net = ClassAwareNet(num_families=3)
+        >>> losses, family = torch.rand(5), torch.tensor([0, 0, 1, 2, 2])
+        >>> net(losses, family).shape
+        torch.Size([5])
+        >>> [tuple(each.shape) for each in net.parameters()]
+        [(100, 1), (100,), (3, 100), (3,)]
+
     Args:
         num_families: Number of heads; family 0 holds the rarest classes. Paper: K.
         hidden: Width of the hidden layer. Paper: 100.

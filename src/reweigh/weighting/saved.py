@@ -38,6 +38,13 @@ class Origin:
 def save_weighting(path: str | Path, net: nn.Module, origin: Origin) -> None:
     """Write a weighting function; family 0 is the rarest, so it means the same elsewhere.
 
+    Examples:
+        >>> from reweigh.weighting import ClassAwareNet
+        >>> save_weighting("curves.safetensors", ClassAwareNet(3), Origin(centers=(10, 50, 400), learned_on="photos"))
+        >>> net, origin = load_weighting("curves.safetensors")
+        >>> net.num_families, origin.learned_on
+        (3, 'photos')
+
     Raises:
         DataError: There is no function to save, because weights are computed for each batch.
     """
@@ -57,6 +64,12 @@ def load_weighting(
     path: str | Path, net: nn.Module | None = None, reads: str | None = None
 ) -> tuple[WeightNet, Origin]:
     """Read a weighting function; reading never executes code from the file.
+
+    Examples:
+        >>> from reweigh.weighting import ClassAwareNet
+        >>> save_weighting("curves.safetensors", ClassAwareNet(3), Origin(loss="focal"))
+        >>> load_weighting("curves.safetensors")[1].loss
+        'focal'
 
     Args:
         path: File written by ``save_weighting``; or the file that the paper's authors released and, after a colon, the
