@@ -27,9 +27,15 @@ if TYPE_CHECKING:
 class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
     """A neural classifier that learns, while it trains, how much to trust each sample.
 
-        classifier = RobustClassifier(random_state=0).fit(X, y)
-        classifier.predict(X_new)
-        classifier.label_issues_.head(20)
+    Examples:
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> y[0] = 2  # a wrong label
+        >>> classifier = RobustClassifier(epochs=10, random_state=0).fit(X, y)
+        >>> classifier.predict(X[:3])
+        array([0, 0, 0])
+        >>> classifier.label_issues_.index[:1].tolist()  # the label to look at first
+        [0]
 
     Args:
         method: Training method, a name that ``reweigh list methods`` shows; "erm" is plain training, and "auto" chooses

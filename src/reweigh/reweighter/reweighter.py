@@ -29,9 +29,15 @@ from reweigh.weighting import weigher
 class Reweighter(Recording):
     """Class-aware sample weights for any model, optimizer and loop, as they are.
 
-        reweighter = Reweighter(model, optimizer, train_labels)
-        for (inputs, labels), (meta_inputs, meta_labels) in zip(train_loader, cycle(meta_loader)):
-            step = reweighter.step(inputs, labels, meta_inputs, meta_labels)   # forward, backward, optimizer.step()
+    Examples:
+        >>> model = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 3))
+        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        >>> inputs, labels = torch.randn(600, 20), torch.randint(3, (600,))
+        >>> reweighter = Reweighter(model, optimizer, labels)
+        >>> batch, trusted = torch.arange(50), torch.arange(500, 530)
+        >>> step = reweighter.step(inputs[batch], labels[batch], inputs[trusted], labels[trusted])  # trains the model
+        >>> step.weights.shape, step.outputs.shape
+        (torch.Size([50]), torch.Size([50, 3]))
 
     Args:
         model: any ``nn.Module`` that returns logits, something with ``logits``, or what ``loss`` understands; may be

@@ -16,6 +16,12 @@ logger = logging.getLogger(__name__)
 class Auto:
     """``forward``, or ``difference`` once an operation of the model turns out to lack forward mode.
 
+    Examples:
+        >>> import torch
+        >>> at, along = {"w": torch.tensor([1.0, 2.0])}, {"w": torch.tensor([1.0, 0.0])}
+        >>> Auto()(lambda params: params["w"] ** 2, at, along)
+        tensor([2., 0.])
+
     Args:
         agree: whether something is true in any process; several processes change their engine together.
     """

@@ -15,6 +15,11 @@ from reweigh.errors import ModelError
 def forward(f: Callable[[Params], Tensor], at: Params, along: Params) -> Tensor:
     """Exact, by one forward-mode pass: the same numbers as ``unrolled``, without a double backward.
 
+    Examples:
+        >>> at, along = {"w": torch.tensor([1.0, 2.0])}, {"w": torch.tensor([1.0, 0.0])}
+        >>> forward(lambda params: params["w"] ** 2, at, along)
+        tensor([2., 0.])
+
     Raises:
         ModelError: an operation of the model has no forward mode.
     """

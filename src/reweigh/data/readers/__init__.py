@@ -58,6 +58,14 @@ def read(
 ) -> Dataset:
     """Recognize the format of the data at ``path`` and read them.
 
+    Examples:
+        >>> _ = Path("wine.csv").write_text("alcohol,kind\\n13.2,red\\n12.9,white\\n11.1,white\\n")
+        >>> wine = read("wine.csv", label="kind")
+        >>> wine
+        Dataset(3 samples of shape (1,), 2 classes)
+        >>> wine.class_names, wine.labels
+        (('red', 'white'), tensor([0, 1, 1]))
+
     Args:
         path: A file, a folder, or a pattern that matches several files.
         label: Column of a table, or array of a ``.npz``, that holds the labels.
