@@ -4,6 +4,7 @@ import io
 import shlex
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,14 +13,13 @@ import pandas as pd
 
 from reweigh.cli.target import check_ending
 from reweigh.data import Dataset
-from reweigh.data.readers.table import label_column
-from reweigh.data.tables.dialect import dialect_of
-from reweigh.data.tables.frames import SUFFIXES, data_errors, is_text, read_frame, tables_at
+from reweigh.data.source import Source
+from reweigh.data.tables.frames import SUFFIXES, data_errors, is_text, tables_at
 from reweigh.errors import DataError
 from reweigh.files.cells import as_text, to_csv, warn_of_formulas
 from reweigh.files.limits import opened
-from reweigh.fit.source import check_there, data_root, read_training_set
-from reweigh.report.account import Account
+from reweigh.fit.source import check_there, read_training_set, source_of
+from reweigh.runs.account import Account
 
 
 class Corrected(NamedTuple):
@@ -52,23 +52,13 @@ def corrected_copy(
     if dataset is None:
         check_there(data)  # or they have changed, or cannot be read
         raise DataError(f"--apply: the data cannot be copied: {account.no_data}")
-    path = Path(data_root(data.added["root"]), data.options["path"])
-    if path.name.endswith(SUFFIXES) and data.options["labels"] is None:
-        return _table(account, path, changes, out, spreadsheet_safe)
+    source = source_of(data)
+    assert source is not None
+    if source.path.name.endswith(SUFFIXES) and source.labels is None:
+        return _table(account, source, changes, out, spreadsheet_safe)
     check_ending("--apply", out, (".csv",), "a label file")
-    label = ["--label", data.options["label"]] if data.options["label"] else []
-    usage = ["reweigh", "train", "--data", str(path), *label, "--labels", str(out), *_kind(account)]
-    return Corrected(to_csv(_label_file(account, changes), out, spreadsheet_safe), shlex.join(usage))
-
-
-def _kind(account: Account) -> list[str]:
-    """Options that a command needs to read the same labels and columns."""
-    options = account.recipe.source.options
-    several = ["--candidates"] if options["separator"] else []
-    several += ["--join-labels"] if options["join_labels"] else []
-    for name, kind in (options["columns"] or {}).items():
-        several += ["--drop", name] if kind == "drop" else [f"data.columns.{name}={kind}"]
-    return [*several, *(["data.unlabeled=true"] if options["unlabeled"] else [])]
+    usage = shlex.join(["reweigh", "train", *source.words(labels=out)])
+    return Corrected(to_csv(_label_file(account, changes), out, spreadsheet_safe), usage)
 
 
 def _label_file(account: Account, changes: Mapping[int, int]) -> list[tuple[Any, ...]]:
@@ -93,14 +83,15 @@ def _as_written(part: Dataset, separator: str | None) -> list[str]:
     return [separator.join(part.class_names[number] for number in row) for row in part.candidates.tolist()]
 
 
-def _table(account: Account, path: Path, changes: Mapping[int, int], out: Path, spreadsheet_safe: bool) -> Corrected:
+def _table(
+    account: Account, source: Source, changes: Mapping[int, int], out: Path, spreadsheet_safe: bool
+) -> Corrected:
     """The same table, cell by cell, except for the labels that change."""
-    options = account.recipe.source.options
+    path = source.path
     if len(tables_at(path)) > 1:
         raise DataError(f"--apply: {path} is several files; write the list with --out, or make one table of them")
-    frame = read_frame(path, options["sep"], options["encoding"])
-    label = label_column(frame, options["label"], str(path))
-    usage = shlex.join(["reweigh", "train", "--data", str(out), "--label", label, *_kind(account)])
+    frame, label = source.frame().copy(), source.label_column()
+    usage = shlex.join(["reweigh", "train", *replace(source, label=label).words(out)])
     if not is_text(path):
         ending = path.suffix if path.suffix in (".parquet", ".feather") else ".csv"
         check_ending("--apply", out, (ending,), "a copy of this table")
@@ -114,7 +105,7 @@ def _table(account: Account, path: Path, changes: Mapping[int, int], out: Path, 
         write(buffer)
         return Corrected(buffer.getvalue(), usage)
     with data_errors(path):
-        how = dialect_of(path, options["sep"], options["encoding"])
+        how = source.dialect()
         check_ending("--apply", out, (".tsv" if how.separator == "\t" else ".csv",), "a copy of this table")
         frame = pd.read_csv(  # the header is row 0
             path,

@@ -9,10 +9,10 @@ from annotated_types import Ge
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.core.judgment import Finding, Judgment
 from reweigh.core.method import Method
 from reweigh.families import Families, sizes_differ
-from reweigh.issues.stock import TINY, Stock, least_believed
+from reweigh.issues.stock import TINY, Stock
+from reweigh.issues.verdict import Finding, Verdict, least_believed
 from reweigh.methods.parts.finding import Count, sentence
 from reweigh.methods.parts.first_look import FirstLook, FirstPredictions
 from reweigh.methods.parts.folds import held_out_in_turn
@@ -256,7 +256,7 @@ class TwoLooks(Method):
         """The posterior of the given label of each sample, shape (N,)."""
         return (self._given * stock.posterior).sum(1)
 
-    def judgment(self) -> Judgment | None:
+    def judgment(self) -> Verdict | None:
         """As many labels as are estimated to be wrong look wrong, those of least quality, and as many are doubted."""
         if self._stock is None or self._count is None:
             return None
