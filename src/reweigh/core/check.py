@@ -170,7 +170,7 @@ def _check_step(before: Params, after: Params, ahead: Params, name: str) -> None
     if off > TOLERANCE * size + rounding:
         warn(
             f"the step that {name} took is not the look-ahead's (off by {off / max(size, 1e-30):.2g} of its size): a "
-            "hook changes gradients or parameters (register_step_pre_hook, register_step_post_hook), and the look-ahead "
-            "does not follow hooks. So the weights are learned for a step that is not taken. To clip gradients, own "
-            "the backward: reweighter.learn and reweighter.weigh"
+            "hook changes gradients or parameters (register_step_pre_hook, register_step_post_hook), which the "
+            "look-ahead does not follow. So the weights are learned for a step that is not taken. To clip gradients, "
+            "own the backward: reweighter.learn and reweighter.weigh"
         )

@@ -255,8 +255,8 @@ class MetaLearner:
 
     def _descend(self, clean: Callable[[], Params] | None = None) -> None:
         """The step of the optimizer; ``clean`` computes the gradient of the loss where the step is to be checked."""
-        checked = clean is not None and self._alone
-        with stepping(self._plain, self._scope, self._update, clean) if checked else nullcontext():
+        watched = stepping(self._plain, self._scope, self._update, clean) if clean and self._alone else nullcontext()
+        with watched:
             descent.step(self.optimizer)
         torch.clear_autocast_cache()  # it would hand the parameters of before the step to the forwards after it
 
