@@ -72,6 +72,8 @@ class Reweighter(Recording):
         meta_weight_decay: weight decay of the weight net; the paper's 1e-4 pulls all weights to one half in the end.
         meta_amsgrad: Adam with AMSGrad, as the released code for long tails.
         weighting: a function learned elsewhere (``load_weighting``), used as it is; no trusted data are needed then.
+        check: whether the first step that learns checks that the meta-gradient is exact for this model and optimizer;
+            costs about four plain steps, once. What is not exact is said in an ``InexactWarning``.
         reduce: averages tensors over processes, in place; by default those of a wrapped model.
     """
 
@@ -99,6 +101,7 @@ class Reweighter(Recording):
         meta_weight_decay: Annotated[float, Ge(0)] = 0.0,
         meta_amsgrad: bool = False,
         weighting: nn.Module | None = None,
+        check: bool = True,
         reduce: Reduce | None = None,
     ):
         wanted = families.num_families if isinstance(families, Families) else families
@@ -140,6 +143,7 @@ class Reweighter(Recording):
             every=every,
             normalize=lookup(NORMALIZERS, normalize, "normalizer"),
             reduce=reduce or alone,
+            check=check,
         )
         self._options = f"every={every}, engine={engine!r}, lookahead={lookahead!r}, scope={scope!r}"
 

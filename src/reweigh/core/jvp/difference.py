@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from reweigh.core.norm import norm
 from reweigh.core.rerun import Params
+from reweigh.core.update import norm
 
 STEP = 0.1  # of networks, measured: their curvature asks for smaller steps than the textbook's 1
 
