@@ -123,10 +123,13 @@ def test_samples_with_empty_cells_for_what_is_unknown(run):
 def test_what_the_model_said_of_the_test(run):
     logits = torch.tensor([[0.0, math.log(3)], [0.0, math.log(4)]])
     scores = torch.tensor([0.5, 1 - 2**-40], dtype=torch.float64)
-    lines = ["index,label,predicted,probability,score", "0,1,1,0.75,0.5", "1,0,1,0.8,0.9999999999990905"]
+    lines = ["index,label,predicted,probability,right,score", "0,1,1,0.75,1,0.5", "1,0,1,0.8,0,0.9999999999990905"]
     for file in (run.test, run.abstain):
         run.write_predictions(file, torch.tensor([1, 0]), logits, scores)
         assert file.read_text().splitlines() == lines
+    correction = torch.tensor([[1.25, -0.25], [-0.25, 1.25]])
+    run.write_predictions(run.test, torch.tensor([1, 0]), logits, scores, correction)
+    assert [line.split(",")[4] for line in run.test.read_text().splitlines()] == ["right", "1.25", "-0.25"]
 
 
 def test_classes(run):

@@ -110,6 +110,15 @@ class Method(Protocol):
         """How many labels are wrong, and what was done about it; None if the method does not estimate that."""
         return None
 
+    def apart(self) -> tuple[Tensor, Tensor, Tensor] | None:
+        """What networks predict for training samples that they were not trained on; None if it keeps no such networks.
+
+        Returns:
+            Indices of the samples, shape (n,); logits, shape (n, C), which contain the same class shares as those of
+            the model; and the share of samples by given (row) and true (column) class, shape (C, C), as estimated.
+        """
+        return None
+
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:
         """Everything that a resumed run needs: tensors, numbers, strings, None, and dicts and lists of these."""

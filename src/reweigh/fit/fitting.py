@@ -16,7 +16,7 @@ from reweigh.data import Dataset, with_label
 from reweigh.data.subsets import at_origin
 from reweigh.fit.decision import Decision
 from reweigh.fit.front import Front, beside_neighbors, open_front
-from reweigh.fit.held_out import judges, set_apart
+from reweigh.fit.held_out import is_held_out, judges, set_apart
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import judge_samples, unseen
 from reweigh.fit.scored import Scored, judged_by, scored
@@ -25,6 +25,7 @@ from reweigh.fit.trainer import Build, Trainer, builder, find_device
 from reweigh.fit.tuning import fine_tuned
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Samples
+from reweigh.issues.true_labels import correction, on_true_labels
 from reweigh.issues.verdict import Finding
 from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
@@ -56,6 +57,8 @@ class Fit:
         front: The frozen network in front of the model; None if there is none.
         unseen: What the model makes of the labels of the test set, which it was not trained on; None without one.
         apart: Predictions for training samples by networks that were not trained on them; None if there are none.
+        correction: Shape (C, C), how much a given label of a test sample counts for each true class
+            (``reweigh.issues.true_labels``); None if test labels count as right.
     """
 
     plan: Plan
@@ -75,6 +78,7 @@ class Fit:
     front: Front | None = None
     unseen: Samples | None = None
     apart: Scored | None = None
+    correction: Tensor | None = None
 
 
 def fit(
@@ -211,11 +215,13 @@ def trained_by(
     counted = train_set.with_labels(torch.where(samples.given >= 0, samples.given, samples.suggested))
     tested = None if test_set is None else look(test_set)
     predicted = look(train_set.subset(apart)) if len(apart) else None
-    decision = decided(first, trained.method, used, plan, predicted)
+    decision, confusion = decided(first, trained.method, used, plan, predicted)
+    line, right = Result(trained.history).kept, None
     if tests and decision != first:
-        Result(trained.history).kept.update(
-            {f"test_{name}": found for name, found in tested_by(decision)(model).items()}
-        )
+        line |= {f"test_{name}": found for name, found in tested_by(decision)(model).items()}
+    if tested is not None and confusion is not None and is_held_out(plan, test_set):
+        right = correction(confusion)
+        line |= if_labels_were_right(tested, decision, confusion)
     return Fit(
         plan=plan,
         inputs=InputForm.of(train_set, raw if front is not None else None),
@@ -233,16 +239,37 @@ def trained_by(
         finding=trained.method.finding(),
         front=front,
         apart=predicted,
+        correction=right,
         unseen=None if test_set is None or tested is None else unseen(plan, test_set, tested, samples),
     )
 
 
-def decided(first: Decision, method: Method, used: Dataset, plan: Plan, apart: Scored | None) -> Decision:
+def decided(
+    first: Decision, method: Method, used: Dataset, plan: Plan, apart: Scored | None
+) -> tuple[Decision, Tensor | None]:
     """How to decide after training; see ``after_training``."""
     weights, own = method.sample_weights(), used.sample_weight
     weights = weights if weights is None or own is None else weights.nan_to_num(1.0) * own
-    held_out = None if apart is None or apart.labels is None else (apart.logits, apart.labels)
-    return after_training(first, plan, used.class_names, weights, used.labels, held_out)
+    held_out = joint = None
+    if (kept := method.apart()) is not None:
+        index, logits, joint = kept
+        held_out = logits, used.labels[index]
+    elif apart is not None and apart.labels is not None:
+        held_out = apart.logits, apart.labels
+    return after_training(first, plan, used.class_names, weights, used.labels, held_out, joint)
+
+
+def if_labels_were_right(tested: Scored, decision: Decision, confusion: Tensor) -> dict[str, float]:
+    """What the test would come to on true labels, as ``true_accuracy`` and so on, each with its standard error."""
+    assert tested.labels is not None
+    known = tested.labels >= 0
+    logits, labels = decision.logits(tested.logits[known]), tested.labels[known]
+    found = on_true_labels(logits, labels, confusion, decision.calibrated)
+    return {
+        f"true_{name}{kind}": value
+        for name, (value, error) in found.items()
+        for kind, value in (("", value), ("_error", error))
+    }
 
 
 def usable(train_set: Dataset, method: str) -> Dataset:

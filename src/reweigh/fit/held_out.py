@@ -11,6 +11,7 @@ from reweigh.data.subsets import stratified
 from reweigh.errors import DataError
 from reweigh.methods.parts.folds import stratified_folds
 from reweigh.names import listed
+from reweigh.plan import Plan
 from reweigh.training.randomness import seeded
 
 logger = logging.getLogger(__name__)
@@ -52,3 +53,10 @@ def judges(train_set: Dataset, share: float, seed: int) -> Tensor:
         logger.info("judge: %d classes have too few samples to judge by", lacking)
     logger.info("judge: %d of %d samples are not trained on", len(found), len(train_set))
     return found
+
+
+def is_held_out(plan: Plan, test_set: Dataset | None) -> bool:
+    """Whether the test set is a part of the user's own data, and not data of its own."""
+    if plan.data is None or test_set is None:
+        return False
+    return plan.source.name == "files" and plan.source.options["test"] is None and test_set.origin is not None

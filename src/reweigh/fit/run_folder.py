@@ -18,6 +18,7 @@ from reweigh.files.tensors import read
 from reweigh.fit.decision import Decision
 from reweigh.fit.fitting import Fit, fit, usable
 from reweigh.fit.front import Front, open_front
+from reweigh.fit.held_out import is_held_out
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.origin import describe, origin_of
 from reweigh.fit.source import check_there, read_source
@@ -139,7 +140,8 @@ def write(found: Fit, run: Run, train_set: Dataset, test_set: Dataset | None = N
     for scored, file in ((found.tested, run.test), (found.held_out, run.abstain)):
         if scored is not None and scored.labels is not None:
             decided = scored.decided(found.decision, selects(found.model))
-            run.write_predictions(file, scored.labels, decided.logits, decided.scores)
+            weights = found.correction if scored is found.tested else None
+            run.write_predictions(file, scored.labels, decided.logits, decided.scores, weights)
     curves = None
     if found.weighting is not None:
         save_weighting(run.weighting, found.weighting.net, origin_of(found))
@@ -154,11 +156,6 @@ def write(found: Fit, run: Run, train_set: Dataset, test_set: Dataset | None = N
         assert test_set.origin is not None
         run.write_samples(columns(found.unseen, test_set.origin, test_set), held_out=True)
     run.seal()
-
-
-def is_held_out(plan: Plan, test_set: Dataset) -> bool:
-    """Whether the test set is a part of the user's own data, and not data of its own."""
-    return plan.source.name == "files" and plan.source.options["test"] is None and test_set.origin is not None
 
 
 def columns(samples: Samples, origin: Tensor, train_set: Dataset) -> dict[str, list[Any]]:

@@ -43,8 +43,11 @@ def after_training(
     labels: Tensor,
     apart: tuple[Tensor, Tensor] | None,
     joint: Tensor | None = None,
-) -> Decision:
-    """The decision with the class shares of the true labels, calibrated on held-out labels.
+) -> tuple[Decision, Tensor | None]:
+    """The decision with the class shares of the true labels, calibrated on held-out labels; and the confusion.
+
+    The confusion T(y | k), shape (C, C), is the probability of the given class y (row) if k is the true one (column);
+    None if no labels were held out.
 
     Args:
         first: See ``before_training``.
@@ -59,27 +62,28 @@ def after_training(
     if apart is None:
         if shares != "as-trained":
             logger.info("probabilities are not calibrated: no labels were held out (train.judge or train.abstain)")
-        return first.meeting(shares, class_names)
+        return first.meeting(shares, class_names), None
     logits, given = apart
     scores = first.scores(logits)
     found = calibrate(scores, given, supposed_joint(scores, given) if joint is None else joint)
     if found.labels == 0:
         known = int((given >= 0).sum())
         logger.info("probabilities are not calibrated: %s, fewer than %d", plural(known, "held-out label"), MIN_LABELS)
-        return first.meeting(shares, class_names)
+        return first.meeting(shares, class_names), None
     lacking = (torch.bincount(given[given >= 0], minlength=len(class_names)) == 0).nonzero().flatten().tolist()
     if lacking:
         logger.info("no held-out label of class %s; its bias is 0", listed(class_names[each] for each in lacking))
     sizes = found.joint.sum(1, keepdim=True)
     truly = torch.where(sizes > 0, found.joint / sizes.clamp_min(EPS_SHARE), torch.eye(len(sizes), dtype=sizes.dtype))
-    return replace(
+    decision = replace(
         first,
         estimated=tuple((torch.tensor(first.given, dtype=sizes.dtype) @ truly).tolist()),
         temperature=found.temperature,
         bias=tuple(found.bias.tolist()),
         calibrated=found.labels,
         wrong=float(1 - found.joint.trace()),
-    ).meeting(shares, class_names)
+    )
+    return decision.meeting(shares, class_names), found.joint / found.joint.sum(0).clamp_min(EPS_SHARE)
 
 
 def contains(plan: Plan) -> str:

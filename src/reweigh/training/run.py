@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from reweigh.errors import DataError
@@ -183,17 +184,25 @@ class Run:
         """
         self._write(self.held_out if held_out else self.samples, _csv(columns))
 
-    def write_predictions(self, file: Path, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
-        """Store the prediction for each sample: index, label, predicted, its probability, and score.
+    def write_predictions(
+        self, file: Path, labels: Tensor, logits: Tensor, scores: Tensor, correction: Tensor | None = None
+    ) -> None:
+        """Store the prediction for each sample: index, label, predicted, its probability, score, and right.
 
         Args:
             file: ``test``, or ``abstain`` for samples held out of training, whose scores set thresholds.
             labels: shape (N,).
             logits: shape (N, num_classes).
             scores: shape (N,), confidence of the model; in full precision, to rank samples.
+            correction: shape (C, C), how much a label counts for each true class, if labels may be wrong. ``right`` is
+                then, on average, how many predictions are right on true labels; a single one may be outside of 0 to 1.
         """
         probability, predicted = logits.softmax(1).max(1)
         columns = {"label": labels.tolist(), "predicted": predicted.tolist(), "probability": probability.tolist()}
+        right = (predicted == labels).double()
+        if correction is not None:
+            right = torch.where(labels >= 0, correction[predicted, labels.clamp_min(0)], torch.nan)
+        columns["right"] = right.tolist()
         score = list(map(repr, scores.tolist()))
         self._write(file, _csv({"index": range(len(labels)), **columns, "score": score}))
 
