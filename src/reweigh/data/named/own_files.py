@@ -20,7 +20,7 @@ from reweigh.data.scratch import DEFAULT_DISK_GB
 from reweigh.data.source import Source, open_source
 from reweigh.data.subsets import stratified
 from reweigh.data.tables.decide import Kind
-from reweigh.data.tables.encoding import TextAs, fit_encoding
+from reweigh.data.tables.encoding import TextAs, fit_encoding, numbers_parsed
 from reweigh.errors import DataError
 
 
@@ -148,8 +148,9 @@ def split_table(source: Source, test_fraction: float, seed: int, text: TextAs = 
         seed: Seed that chooses these rows.
         text: How text columns are read.
     """
-    parts, encoding, what, frame = [], None, str(source.path), source.frame()
+    parts, encoding, what = [], None, str(source.path)
     whole = one_or_several(read_files(source, drop_unlabeled=True, encode=False), source.separator)
+    frame = numbers_parsed(source.frame(), whole.reading.encoding.readings)
     for index in rows(whole.labels, test_fraction, seed):
         part = whole.subset(index)
         assert part.origin is not None
