@@ -2,7 +2,7 @@
 
     python benchmarks/probabilities.py --tables pima,yeast --kinds clean,sym20,way30 --seeds 3 --json results.json
 
-Two thirds of each table are for training, with labels as ``--kinds`` says, and one third, with true labels, for testing.
+Two thirds of each table train, with labels as ``--kinds`` says; one third, with true labels, is for testing.
 The default is fitted once and decides for several class shares. Rivals are logistic regression and boosted trees,
 calibrated by cross-validation. ``--data`` is the folder with tables.py; the packages that it names must be installed.
 """
