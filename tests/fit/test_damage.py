@@ -25,7 +25,7 @@ from reweigh.training import Run
 from reweigh.training.status import damage, missing, status
 from reweigh.weighting import load_weighting
 
-SHORT = ["train.epochs=3", "model.hidden=[8]", "train.calibration=0.1", "train.checkpoint_steps=3"]
+SHORT = ["train.epochs=3", "model.hidden=[8]", "train.abstain=0.1", "train.checkpoint_steps=3"]
 FLIPS = 6  # of each kind of file
 
 
@@ -99,7 +99,7 @@ FOR_PEOPLE = "not read back"
 # Who writes files, and the files of theirs that are read back: for each, the path and what reads it
 FILES = {
     "training/run.py": {name: of_the_run(name) for name in ("recipe", "metrics", "summary", "model", "samples", "test",
-                                                            "calibration", "classes")},
+                                                            "abstain", "classes")},
     "training/checkpoint.py": {name: of_the_run(name) for name in ("checkpoint", "previous")},
     "fit/run_folder.py": {"inputs": of_the_run("inputs")},
     "fit/decisions.py": {"decisions": of_the_run("decisions")},
