@@ -40,14 +40,18 @@ def step(
     optimizer: Optimizer,
     epochs: int,
     *,
-    milestones: tuple[Annotated[int, Ge(1)], ...],
+    milestones: tuple[Annotated[float, Gt(0)], ...],
     factor: Annotated[float, Gt(0)] = 0.1,
 ) -> Schedule:
-    """Multiply the rate by ``factor`` at each milestone, an epoch counted from 0."""
+    """Multiply the rate by ``factor`` at each milestone, an epoch counted from 0.
+
+    Args:
+        milestones: epochs at which the rate falls; one within an epoch (12.5) takes effect with the next.
+    """
     return Schedule(optimizer, lambda epoch: factor ** sum(epoch >= milestone for milestone in milestones))
 
 
-def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0, warmup: Annotated[int, Ge(0)] = 0) -> Schedule:
+def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0, warmup: Annotated[float, Ge(0)] = 0) -> Schedule:
     """Half a cosine, from the full rate in epoch 0 toward ``floor`` times it at the end of training.
 
     Args:
@@ -71,10 +75,10 @@ def cosine_restarts(
     optimizer: Optimizer,
     epochs: int,
     *,
-    first: Annotated[int, Ge(1)],
+    first: Annotated[float, Gt(0)],
     factor: Annotated[int, Ge(1)] = 1,
     floor: Share = 0.0,
-    start: Annotated[int, Ge(0)] = 0,
+    start: Annotated[float, Ge(0)] = 0,
 ) -> Schedule:
     """Cosine with restarts (SGDR), each period ``factor`` times as long as the one before.
 
