@@ -7,9 +7,10 @@ if TYPE_CHECKING:
     from reweigh.data import read
     from reweigh.errors import DataError, DivergedError, ModelError, RecipeError, ReweighError
     from reweigh.estimator import RobustClassifier
-    from reweigh.fit.own_predictions import find_label_issues
+    from reweigh.issues.find import find_label_issues
     from reweigh.meta_sets import LowestLoss
     from reweigh.reweighter import Reweighter
+    from reweigh.runs.correction import correct
     from reweigh.weighting import load_weighting, save_weighting
 
 __version__ = "0.1.0"
@@ -24,7 +25,8 @@ _HOMES = {
     "ReweighError": "reweigh.errors",
     "Reweighter": "reweigh.reweighter",
     "RobustClassifier": "reweigh.estimator",
-    "find_label_issues": "reweigh.fit.own_predictions",
+    "correct": "reweigh.runs.correction",
+    "find_label_issues": "reweigh.issues.find",
     "load_weighting": "reweigh.weighting",
     "read": "reweigh.data",
     "save_weighting": "reweigh.weighting",
@@ -40,6 +42,7 @@ __all__ = [
     "Reweighter",
     "RobustClassifier",
     "__version__",
+    "correct",
     "find_label_issues",
     "load_weighting",
     "read",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from reweigh.report.sections import SECTIONS
-from reweigh.report.sections.history import pseudo_weights
+from reweigh.report.sections.training import pseudo_weights
 from reweigh.runs.headline import few_labels
 from reweigh.runs.tables import Samples
 

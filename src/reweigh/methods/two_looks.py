@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from reweigh.core.batch import Batch
 from reweigh.core.method import Method
 from reweigh.families import Families, sizes_differ
-from reweigh.issues.stock import TINY, Stock, least_believed
-from reweigh.issues.verdict import Finding, Verdict
+from reweigh.issues.stock import TINY, Stock
+from reweigh.issues.verdict import Finding, Verdict, least_believed
 from reweigh.methods.parts.finding import Count, sentence
 from reweigh.methods.parts.first_look import FirstLook, FirstPredictions
 from reweigh.methods.parts.folds import held_out_in_turn
