@@ -100,7 +100,7 @@ FOR_PEOPLE = "not read back"
 FILES = {
     "training/run.py": {name: of_the_run(name) for name in ("recipe", "metrics", "summary", "model", "samples", "test",
                                                             "calibration", "classes")},
-    "training/checkpoint.py": {name: of_the_run(name) for name in ("checkpoint", "previous")},
+    "training/checkpoint.py": {name: of_the_run(name) for name in ("checkpoint", "previous", "warmed_up")},
     "fit/run_folder.py": {"inputs": of_the_run("inputs")},
     "fit/decisions.py": {"decisions": of_the_run("decisions")},
     "weighting/saved.py": {"weighting": of_the_run("weighting"), "a weighting function alone": weighting},
@@ -108,7 +108,7 @@ FILES = {
     "files/seals.py": {"checksums": checksums},
     "files/row_cache.py": {"cached features": cached},
     **dict.fromkeys(("report/page.py", "cli/compare.py", "cli/export.py", "cli/issues.py", "cli/predict.py",
-                     "cli/corrupt.py", "cli/torchrun.py"), FOR_PEOPLE),
+                     "cli/corrupt.py", "cli/torchrun.py", "runs/correction.py"), FOR_PEOPLE),
 }  # fmt: skip
 KINDS = {name: kind for kinds in FILES.values() if kinds is not FOR_PEOPLE for name, kind in kinds.items()}
 NO_TABLE = {"held_out", "report"}  # of data without a part to test on; for people
