@@ -100,7 +100,7 @@ FOR_PEOPLE = "not read back"
 FILES = {
     "training/run.py": {name: of_the_run(name) for name in ("recipe", "metrics", "summary", "model", "samples", "test",
                                                             "abstain", "classes")},
-    "training/checkpoint.py": {name: of_the_run(name) for name in ("checkpoint", "previous")},
+    "training/checkpoint.py": {name: of_the_run(name) for name in ("checkpoint", "previous", "warmed_up")},
     "fit/run_folder.py": {"inputs": of_the_run("inputs")},
     "fit/decisions.py": {"decisions": of_the_run("decisions")},
     "weighting/saved.py": {"weighting": of_the_run("weighting"), "a weighting function alone": weighting},

@@ -86,7 +86,8 @@ class ModelOptions(Options):
     Attributes:
         start: run folder or safetensors file whose weights the model starts from; otherwise it starts at random.
         logits: last layer of the model: "linear" as it is, or "cosine", whose logits are cosines times 30.
-        channels_last: keep images and filters in the order of memory that GPUs prefer.
+        channels_last: keep images and filters with their channels last in memory. By default, models of reweigh do on
+            the CPU, where steps take 5 to 25 % less time.
         compile: compile the model with ``torch.compile``, which takes a minute and then saves time on a GPU; passes
             that look ahead run as written.
         trains: What is trained: "all" of the model, or its "last-layer" alone, on features that stay as they start.
@@ -94,7 +95,7 @@ class ModelOptions(Options):
 
     start: str | None = None
     logits: Literal["linear", "cosine"] = "linear"
-    channels_last: bool = False
+    channels_last: bool | None = None
     compile: bool = False
     trains: Literal["all", "last-layer"] = "all"
 
@@ -126,6 +127,10 @@ class TrainOptions(Options):
         sync_batchnorm: Under torchrun, let BatchNorm use the statistics of the whole batch, so that the result does not
             depend on the number of processes. Without it each process uses those of its own rows, as in plain
             ``DistributedDataParallel``; that saves messages. One process has the whole batch either way.
+        scale: Shrink the schedule: a quarter of it with 0.25. Epochs, warm-up and milestones are multiplied by it, and
+            the learning rate of the weight net is divided by it. The recipe of the run has the resulting numbers.
+        branch: Run, or checkpoint of a run, to continue from with another method: its model, optimizer, random
+            generators and epochs so far.
     """
 
     renamed: ClassVar[dict[str, str]] = {
@@ -142,6 +147,8 @@ class TrainOptions(Options):
     aim: Literal["accuracy", "balanced", "log-loss"] = "accuracy"
     class_shares: str | dict[str, float] = "as-trained"
     sync_batchnorm: bool = True
+    scale: Annotated[float, Gt(0), Le(1)] = 1.0
+    branch: str | None = None
 
     @field_validator("class_shares", mode="before")
     @classmethod

@@ -51,6 +51,7 @@ class Run:
     report = _file("report.html")
     checkpoint = _file("checkpoint/last.safetensors")
     previous = _file("checkpoint/previous.safetensors")  # the checkpoint before the last one
+    warmed_up = _file("checkpoint/warmed-up.safetensors")  # that of the end of the warm-up, to branch from
 
     @classmethod
     def create(cls, path: str | Path, recipe: str, overwrite: bool = False) -> "Run":

@@ -46,7 +46,7 @@ def step(
     optimizer: Optimizer,
     epochs: int,
     *,
-    milestones: tuple[Annotated[int, Ge(1)], ...],
+    milestones: tuple[Annotated[float, Gt(0)], ...],
     factor: Annotated[float, Gt(0)] = 0.1,
 ) -> Schedule:
     """Multiply the rate by ``factor`` at each milestone, an epoch counted from 0.
@@ -56,11 +56,14 @@ def step(
         >>> schedule = step(torch.optim.SGD([torch.zeros(1)], lr=0.1), epochs=10, milestones=(5,))
         >>> schedule.start_epoch(4), round(schedule.start_epoch(5), 3)
         (0.1, 0.01)
+
+    Args:
+        milestones: epochs at which the rate falls; one within an epoch (12.5) takes effect with the next.
     """
     return Schedule(optimizer, lambda epoch: factor ** sum(epoch >= milestone for milestone in milestones))
 
 
-def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0, warmup: Annotated[int, Ge(0)] = 0) -> Schedule:
+def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0, warmup: Annotated[float, Ge(0)] = 0) -> Schedule:
     """Half a cosine, from the full rate in epoch 0 toward ``floor`` times it at the end of training.
 
     Examples:
@@ -97,10 +100,10 @@ def cosine_restarts(
     optimizer: Optimizer,
     epochs: int,
     *,
-    first: Annotated[int, Ge(1)],
+    first: Annotated[float, Gt(0)],
     factor: Annotated[int, Ge(1)] = 1,
     floor: Share = 0.0,
-    start: Annotated[int, Ge(0)] = 0,
+    start: Annotated[float, Ge(0)] = 0,
 ) -> Schedule:
     """Cosine with restarts (SGDR), each period ``factor`` times as long as the one before.
 
