@@ -8,6 +8,7 @@ calibrated by cross-validation. ``--data`` is the folder with tables.py; the pac
 """
 
 import argparse
+import importlib
 import json
 import sys
 import warnings
@@ -62,12 +63,10 @@ def measured(true: np.ndarray, probabilities: np.ndarray, classes: np.ndarray) -
     return dict(zip(NUMBERS, map(float, (right.mean(), balanced, loss, ece)), strict=True))
 
 
-def cell(X: pd.DataFrame, true: np.ndarray, kind: str, seed: int) -> dict[str, dict[str, float]]:
+def cell(X: pd.DataFrame, true: np.ndarray, noisy: np.ndarray, seed: int) -> dict[str, dict[str, float]]:
     """All numbers of one table with one kind of labels."""
-    from tables import with_wrong_labels
-
     train, test = train_test_split(np.arange(len(true)), test_size=1 / 3, stratify=true, random_state=seed)
-    given = with_wrong_labels(true, kind, seed)[train]
+    given = noisy[train]
     train_X, test_X = X.iloc[train].reset_index(drop=True), X.iloc[test].reset_index(drop=True)
     ours = RobustClassifier(random_state=seed).fit(train_X, given)
     rows = {}
@@ -86,7 +85,7 @@ def cell(X: pd.DataFrame, true: np.ndarray, kind: str, seed: int) -> dict[str, d
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default=".", help="folder with tables.py")
     parser.add_argument("--tables", help="names, separated by commas; all by default")
     parser.add_argument("--kinds", default="clean,sym20,way30")
@@ -95,16 +94,16 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     sys.path.insert(0, asked.data)
-    from tables import SETS, load
-
+    tables = importlib.import_module("tables")
     results = []
-    for name in asked.tables.split(",") if asked.tables else SETS:
-        X, true = load(name)
+    for name in asked.tables.split(",") if asked.tables else tables.SETS:
+        X, true = tables.load(name)
         if len(X) > asked.rows:
             continue
         for kind in asked.kinds.split(","):
             for seed in range(asked.seeds):
-                results.append({"table": name, "kind": kind, "seed": seed, "rows": cell(X, true, kind, seed)})
+                noisy = tables.with_wrong_labels(true, kind, seed)
+                results.append({"table": name, "kind": kind, "seed": seed, "rows": cell(X, true, noisy, seed)})
                 line = {who: round(row["log_loss"], 3) for who, row in results[-1]["rows"].items() if "log_loss" in row}
                 print(name, kind, seed, line, flush=True)
                 if asked.json:
