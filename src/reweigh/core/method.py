@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from torch import Tensor, nn
 
@@ -32,6 +32,8 @@ class Method(Protocol):
             own, so that a recipe cannot ask for either.
         reads: what its weight net reads of a sample besides the family of the class; "loss" as in the paper.
         fixed: options of ``Reweighter`` that the method fixes, and that are therefore not options of it.
+        contains: class shares that its logits contain: those of the "given" labels, those of the labels "weighted" by
+            its sample weights, or "uniform" ones; prior correction and losses that balance classes make them uniform.
         one_process: whether it looks at layers inside its model, of which each of several processes has its rows only.
     """
 
@@ -43,6 +45,7 @@ class Method(Protocol):
     own_judge: ClassVar[bool] = False
     reads: ClassVar[str] = "loss"
     fixed: ClassVar[Mapping[str, Any]] = {}
+    contains: ClassVar[Literal["given", "weighted", "uniform"]] = "given"
     one_process: ClassVar[bool] = False
 
     @abstractmethod
@@ -105,6 +108,15 @@ class Method(Protocol):
 
     def finding(self) -> "Finding | None":
         """How many labels are wrong, and what was done about it; None if the method does not estimate that."""
+        return None
+
+    def apart(self) -> tuple[Tensor, Tensor, Tensor] | None:
+        """What networks predict for training samples that they were not trained on; None if it keeps no such networks.
+
+        Returns:
+            Indices of the samples, shape (n,); logits, shape (n, C), which contain the same class shares as those of
+            the model; and the share of samples by given (row) and true (column) class, shape (C, C), as estimated.
+        """
         return None
 
     @abstractmethod

@@ -18,6 +18,14 @@ from reweigh.data.tables.cells import MISSING
 MIN_CLASS_SIZE = 10  # a meta set takes about this many of each class
 LONG_TAIL = 5.0  # smallest imbalance factor that is reported
 MANY_COPIES = 0.01  # share of samples
+ROWS_AT_ONCE = 1000
+MAX_TREE_ROWS = 3000  # rows that a tree is fitted to and scored on
+MAX_TREE_COLUMNS = 300
+LEAK_ACCURACY = 0.97  # held-out accuracy of a tree on one column
+LEAK_GAIN = 0.8  # of the way from a guess to certainty
+ORDER_GAIN = 0.5  # of the way from a guess to certainty
+MIN_TREE_SAMPLES = 40  # samples; fewer prove nothing
+MIN_TREE_CLASS_SIZE = 5  # smallest class that a tree can learn
 
 
 @dataclass(frozen=True)
@@ -25,18 +33,18 @@ class Findings:
     """Facts about a dataset; samples are given by their index in the source.
 
     Attributes:
-        num_samples: number of samples that can be used.
-        shape: shape of one sample.
-        class_names: class names in the order of the class numbers.
-        class_sizes: number of samples of each class by given label.
-        duplicates: groups of samples with identical inputs.
-        conflicting: groups of identical inputs whose labels differ, with the labels; at least one is wrong.
-        constant: samples whose input is the same value everywhere.
-        constant_features: features that are the same in all samples, by name if there is one; not searched in images.
-        not_finite: samples with NaN or infinity.
-        unreadable: what the reader left out, each with the reason.
-        missing: number of missing values that were filled, by column.
-        names: names of the samples in the source, if they have any.
+        num_samples: Number of samples that can be used.
+        shape: Shape of one sample.
+        class_names: Class names in the order of the class numbers.
+        class_sizes: Number of samples of each class by given label.
+        duplicates: Groups of samples with identical inputs.
+        conflicting: Groups of identical inputs whose labels differ, with the labels; at least one is wrong.
+        constant: Samples whose input is the same value everywhere.
+        constant_features: Features that are the same in all samples, by name if there is one; not searched in images.
+        not_finite: Samples with NaN or infinity.
+        unreadable: What the reader left out, each with the reason.
+        missing: Number of missing values that were filled, by column.
+        names: Names of the samples in the source, if they have any.
     """
 
     num_samples: int
@@ -141,9 +149,6 @@ class Findings:
         return listed(map(self.called, rows))
 
 
-AT_ONCE = 1000
-
-
 def inspect(dataset: Dataset) -> Findings:
     """Class sizes, duplicates, contradictory labels, blank and broken inputs.
 
@@ -153,7 +158,7 @@ def inspect(dataset: Dataset) -> Findings:
     constant: list[int] = []
     not_finite: list[int] = []
     spans: list[tuple[Tensor, Tensor]] = []
-    for rows in torch.arange(len(dataset)).split(AT_ONCE):
+    for rows in torch.arange(len(dataset)).split(ROWS_AT_ONCE):
         inputs = dataset.inputs[rows].flatten(1).contiguous()
         for row, sample in zip(rows.tolist(), inputs.numpy(), strict=True):
             identical[blake2b(sample.tobytes(), digest_size=16).digest()].append(row)
@@ -193,15 +198,6 @@ def unchanging(spans: list[tuple[Tensor, Tensor]]) -> tuple[int, ...]:
     return tuple((lowest == highest).nonzero().flatten().tolist())
 
 
-ROWS = 3000  # rows that a tree is fitted to and scored on
-COLUMNS = 300
-DETERMINES = 0.97  # held-out accuracy of a tree on one column
-NEARLY = 0.8  # of the way from a guess to certainty
-ORDERED = 0.5  # of the way from a guess to certainty
-FEWEST = 40  # samples; fewer prove nothing
-MIN_TREE_CLASS_SIZE = 5  # smallest class that a tree can learn
-
-
 def leaks(dataset: Dataset) -> list[str]:
     """Columns of a table that nearly determine the label, in words.
 
@@ -209,18 +205,18 @@ def leaks(dataset: Dataset) -> list[str]:
     comes near certainty; a column that does was made from the label, or is the label.
     """
     encoding, chosen = dataset.reading.encoding, _some(dataset)
-    if encoding is None or len(encoding.columns) < 2 or len(chosen) < FEWEST:  # the only one cannot be left out
+    if encoding is None or len(encoding.columns) < 2 or len(chosen) < MIN_TREE_SAMPLES:  # one cannot be left out
         return []
     labels = dataset.labels[chosen].numpy()
     inputs = dataset.inputs[chosen].numpy()
     found, start = [], 0
-    for column in encoding.columns[:COLUMNS]:
+    for column in encoding.columns[:MAX_TREE_COLUMNS]:
         names = column.feature_names
         block, start = inputs[:, start : start + len(names)], start + len(names)
         score, guess = _score(block, labels), _guess(labels)
         gaps = next((block[:, place] > 0 for place, name in enumerate(names) if name.endswith(MISSING)), None)
         where = ""
-        if gaps is not None and (~gaps).sum() >= FEWEST and not _determines(score, guess):
+        if gaps is not None and (~gaps).sum() >= MIN_TREE_SAMPLES and not _determines(score, guess):
             score, guess = _score(block[~gaps], labels[~gaps]), _guess(labels[~gaps])
             where = f" where it has a value (in {1 - gaps.mean():.0%} of the rows)"
         if _determines(score, guess):
@@ -234,17 +230,17 @@ def leaks(dataset: Dataset) -> list[str]:
 
 def _determines(score: float, guess: float) -> bool:
     """Whether a score is near certainty, and not only because one class is."""
-    return score >= max(DETERMINES, guess + NEARLY * (1 - guess))
+    return score >= max(LEAK_ACCURACY, guess + LEAK_GAIN * (1 - guess))
 
 
 def order(dataset: Dataset) -> list[str]:
     """Whether the labels follow the order of the rows, in words."""
     chosen = _some(dataset)
-    if len(chosen) < FEWEST or len(dataset.reading.names):  # files are always in the order of their class folders
+    if len(chosen) < MIN_TREE_SAMPLES or len(dataset.reading.names):  # files are in the order of folders
         return []
     labels = dataset.labels[chosen].numpy()
     score, guess = _score(chosen.numpy()[:, None].astype(np.float32), labels), _guess(labels)
-    if score < guess + ORDERED * (1 - guess):
+    if score < guess + ORDER_GAIN * (1 - guess):
         return []
     return [
         f"The rows are in the order of their labels: the row number alone predicts {score:.1%} of them. Columns that "
@@ -271,9 +267,9 @@ def _rows(dataset: Dataset) -> "np.ndarray":
 
 
 def _some(dataset: Dataset) -> torch.Tensor:
-    """Indices of labeled samples, at most ROWS, spread over the dataset; of classes that a tree can learn from them."""
+    """Indices of at most MAX_TREE_ROWS labeled samples all over the dataset, of classes that a tree can learn."""
     labeled = dataset.labeled.nonzero().flatten()
-    chosen = labeled[:: max(1, -(-len(labeled) // ROWS))]
+    chosen = labeled[:: max(1, -(-len(labeled) // MAX_TREE_ROWS))]
     return (
         chosen[torch.bincount(dataset.labels[chosen])[dataset.labels[chosen]] >= MIN_TREE_CLASS_SIZE]
         if len(chosen)

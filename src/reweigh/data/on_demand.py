@@ -23,6 +23,10 @@ from reweigh.files.row_cache import cache_root, megabytes
 
 log = logging.getLogger(__name__)
 DEFAULT_DISK_GB = 20.0
+DEFAULT_MEMORY_GB = 2.0  # larger sets are read on demand
+SAMPLED = 250  # inputs from which mean and standard deviation are computed; 250 photos have millions of pixels
+AHEAD = 2  # batches that each worker process reads ahead
+SHARED = "/dev/shm"  # memory through which worker processes pass batches; containers often have little of it
 
 
 class Scratch:
@@ -68,19 +72,13 @@ def scratch(slots: int, shape: tuple[int, ...], dtype: torch.dtype, disk_gb: flo
     return found
 
 
-DEFAULT_MEMORY_GB = 2.0  # larger sets are read on demand
-SAMPLED = 250  # inputs from which mean and standard deviation are computed; 250 photos have millions of pixels
-AHEAD = 2  # batches that each worker process reads ahead
-SHARED = "/dev/shm"  # memory through which worker processes pass batches; containers often have little of it
-
-
 class OnDemand(Fetched):
     """Inputs that a function reads one by one: a single batch in several threads, many batches in worker processes.
 
     Args:
-        read_one: index -> the sample, of ``shape`` and ``dtype``.
-        content: see ``Fetched``.
-        disk_gb: gigabytes that decoded samples may take on disk during a training; larger sets are decoded again
+        read_one: Index -> the sample, of ``shape`` and ``dtype``.
+        content: See ``Fetched``.
+        disk_gb: Gigabytes that decoded samples may take on disk during a training; larger sets are decoded again
             whenever they are needed.
     """
 

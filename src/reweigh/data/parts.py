@@ -9,6 +9,7 @@ from pathlib import Path
 from reweigh.data.checks import listed
 from reweigh.errors import DataError
 
+log = logging.getLogger(__name__)
 SAVED = "dataset_dict.json"  # in a folder that datasets.DatasetDict.save_to_disk has written
 IGNORED = (".", "__MACOSX")
 SPLIT_FOLDERS = {"train": ("train", "training"), "test": ("test", "testing", "val", "valid", "validation")}
@@ -64,9 +65,6 @@ def of_split(path: Path, suffix: str | tuple[str, ...], split: str) -> list[Path
     return parts[split]
 
 
-log = logging.getLogger(__name__)
-
-
 def class_folders(root: Path, class_names: Sequence[str] | None) -> tuple[str, ...]:
     """The names of the sub-folders that are classes."""
     present = sub_folders(root)
@@ -88,7 +86,7 @@ def split_folder(folder: Path, split: str) -> Path:
     """The sub-folder of a split if the folder is divided into training and test parts, otherwise the folder itself.
 
     Raises:
-        DataError: there is no such part, or there are both parts and other folders beside them.
+        DataError: There is no such part, or there are both parts and other folders beside them.
     """
     present, parts = sub_folders(folder), _parts(folder)
     others = sorted({*present} - {name for names in parts.values() for name in names})
@@ -124,7 +122,7 @@ def image_paths(folder: Path, above: frozenset[str] = frozenset()) -> Iterator[P
     """All files below a folder in a fixed order; links are followed, hidden files ignored.
 
     Raises:
-        DataError: a link leads back to a folder that contains it.
+        DataError: A link leads back to a folder that contains it.
     """
     here = os.path.realpath(folder)
     if here in above:

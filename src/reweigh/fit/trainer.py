@@ -21,6 +21,7 @@ from reweigh.methods.setup import Setup
 from reweigh.plan import Part, Plan
 from reweigh.plan.schema import TrainOptions
 from reweigh.training import Observer, Recall, Run, processes, seed_all, train
+from reweigh.training.branch import Branch
 from reweigh.training.judge import Judge
 from reweigh.training.loop import Evaluate, batch_bounds
 from reweigh.training.randomness import restore, snapshot
@@ -63,8 +64,11 @@ class Trainer:
     device: torch.device
     trusted: Dataset | None = None
 
-    def assemble(self, train_set: Dataset) -> Assembly:
+    def assemble(self, train_set: Dataset, branch: Branch | None = None) -> Assembly:
         """Network, optimizer and method for some samples; initial weights come from the global generators.
+
+        Args:
+            branch: What network and optimizer continue from.
 
         Raises:
             ModelError: The network does not fit the samples, or the weights that it should start from.
@@ -78,6 +82,8 @@ class Trainer:
         fresh = partial(self._network, train_set.shape, train_set.num_classes)
         model, optimizer = fresh()
         schedule = plan.optimizer.parts["schedule"][0].bind()(optimizer, train["epochs"])
+        if branch is not None:
+            branch.take_over(model, optimizer)
         loss = with_class_sizes(plan.loss.bind(), train_set.class_sizes)
         transforms = [part.bind()() for part in plan.augment]
         setup = Setup(
@@ -97,6 +103,10 @@ class Trainer:
         )
         return Assembly(methods.build(plan.method.name, setup, **plan.method.options), schedule, setup)
 
+    def _branch(self) -> Branch | None:
+        path = self.plan.train["branch"]
+        return None if path is None else processes.first(lambda: Branch.open(path))
+
     def _network(self, shape: tuple[int, ...], num_classes: int) -> tuple[nn.Module, Optimizer]:
         """A network as the plan starts it, with its optimizer."""
         plan = self.plan
@@ -106,7 +116,7 @@ class Trainer:
             start_from(model, how["start"])
         if how.get("trains") == "last-layer":
             freeze_features(model)
-        if how.get("channels_last"):
+        if _channels_last(how.get("channels_last"), plan.model, self.device):
             model = model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (not declared)
         if how.get("compile"):
             model.compile()
@@ -135,7 +145,8 @@ class Trainer:
         """
         options = {key: value for key, value in self.plan.train.items() if key not in TrainOptions.model_fields}
         with own_randomness(options["seed"]):
-            method, schedule, setup = self.assemble(train_set)
+            branch = None if run is None else self._branch()
+            method, schedule, setup = self.assemble(train_set, branch)
             looks = self.plan.train["looks"]
             recall = Recall(train_set, options["epochs"], looks, self.device)
             steps = len(batch_bounds(len(train_set), options["batch_size"]))
@@ -152,11 +163,17 @@ class Trainer:
                 device=self.device,
                 recall=recall,
                 judge=judge,
+                branch=branch,
                 **options,
             )
         for module in method.model.eval().modules():
             module._compiled_call_impl = None  # as written again: for other sizes of batches it would compile again
         return Trained(method, result.history, recall)
+
+
+def _channels_last(asked: bool | None, part: Part | None, device: torch.device) -> bool:
+    """Whether to keep channels last; by default on the CPU, but a model from outside may not work that way."""
+    return asked or (asked is None and device.type == "cpu" and part is not None and part.name in models.MODELS)
 
 
 def builder(part: Part, trust_code: bool = False) -> Build:

@@ -271,6 +271,14 @@ class TwoLooks(Method):
         words = sentence(self._count, self._given, self._stock.joint, names, gain, dropped)
         return Finding(self._count.share.tolist(), self._count.low.tolist(), self._count.high.tolist(), words)
 
+    def apart(self) -> tuple[Tensor, Tensor, Tensor] | None:
+        found = self._first.predictions()
+        if self._stock is None or not len(found.known):
+            return None
+        bare = found.unseen[found.known].clamp_min(TINY).log()
+        logits = bare if self._prior.corrects else bare + self._prior.log_shares(self._given)
+        return found.known, logits, self._stock.joint
+
     def state_dict(self) -> dict[str, Any]:
         return {
             "fold": self._fold,

@@ -9,6 +9,7 @@ from reweigh.errors import ReweighError
 from reweigh.plan.mistakes import Mistake, check_options, shown, unknown_key
 from reweigh.plan.options import Options, options_of, supplied_to
 from reweigh.plan.plan import Part, Plan
+from reweigh.plan.scale import scaled
 from reweigh.plan.schema import SECTIONS, Slot, TrainOptions
 from reweigh.plan.tables import TABLES, member, members, method_named
 
@@ -50,8 +51,10 @@ def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Pl
     if method_named(plan.method.name).own_judge:
         asked = [key for key in ("judge", "prior") if train[key]]
         why = f"the method {plan.method.name} judges and corrects by itself; remove the key"
-        return (None if asked else plan), [Mistake(f"train.{key}", f"got {train[key]}, but {why}") for key in asked]
-    return plan, []
+        if asked:
+            return None, [Mistake(f"train.{key}", f"got {train[key]}, but {why}") for key in asked]
+    plan, mistakes = scaled(plan)
+    return (None if mistakes else plan), mistakes
 
 
 def _section_with(key: str, values: Mapping[str, Any]) -> str | None:

@@ -16,6 +16,7 @@ from reweigh.core import descent
 from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError, RecipeError
 from reweigh.training import processes, randomness
+from reweigh.training.branch import Branch
 from reweigh.training.evaluation import Samples
 from reweigh.training.interrupts import Interrupted, listen
 from reweigh.training.judge import Judge
@@ -46,6 +47,7 @@ def train(
     device: str | torch.device = "cpu",
     recall: Recall | None = None,
     judge: Judge | None = None,
+    branch: Branch | None = None,
     *,
     epochs: Annotated[int, Ge(1)],
     warmup_epochs: Annotated[int, Ge(0)] = 0,
@@ -68,6 +70,7 @@ def train(
         recall: looks at the training samples at the end of some epochs; saved and restored too.
         judge: chooses the epoch whose model is kept; otherwise it is the last one. ``evaluate`` then gets the averaged
             model of the judge.
+        branch: checkpoint of another run to continue from, unless the run has one itself; the method has its model.
         generator: for augmentation; saved and restored, so the method may draw from the same one.
         warmup_epochs: the first epochs, trained without reweighting.
         batch_size: see ``batch_bounds`` for what becomes of a remainder.
@@ -98,7 +101,7 @@ def train(
     settings: dict[str, int | str] = {"samples": samples, "batch_size": batch_size, "seed": seed}
     settings |= {"data": train_set.identity} if run is not None else {}
     keeper = Keeper(run, method, generator, settings, recall, judge, scaler)
-    place = keeper.load()
+    place = keeper.load(branch)
     observer.start(epochs, steps, place.epoch * steps + place.step)
     with _ending(place, run, observer, epochs, steps, schedule), listen() as stop:
         while place.epoch < epochs and not method.finished:
@@ -135,7 +138,7 @@ def train(
             lr = schedule.optimizer.param_groups[0]["lr"]  # a method may have a schedule of its own
             line = place.end_epoch(lr, tested, judged, seconds)
             observer.epoch(line)
-            keeper.end_epoch(place, line, epochs)
+            keeper.end_epoch(place, line, epochs, keep=place.epoch == warmup_epochs)
             if processes.any_of(stop.requested):
                 raise KeyboardInterrupt
     if judge is not None:

@@ -17,6 +17,10 @@ from reweigh.files.limits import check_labels
 from reweigh.names import suggestion
 
 WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.0+)?")
+MANY_ROWS = 20  # rows, and classes that nobody would call quantities
+MIN_MEAN_CLASS_SIZE = 5  # samples of a class on average; with fewer, they are not classes
+TARGET_SHARE = 0.9
+OTHER = "name another column as the label"
 
 
 def encode(
@@ -31,14 +35,14 @@ def encode(
 
     Args:
         values: N numbers, strings or booleans; array, tensor, list or column of a table.
-        what: name of the labels in messages.
-        unlabeled: whether a label may be missing (-1, an empty string, None, NaN); it becomes -1.
+        what: Name of the labels in messages.
+        unlabeled: Whether a label may be missing (-1, an empty string, None, NaN); it becomes -1.
 
     Returns:
-        tuple: class numbers, shape (N,) int64, and the class names.
+        tuple: Class numbers, shape (N,) int64, and the class names.
 
     Raises:
-        DataError: values are missing, not whole numbers, or not classes; with their rows.
+        DataError: Values are missing, not whole numbers, or not classes; with their rows.
     """
     if not unlabeled:
         return _encode(values, class_names, what)
@@ -56,7 +60,7 @@ def known(values: np.ndarray) -> np.ndarray:
     """Which values are labels, shape (N,) bool; -1 (number or string), an empty string, None and NaN are not.
 
     Args:
-        values: shape (N,), of any type.
+        values: Shape (N,), of any type.
     """
     import pandas as pd
 
@@ -155,12 +159,6 @@ def _numbers_if_all_are(strings: np.ndarray) -> np.ndarray:
         return strings
 
 
-MANY = 20  # rows, and classes that nobody would call quantities
-OFTEN = 5  # samples of a class on average; with fewer, they are not classes
-SHARE = 0.9
-OTHER = "name another column as the label"
-
-
 def check_target(values: Sequence[Any], label: str, what: str) -> None:
     """Refuse labels that cannot be classes.
 
@@ -172,22 +170,22 @@ def check_target(values: Sequence[Any], label: str, what: str) -> None:
     given = [str(value) for value in values if value is not None]
     distinct = sorted({*given})
     rows, count = len(given), len(distinct)
-    if rows < MANY or count <= min(MANY, rows // 2):
+    if rows < MANY_ROWS or count <= min(MANY_ROWS, rows // 2):
         return
     found = f"{what}: column {label!r} has {count:,} different values in {rows:,} rows, such as {_some(distinct)}: "
     numbers = notation_of(distinct).read(distinct)
     numbers = numbers[~np.isnan(numbers)]
-    if len(numbers) >= SHARE * count:
+    if len(numbers) >= TARGET_SHARE * count:
         if (numbers != np.floor(numbers)).any():
             raise DataError(f"{found}a quantity, not classes; divide its range into classes (pandas.cut), or {OTHER}")
         span = numbers.max() - numbers.min() + 1
         if count > 0.5 * rows:
             raise DataError(f"{found}ids or a quantity, not classes; {OTHER}")
-        if span > 2 * count and rows / count < OFTEN:
+        if span > 2 * count and rows / count < MIN_MEAN_CLASS_SIZE:
             raise DataError(f"{found}a quantity, not classes; divide its range into classes (pandas.cut), or {OTHER}")
         return
     order, _ = order_of(distinct, [1] * count)
-    if (~np.isnan(read_dates(distinct, order))).mean() >= SHARE:
+    if (~np.isnan(read_dates(distinct, order))).mean() >= TARGET_SHARE:
         raise DataError(f"{found}dates, not classes; {OTHER}")
     if len({*map(spelling, distinct)}) > 0.5 * rows:
         raise DataError(f"{found}names or free text, not classes; {OTHER}")

@@ -13,15 +13,20 @@ from reweigh.data.readers.idx import STEMS, idx_names
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
+log = logging.getLogger(__name__)
+Progress = Callable[[str, int, int | None], None]  # file, bytes so far, total bytes if the server says
+CHUNK = 1 << 16
+TIMEOUT = 30  # seconds without a byte
+
 
 class Source(NamedTuple):
     """The official files of a dataset.
 
     Attributes:
-        folder: folder below the data root.
-        url: address to which the names of the downloads are appended.
-        downloads: name -> MD5 as published; a ``.tar.gz`` contains the folder itself.
-        files: files that the folder must contain, plain or as ``.gz``.
+        folder: Folder below the data root.
+        url: Address to which the names of the downloads are appended.
+        downloads: Name -> MD5 as published; a ``.tar.gz`` contains the folder itself.
+        files: Files that the folder must contain, plain or as ``.gz``.
     """
 
     folder: str
@@ -94,12 +99,6 @@ def folder_of(name: str, root: str | Path) -> Path:
     return folder
 
 
-log = logging.getLogger(__name__)
-Progress = Callable[[str, int, int | None], None]  # file, bytes so far, total bytes if the server says
-CHUNK = 1 << 16
-TIMEOUT = 30  # seconds without a byte
-
-
 def get(name: str, root: str | Path, *, mirror: str | None = None, progress: Progress | None = None) -> Path:
     """Download the missing files of a dataset.
 
@@ -107,15 +106,15 @@ def get(name: str, root: str | Path, *, mirror: str | None = None, progress: Pro
     is deleted.
 
     Args:
-        root: the data root; the files go to the folder of the dataset below it.
-        mirror: address to use instead of the official one; file names are appended to it.
-        progress: called with the name of the file, the bytes so far and the total bytes.
+        root: The data root; the files go to the folder of the dataset below it.
+        mirror: Address to use instead of the official one; file names are appended to it.
+        progress: Called with the name of the file, the bytes so far and the total bytes.
 
     Returns:
-        Path: the complete folder.
+        Path: The complete folder.
 
     Raises:
-        DataError: no such dataset, no connection, a wrong checksum, or a package that is not installed.
+        DataError: No such dataset, no connection, a wrong checksum, or a package that is not installed.
     """
     if name == "digits":
         raise DataError("digits: nothing to download; they come with scikit-learn")

@@ -12,7 +12,7 @@ from reweigh.data.dataset import Dataset, Reading
 from reweigh.data.on_demand import standardize_by_some
 from reweigh.data.parts import class_folders, has_test_folder, split_folder, sub_folders
 from reweigh.data.readers.image_files import check_pillow, header, suffixes
-from reweigh.data.readers.images import Image, Skipped, find_images, shown, warn_of_skipped
+from reweigh.data.readers.images import Image, Skipped, find_images, in_form, pixels_of, shown, warn_of_skipped
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ def read_image_folder(path: Path, request: Request) -> Dataset:
     and a file that turns out to be broken later raises an error with its name.
 
     Raises:
-        DataError: no classes, an empty class unless class names are given, a loop of symbolic links, or images of
+        DataError: No classes, an empty class unless class names are given, a loop of symbolic links, or images of
             different sizes without a size.
     """
     root = split_folder(path, request.split)

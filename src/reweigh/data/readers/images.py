@@ -22,6 +22,7 @@ from reweigh.errors import DataError, StorageError
 from reweigh.files.row_cache import RowCache, digest
 from reweigh.names import suggestion
 
+log = logging.getLogger(__name__)
 MIN_CACHED_FILES = 2000  # the headers of fewer are read in less than a second
 HEADERS_AT_ONCE = 500
 
@@ -77,9 +78,6 @@ def _digest(file: File) -> bytes:
     return digest(f"{file} {found.st_size} {found.st_mtime_ns}".encode())
 
 
-log = logging.getLogger(__name__)
-
-
 class Image(NamedTuple):
     """A file that has the header of an image."""
 
@@ -122,10 +120,10 @@ def read_pixels(
     are decoded on demand, and a broken one raises a DataError with its name then.
 
     Args:
-        shape: channels, height and width of every image.
-        memory_gb: gigabytes that the pixels may take in memory.
-        resize: how images of other proportions are resized.
-        disk_gb: see ``OnDemand``.
+        shape: Channels, height and width of every image.
+        memory_gb: Gigabytes that the pixels may take in memory.
+        resize: How images of other proportions are resized.
+        disk_gb: See ``OnDemand``.
     """
     channels, *size = shape
     paths = [image.path for image in found]
@@ -224,7 +222,7 @@ def read_listed(found: ImageList, request: Request, what: str) -> Dataset:
     Files that are absent or cannot be read are left out with a warning, and so are images without a label.
 
     Raises:
-        DataError: no readable image, or images of different sizes without a size.
+        DataError: No readable image, or images of different sizes without a size.
     """
     images, skipped, rows = headers(found)
     if not images and all(label is None for label in found.labels):

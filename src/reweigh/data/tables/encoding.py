@@ -47,9 +47,9 @@ class Encoding:
     """The fitted columns of a table.
 
     Attributes:
-        columns: fitted columns in the order of the table; each gives one or more features.
-        readings: how every column of the table is read, also of those that are left out.
-        version: version of the stored form.
+        columns: Fitted columns in the order of the table; each gives one or more features.
+        readings: How every column of the table is read, also of those that are left out.
+        version: Version of the stored form.
     """
 
     columns: tuple[Column, ...]
@@ -80,7 +80,7 @@ class Encoding:
         Columns that the encoding does not know are ignored.
 
         Raises:
-            DataError: with every column that is missing or has only values of another kind.
+            DataError: With every column that is missing or has only values of another kind.
         """
         given = dict(frame.items())
         features, mistakes = [], []
@@ -164,14 +164,14 @@ def fit_encoding(
     that say nothing are left out, and logged: those without any value, constant ones, ids, copies of other columns.
 
     Args:
-        frame: the features of the training samples, without the label.
-        kinds: what some columns are, whatever they look like; "drop" leaves a column out.
-        readings: how to read the columns, as decided before from more rows; overrides ``kinds``.
-        text: how text columns are read.
-        what: name of the table in messages.
+        frame: The features of the training samples, without the label.
+        kinds: What some columns are, whatever they look like; "drop" leaves a column out.
+        readings: How to read the columns, as decided before from more rows; overrides ``kinds``.
+        text: How text columns are read.
+        what: Name of the table in messages.
 
     Raises:
-        DataError: no usable column, an unknown column in ``kinds``, infinite numbers, or cells that hold lists.
+        DataError: No usable column, an unknown column in ``kinds``, infinite numbers, or cells that hold lists.
     """
     if readings is None:
         readings = decide(frame, kinds, what)

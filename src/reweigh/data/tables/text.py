@@ -29,10 +29,10 @@ class TfIdf:
     """Words weighted by how rare they are (scikit-learn's TF-IDF); a missing text has no words.
 
     Attributes:
-        words: words, and pairs of words with a space between them.
-        idf: weight of each.
-        pairs: whether pairs of words are looked for.
-        scale: length of the features of a text.
+        words: Words, and pairs of words with a space between them.
+        idf: Weight of each.
+        pairs: Whether pairs of words are looked for.
+        scale: Length of the features of a text.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Plain:
     """Text as it is, which a network turns into features.
 
     Attributes:
-        flag: whether a feature marks missing text, because some was missing in the fitted table.
+        flag: Whether a feature marks missing text, because some was missing in the fitted table.
     """
 
     name: str
@@ -121,7 +121,7 @@ FILES = {
     "weights/l2_supercat_256.safetensors": "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
     "tokenizers/l2_supercat_tokenizer_config.json": "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
 }  # and their SHA-256
-AT_ONCE = 1000  # texts
+TEXTS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,8 @@ def mean_vectors(texts: list[str]) -> np.ndarray:
     """The mean over the tokens of each text, shape (n, 256); NaN without any."""
     tokenizer, vectors = loaded()
     rows = np.full((len(texts), vectors.shape[1]), np.nan)
-    for start in range(0, len(texts), AT_ONCE):
-        found = tokenizer.encode_batch(texts[start : start + AT_ONCE], add_special_tokens=False)
+    for start in range(0, len(texts), TEXTS_AT_ONCE):
+        found = tokenizer.encode_batch(texts[start : start + TEXTS_AT_ONCE], add_special_tokens=False)
         for place, tokens in enumerate(found, start):
             if tokens.ids:
                 rows[place] = vectors[tokens.ids].mean(0)

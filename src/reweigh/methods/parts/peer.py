@@ -23,15 +23,15 @@ class Peer(Stateful):
     a generator that nothing else uses.
 
     Attributes:
-        model: the second network.
-        optimizer: optimizer of the second network.
+        model: The second network.
+        optimizer: Optimizer of the second network.
 
     Args:
-        reset: the part of the network that starts differently: all, last-block, last-layer, or a pattern over parameter
+        reset: The part of the network that starts differently: all, last-block, last-layer, or a pattern over parameter
             names. By default all, or the last layer if the model starts from weights that were learned elsewhere.
 
     Raises:
-        ModelError: two networks do not fit into memory.
+        ModelError: Two networks do not fit into memory.
     """
 
     state = ("model", "optimizer")
