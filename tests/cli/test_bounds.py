@@ -9,7 +9,7 @@ from PIL import Image
 from reweigh.cli.neighbors import double_classes
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
-from reweigh.data.traps import leaks, order
+from reweigh.data.findings import leaks, order
 
 
 def test_a_thousand_columns(run, tmp_path):

@@ -4,7 +4,7 @@ from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.data import Inputs
-from reweigh.data.views import drawn
+from reweigh.data.inputs import drawn
 from reweigh.errors import DataError
 from reweigh.methods.setup import Setup
 from reweigh.transforms import Compose, Transform
