@@ -67,17 +67,11 @@ class FeatureOptions(Options):
         views: number of views of each photo for which features are computed: 1 is the photo itself; 2 also its mirror
             image, one of which is drawn each time; more also random distortions, for methods that need them. The time
             grows in proportion; predictions are made from the photo itself.
-        unfreeze: fine-tune the network after the model is trained: its "last-block", or "all" of it; None does not.
-        lr: learning rate of fine-tuning, for network and model.
-        epochs: epochs of fine-tuning; each takes about as long as the features did, with "all" three times as long.
     """
 
     cache: bool = True
     memory_gb: Annotated[float, Ge(0)] = 2.0
     views: Annotated[int, Ge(1)] = 1
-    unfreeze: Literal["last-block", "all"] | None = None
-    lr: Annotated[float, Gt(0)] = 1e-4
-    epochs: Annotated[int, Ge(1)] = 3
 
 
 class ModelOptions(Options):
