@@ -90,7 +90,7 @@ def check_engine(
         moved = descent.steady(product)(lambda at: again(objective, {**state, **at}).coefficients, state, back).detach()
         errors = torch.stack([u.to(moved) @ moved - its for u, its in zip(signs, expected, strict=True)])
         along = (w.to(moved) @ moved - itself) / itself
-        return max(float(errors.square().mean().sqrt() / norm([moved])), abs(float(along)))
+        return float(torch.maximum(errors.square().mean().sqrt() / norm([moved]), along.abs()))
 
     if not 0 < float(itself) < math.inf:  # there is nothing to compare, or it overflows
         return
