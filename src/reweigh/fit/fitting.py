@@ -27,7 +27,7 @@ from reweigh.issues.true_labels import correction, on_true_labels
 from reweigh.issues.verdict import Finding
 from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
-from reweigh.threads import threads
+from reweigh.threads import one_at_a_time, threads
 from reweigh.training import Observer, Result, Run, labels_of, processes
 
 logger = logging.getLogger(__name__)
@@ -79,6 +79,7 @@ class Fit:
     correction: Tensor | None = None
 
 
+@one_at_a_time()
 def fit(
     train_set: Dataset,
     plan: Plan,
