@@ -84,8 +84,9 @@ def test_large_class_numbers(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_features_that_say_nothing_end_in_the_class_sizes(method):
+def test_features_that_say_nothing_end_in_the_class_sizes(method, caplog):
     assert accuracy(method, np.ones_like(X)) == pytest.approx(1 / 3, abs=0.05)
+    assert "X: columns that never change, which a model cannot use: 0, 1, 2, 3" in caplog.text
 
 
 @pytest.mark.parametrize("method", METHODS)

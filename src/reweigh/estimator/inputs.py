@@ -1,5 +1,6 @@
 """From X in any of its forms to the inputs of a dataset, in training and later on."""
 
+import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from reweigh.features import text_as
 from reweigh.fit.inputs import InputForm
 from reweigh.names import listed
 
+log = logging.getLogger(__name__)
 STRING = "could not convert string to float"  # NumPy's words
 
 
@@ -65,6 +67,10 @@ def read_inputs(estimator: Any, X: Any) -> ReadInputs:
         encoding = fit_encoding(frame, kinds=dict.fromkeys(columns, "number"), what="X")
         return ReadInputs(encoding.apply(frame, "X"), as_float, encoding, columns)
     inputs = as_inputs(found, "X")
+    if isinstance(inputs, Tensor) and inputs.ndim == 2:
+        same = (inputs.amin(0) == inputs.amax(0)).nonzero().flatten().tolist()
+        if same and len(inputs) > 1:
+            log.warning("X: columns that never change, which a model cannot use: %s", listed(same))
     return ReadInputs(inputs, scale_like(inputs.matrix) if isinstance(inputs, SparseRows) else normalize_like(inputs))
 
 
