@@ -25,7 +25,8 @@ class Reviewing:
 
             audit = classifier.audit(n=100)
             audit.rows                               # check the labels of these samples
-            print(audit.estimate(right_labels))      # the right label of each; None if nobody is sure
+            found = audit.estimate(right_labels)     # the right label of each; None if nobody is sure
+            found.wrong.share, found.wrong.low, found.wrong.high
 
         ``review(X, audit=100)`` shows them on a page.
 
