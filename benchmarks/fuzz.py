@@ -56,8 +56,8 @@ from reweigh.fit.run_folder import begin, load_model, open_run
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read as read_recipe
 from reweigh.report.page import write_report
-from reweigh.report.read import read_account
-from reweigh.report.tables import read_samples
+from reweigh.runs.read import read_account
+from reweigh.runs.tables import read_samples
 from reweigh.training import Run, checkpoint
 from reweigh.training.status import damage, status
 from reweigh.weighting import load_weighting, read_released

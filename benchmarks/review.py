@@ -9,7 +9,6 @@ left held the truth. Results are appended to a file (``--out``), and what is in 
 """
 
 import argparse
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 import torch
 
 from cells import cell
+from matrix import append, read
 from reweigh.data import Dataset
 from reweigh.fit import Fit, fit
 from reweigh.plan.check import examine
@@ -55,11 +55,6 @@ def row(found: Fit, train: Dataset, seen: np.ndarray) -> dict[str, Any]:
     }
 
 
-def read(out: Path) -> list[dict[str, Any]]:
-    """What was measured so far."""
-    return [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
-
-
 def measure(name: str, seed: int, data: Path, noise: Path, out: Path) -> None:
     """One cell and seed, every order and number of decisions."""
     done = {(line["order"], line["decisions"]) for line in read(out) if (line["cell"], line["seed"]) == (name, seed)}
@@ -74,9 +69,8 @@ def measure(name: str, seed: int, data: Path, noise: Path, out: Path) -> None:
     other = first.samples.suggested.numpy()
 
     def record(order: str, count: int, values: dict[str, Any]) -> None:
-        with open(out, "a") as file:
-            line = {"cell": name, "seed": seed, "order": order, "decisions": count, **values}
-            file.write(json.dumps(line) + "\n")
+        line = {"cell": name, "seed": seed, "order": order, "decisions": count, **values}
+        append(out, line)
         print(line, flush=True)
 
     def left(seen: np.ndarray) -> dict[str, Any]:

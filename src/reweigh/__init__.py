@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from reweigh.data import read
     from reweigh.errors import DataError, DivergedError, ModelError, RecipeError, ReweighError
     from reweigh.estimator import RobustClassifier
-    from reweigh.fit.own_predictions import find_label_issues
+    from reweigh.issues.find import find_label_issues
     from reweigh.meta_sets import LowestLoss
     from reweigh.reweighter import Reweighter
     from reweigh.weighting import load_weighting, save_weighting
@@ -24,7 +24,7 @@ _HOMES = {
     "ReweighError": "reweigh.errors",
     "Reweighter": "reweigh.reweighter",
     "RobustClassifier": "reweigh.estimator",
-    "find_label_issues": "reweigh.fit.own_predictions",
+    "find_label_issues": "reweigh.issues.find",
     "load_weighting": "reweigh.weighting",
     "read": "reweigh.data",
     "save_weighting": "reweigh.weighting",

@@ -1,4 +1,4 @@
-"""The project's own papers are true: the paper map leads to files, the tree to folders, versions agree."""
+"""What the project says about itself is true: files that docs name exist, the tree is the tree, versions agree."""
 
 import re
 import tomllib
@@ -38,6 +38,17 @@ def test_the_tree_of_the_readme_is_the_tree():
     assert folders == {path.name for path in (ROOT / "src" / "reweigh").iterdir() if (path / "__init__.py").exists()}
     for file in re.findall(r"(\w+\.py)", tree):
         assert (ROOT / "src" / "reweigh" / file).is_file()
+
+
+def test_every_file_that_the_docs_name_exists():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.toml")]
+    named = {
+        (page.name, file)
+        for page in pages
+        for file in re.findall(r"(?:benchmarks|tests|docs)/[\w/-]+\.(?:py|md)", page.read_text())
+    }
+    assert len(named) > 20
+    assert not sorted((page, file) for page, file in named if not (ROOT / file).is_file())
 
 
 def test_versions_agree():

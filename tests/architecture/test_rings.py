@@ -1,9 +1,11 @@
 """The import contract holds the rings: it breaks when one is crossed."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -36,19 +38,25 @@ def lint(folder):
     return done.returncode, done.stdout
 
 
-def append(path, line):
-    path.write_text(path.read_text() + line)
+def rings():
+    """The folders of each ring, from the outermost to the innermost, as pyproject.toml lists them."""
+    (contract,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    folders = {path.name for path in (ROOT / "src" / "reweigh").iterdir() if (path / "__init__.py").exists()}
+    found = [[name for name in re.findall(r"\w+", ring) if name in folders] for ring in contract["layers"]]
+    return [ring for ring in found if ring]
 
 
 def test_a_neighbor_an_outer_ring_and_a_stranger_break_the_contract(copy):
     source = copy / "src" / "reweigh"
     assert lint(copy)[0] == 0
-    append(source / "data" / "dataset.py", "\nimport reweigh.models\n")
-    append(source / "core" / "batch.py", "\nimport reweigh.recipes\n")
+    outer, inner = rings()[0][0], rings()[-1][0]
+    one, other = max(rings(), key=len)[:2]
+    for importer, imported in [(one, other), (inner, outer)]:
+        (source / importer / "wrong.py").write_text(f"import reweigh.{imported}\n")
     (source / "helpers").mkdir()
     (source / "helpers" / "__init__.py").touch()
     code, words = lint(copy)
     assert code == 1
-    for broken in ["reweigh.data is not allowed to import reweigh.models", "reweigh.core is not allowed to import",
-                   "reweigh.helpers"]:  # fmt: skip
-        assert broken in words
+    assert f"reweigh.{one} is not allowed to import reweigh.{other}" in words
+    assert f"reweigh.{inner} is not allowed to import reweigh.{outer}" in words
+    assert "reweigh.helpers" in words

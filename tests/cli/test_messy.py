@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from reweigh.fit.run_folder import load_model
-from reweigh.report.read import read_accounts
-from reweigh.report.sections.suspects import suspects
+from reweigh.report.sections.labels import suspects
+from reweigh.runs.read import read_accounts
 
 N = 300
 

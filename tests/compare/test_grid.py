@@ -25,6 +25,19 @@ def test_without_methods_and_biases_the_recipe_has_its_own():
     assert plan("demo", seeds=1) == {Key("", "cmw-net", 0): own}
 
 
+def test_a_method_keeps_its_own_defaults_unless_the_option_means_the_same():
+    planned = plan("demo", [], ["cmw-net", "mw-net", "l2rw", "two-looks"], seeds=1)
+    options = {key.method: recipe.method.options for key, recipe in planned.items()}
+    assert options["mw-net"]["every"] == options["cmw-net"]["every"] == 5  # of the recipe
+    assert options["l2rw"]["every"] == 1  # as published
+    assert options["two-looks"]["meta_lr"] == 3e-3
+
+
+def test_what_the_user_types_goes_to_every_method_that_has_it():
+    planned = plan("demo", ["method.every=7"], ["cmw-net", "l2rw", "erm"], seeds=1)
+    assert [recipe.method.options.get("every") for recipe in planned.values()] == [7, 7, None]
+
+
 def test_every_bias_is_planned_with_every_method():
     biases = ["asymmetric-0.2", "long-tail-50+symmetric-0.3", "clean"]
     planned = plan("demo", [], ["erm", "cmw-net"], biases, seeds=1)

@@ -20,7 +20,7 @@ from reweigh.fit.decisions import Decision, Decisions
 from reweigh.fit.run_folder import begin, load_model, resume
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
-from reweigh.report.read import read_account
+from reweigh.runs.read import read_account
 from reweigh.training import Run
 from reweigh.training.status import damage, missing, status
 from reweigh.weighting import load_weighting

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from reweigh.core.candidate_sets import CandidateSets
-from reweigh.fit.issues import judge_unseen, likeliest_candidates
-from reweigh.issues import Samples
+from reweigh.fit.issues import likeliest_candidates
+from reweigh.issues import verdict_unseen
 from reweigh.issues.stock import TEMPERATURES
 
 ROWS = torch.tensor([[0.9, 0.1, 0.0], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.05, 0.9, 0.05]])
@@ -28,8 +28,7 @@ def test_labels_that_were_not_trained_on_one_at_a_time() -> None:
     modest = (torch.nn.functional.one_hot(true, 3) * 1.5 + torch.randn(200, 3, generator=generator) * 0.3).softmax(1)
     suggested = torch.randint(3, (90,), generator=generator)
     labels = torch.where(torch.rand(90, generator=generator) < 0.2, (suggested + 1) % 3, suggested)
-    trained = Samples(labels, suggested, torch.ones(90), labels != suggested, torch.zeros(90))
-    found = judge_unseen(given, modest, trained, prior=True)
+    found = verdict_unseen(given, modest, labels, suggested, prior=True)
 
     counts = [[1.0 * (k == y) for y in range(3)] for k in range(3)]
     for k, y in zip(suggested.tolist(), labels.tolist(), strict=True):

@@ -10,14 +10,13 @@ from reweigh.issues.stock import (
     anchored_joint,
     confident_joint,
     expected_shares,
-    in_line_with,
     is_even,
     learned_joint,
-    least_believed,
     take_stock,
     take_stock_unseen,
     wrong_in_joint,
 )
+from reweigh.issues.verdict import in_line_with, least_believed
 
 
 def drawn(n=300, classes=3, seed=0):

@@ -76,7 +76,8 @@ def test_the_average_is_what_is_evaluated_and_saved() -> None:
 
 def test_its_options_are_those_of_cmw_net_and_more() -> None:
     options, fewer = (set(options_of_method(METHODS[name])) for name in ("cmw-net-sl", "cmw-net"))
-    assert options == {"average", "ensembling", "mixup", "settled", "average_mode", *fewer} - {"convergence"}
+    own = {"average", "ensembling", "mixup", "settled", "average_mode", "average_until"}
+    assert options == own | fewer - {"convergence"}
 
 
 def test_integers_cannot_be_mixed() -> None:
@@ -100,6 +101,20 @@ def test_by_default_the_average_is_over_an_epoch() -> None:
     for index in torch.arange(240).split(32):  # the last one is smaller
         method.step(setup.train_set.batch(index))
         assert method._average.decay == 1 - 32 / 240
+
+
+@pytest.mark.parametrize("average", [None, 0.9])
+def test_the_average_stays_as_it_is_after_a_share_of_the_epochs(average: float | None) -> None:
+    setup = replace(_setup(), epochs=4)
+    method = build("cmw-net-sl", setup, average=average, average_until=0.5)
+    batch, seen = setup.train_set.batch(torch.arange(40)), []
+    for epoch in range(4):
+        method.start_epoch(epoch, warm_up=True)
+        method.step(batch)
+        seen.append(torch.cat([parameter.flatten() for parameter in method.model.parameters()]))
+    assert not torch.equal(seen[0], seen[1])
+    assert torch.equal(seen[1], seen[2])
+    assert torch.equal(seen[1], seen[3])
 
 
 def test_soft_labels_begin_when_the_average_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:

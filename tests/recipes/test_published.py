@@ -1,11 +1,14 @@
 """The paper's tables: every cell is a recipe that passes its check, and numbers are those of the paper's text."""
 
+import tomllib
 from math import isnan
+from pathlib import Path
 
 import pytest
 
 from reweigh.errors import RecipeError
-from reweigh.methods import METHODS
+from reweigh.methods import METHODS, options_of_method
+from reweigh.recipes import published
 from reweigh.recipes.check import check
 from reweigh.recipes.published import names, table
 from reweigh.recipes.read import read
@@ -30,6 +33,37 @@ def test_every_cell_is_a_recipe(name):
             plans.add((row, cell.metric, str(plan)))
             assert plan.method.name == cell.method
     assert len(plans) == sum(len(cells) for cells in shown.rows.values() if cells[0].method), "two cells are the same"
+
+
+def default_of(method, option):
+    """What a signature says; None stands for an option that the method does not have."""
+    parameter = options_of_method(METHODS[method]).get(option)
+    return None if parameter is None else (parameter.default,)
+
+
+@pytest.mark.parametrize("name", names())
+def test_no_cell_has_an_option_that_neither_it_nor_its_method_asked_for(name):
+    leaked = set()
+    for cell in (cell for cells in table(name).rows.values() for cell in cells if cell.method):
+        typed = {change.partition("=")[0] for change in cell.changes}
+        recipe = read(cell.recipe).values["method"]["name"]
+        plan = check(read(cell.recipe, [*cell.changes, f"method.name={cell.method}"]))
+        for option, value in plan.method.options.items():
+            own = default_of(cell.method, option)
+            if own != (value,) and f"method.{option}" not in typed and own != default_of(recipe, option):
+                leaked.add(f"{cell.recipe} -> {cell.method}: {option}={value}, its own {own}")
+    assert leaked == set()
+
+
+PLAIN = ("mw-net", "cmw-net")
+
+
+@pytest.mark.parametrize("name", [each for each in names() if each not in ("1", "families", "efficient", "meta-sets")])
+def test_plain_methods_weigh_as_the_released_plain_scripts_do(name):
+    """By the mean over the batch, and trusted samples chosen by the network itself; Table 1 divides by the sum."""
+    for cell in (cell for cells in table(name).rows.values() for cell in cells if cell.method in PLAIN):
+        plan = check(read(cell.recipe, [*cell.changes, f"method.name={cell.method}"]))
+        assert (plan.method.options["normalize"], plan.meta_set.options["judge"]) == ("mean", "model"), cell
 
 
 @pytest.mark.parametrize(
@@ -60,6 +94,18 @@ def test_numbers_that_the_paper_lacks():
     ldam = {cell.column: cell.paper for cell in table("1").rows["LDAM loss"]}
     assert isnan(ldam["CIFAR-10, factor 200"])
     assert ldam["CIFAR-10, factor 100"] == 26.65
+
+
+def test_settings_of_a_cell():
+    sl = {cell.column: cell.changes for cell in table("2").rows["CMW-Net-SL"]}
+    assert "method.mixup=4.0" in sl["CIFAR-100, asymmetric 0.6"]
+    assert "method.average_until=0.5" in sl["CIFAR-100, asymmetric 0.6"]
+    assert not any("mixup" in change for change in sl["CIFAR-10, asymmetric 0.6"])
+    for name in names():
+        text = tomllib.loads((Path(published.__file__).parent / f"{name}.toml").read_text())
+        axes = {value["name"] for axis in text["axis"] for value in axis["values"]}
+        for row in text["row"]:
+            assert row.get("at", {}).keys() <= axes | set(table(name).columns), row["name"]
 
 
 def test_averages_are_those_of_the_rows():

@@ -93,6 +93,13 @@ def test_another_name_keeps_only_the_options_that_it_has():
     assert table["method"] == {"name": "mw-net", "every": 5}
 
 
+def test_another_optimizer_keeps_its_own_learning_rate(monkeypatch):
+    monkeypatch.undo()
+    table = {"optimizer": {"name": "sgd", "lr": 0.02, "weight_decay": 5e-3, "schedule": {"name": "cosine"}}}
+    apply(["optimizer.name=adamw"], table)
+    assert table["optimizer"] == {"name": "adamw", "schedule": {"name": "cosine"}}
+
+
 def test_options_given_beside_a_new_name_are_kept_for_the_check():
     table = values()
     apply(["method.families=4", "method.name=mw-net"], table)

@@ -12,7 +12,7 @@ from reweigh.fit.run_folder import begin
 from reweigh.recipes.check import check, for_method
 from reweigh.recipes.read import read
 from reweigh.report.page import write_report
-from reweigh.report.read import read_account
+from reweigh.runs.read import read_account
 
 HOSTILE = [
     "<script>alert(1)</script>",

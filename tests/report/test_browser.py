@@ -5,7 +5,7 @@ import re
 import pytest
 
 from reweigh.report.figures.style import LIGHT
-from reweigh.report.words import UNKNOWN
+from reweigh.runs.words import UNKNOWN
 
 SORTED = "#suspects .panel:first-child table"
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reweigh.report.headline import few_labels
 from reweigh.report.sections import SECTIONS
-from reweigh.report.sections.history import pseudo_weights
-from reweigh.report.tables import Samples
+from reweigh.report.sections.training import pseudo_weights
+from reweigh.runs.headline import few_labels
+from reweigh.runs.tables import Samples
 
 
 @pytest.fixture

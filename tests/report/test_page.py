@@ -12,7 +12,7 @@ import torch
 from reweigh.errors import DataError
 from reweigh.report.page import MOST_RUNS, render, write_report
 from reweigh.report.sections import SECTIONS
-from reweigh.report.sections.suspects import ALL_CARDS, ALL_ROWS, CARDS, ROWS
+from reweigh.report.sections.labels import MAX_CARDS, MAX_CARDS_OF_ALL, MAX_ROWS, MAX_ROWS_OF_ALL
 
 
 class Outline(HTMLParser):
@@ -88,7 +88,7 @@ def test_a_page_of_many_runs_stays_below_three_megabytes(account):
     cards, rows = (sum(map(len, re.findall(f"(?s)<{tag}[ >].+?</{tag}>", text))) for tag in ("li", "tr"))
     assert min(cards, rows) > 50_000
     rest = len(text.encode()) - cards - rows
-    assert MOST_RUNS * rest + ALL_CARDS / CARDS * cards + ALL_ROWS / ROWS * rows < 3e6
+    assert MOST_RUNS * rest + MAX_CARDS_OF_ALL / MAX_CARDS * cards + MAX_ROWS_OF_ALL / MAX_ROWS * rows < 3e6
 
 
 def test_too_many_runs(trained, tmp_path):

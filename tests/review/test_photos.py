@@ -11,10 +11,10 @@ from reweigh.data.readers import found_images
 from reweigh.fit.run_folder import begin
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
-from reweigh.report.read import read_account
 from reweigh.review import of_run
 from reweigh.review.session import Session
 from reweigh.review.similar import Similar
+from reweigh.runs.read import read_account
 
 
 @pytest.fixture(params=["RGB", "L"])

@@ -227,7 +227,7 @@ def test_data_that_are_gone_are_reported_and_labels_can_still_be_decided(run, mo
     def gone(*_):
         raise DataError("photos: there is no such folder")
 
-    monkeypatch.setattr("reweigh.report.read.read_training_set", gone)
+    monkeypatch.setattr("reweigh.runs.read.read_training_set", gone)
     review = Review(of_run(run), "ann")
     assert "photos" in review.session.start()["trouble"]
     assert review.session.card(0)["values"] == []
@@ -238,7 +238,7 @@ def test_data_that_are_gone_are_reported_and_labels_can_still_be_decided(run, mo
 
 
 def test_data_that_changed_are_not_shown_beside_labels_of_others(run, monkeypatch):
-    from reweigh.report import read
+    from reweigh.runs import read
 
     real = read.read_training_set
 

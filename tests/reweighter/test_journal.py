@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from reweigh import DataError, LowestLoss, Reweighter
-from reweigh.issues import judge
+from reweigh.issues import verdict_of
 
 LABELS = torch.tensor([0, 1, 2, 0, 1, 2, 0, 0])
 
@@ -55,11 +55,11 @@ def test_means_over_all_records_one_sample_at_a_time() -> None:
         assert row["weight"] == pytest.approx(float(weight), abs=1e-6)
         losses = torch.stack([-p[given].log() for p, _ in seen])
         torch.testing.assert_close(reweighter.losses[sample], losses.mean())
-    judgment = judge(LABELS[list(means)], torch.stack(list(means.values())))
+    verdict = verdict_of(LABELS[list(means)], torch.stack(list(means.values())))
     judged = table.loc[list(means)]
-    np.testing.assert_allclose(judged["label_quality"], judgment.quality, rtol=1e-5)
-    assert judged["suggested_label"].tolist() == judgment.suggested.tolist()
-    assert judged["is_label_issue"].tolist() == judgment.wrong.tolist()
+    np.testing.assert_allclose(judged["label_quality"], verdict.quality, rtol=1e-5)
+    assert judged["suggested_label"].tolist() == verdict.suggested.tolist()
+    assert judged["is_label_issue"].tolist() == verdict.wrong.tolist()
     assert table["label_quality"].dropna().is_monotonic_increasing
     assert table["label_quality"].isna().tolist() == [False] * 6 + [True] * 2
 

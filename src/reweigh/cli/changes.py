@@ -13,7 +13,7 @@ from reweigh.data.tables.frames import read_frame
 from reweigh.errors import DataError
 from reweigh.fit.decisions import Decisions, decisions_file
 from reweigh.names import listed, plural, suggestion
-from reweigh.report.tables import Samples
+from reweigh.runs.tables import Samples
 
 PAIRS = 12  # that are shown
 ACCEPT = ("accept", "accepted", "yes", "y", "ok", "1", "true")

@@ -15,7 +15,7 @@ from reweigh.cli.target import check_target
 from reweigh.cli.train import separated
 from reweigh.errors import RecipeError, ReweighError
 from reweigh.names import plural
-from reweigh.report.words import in_words
+from reweigh.runs.words import in_words
 
 if TYPE_CHECKING:
     from reweigh.compare.rows import Row

@@ -19,7 +19,7 @@ from reweigh.errors import DataError
 from reweigh.files.cells import as_text, to_csv, warn_of_formulas
 from reweigh.files.limits import opened
 from reweigh.fit.source import check_there, data_root, read_training_set
-from reweigh.report.account import Account
+from reweigh.runs.account import Account
 
 
 class Corrected(NamedTuple):

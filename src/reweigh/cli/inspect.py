@@ -204,7 +204,7 @@ def show_findings(data: str, dataset: "Dataset", findings: "Findings", traps: Se
 def families(dataset: "Dataset") -> list[str]:
     """A description of each family, the rarest first; a single one if sizes differ no more than by chance."""
     from reweigh.families import by_size, sizes_differ
-    from reweigh.report.words import describe_families
+    from reweigh.runs.words import describe_families
 
     most = FAMILIES if sizes_differ(dataset.class_sizes) else 1
     found = by_size(dataset.class_sizes, min(most, len(dataset.class_sizes.unique())))

@@ -13,7 +13,7 @@ from reweigh.errors import DataError
 from reweigh.names import plural
 
 if TYPE_CHECKING:
-    from reweigh.report.tables import Samples
+    from reweigh.runs.tables import Samples
 
 
 def issues(
@@ -53,9 +53,9 @@ def issues(
     from reweigh.files import write_whole
     from reweigh.files.cells import to_csv
     from reweigh.fit.run_folder import not_ended, open_run
-    from reweigh.report.read import read_account, read_classes
-    from reweigh.report.tables import read_samples
-    from reweigh.report.words import judged
+    from reweigh.runs.read import read_account, read_classes
+    from reweigh.runs.tables import read_samples
+    from reweigh.runs.words import judged
 
     if not apply and (min_doubt is not None or apply_from or yes):
         raise DataError("--min-doubt, --apply-from and --yes need --apply FILE; give that too")
@@ -139,7 +139,7 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
     Args:
         labels: Number of training labels.
     """
-    from reweigh.report.headline import WEAK
+    from reweigh.runs.headline import WEAK
 
     header, *rows = table
     title = f"{run}: {len(rows):,} of {labels:,} labels ({len(rows) / max(labels, 1):.1%}) look wrong"

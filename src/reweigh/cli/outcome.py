@@ -14,9 +14,9 @@ from reweigh.files import read_json, read_text
 from reweigh.fit.origin import describe
 from reweigh.fit.run_folder import Outcome, open_run
 from reweigh.plan import Plan
-from reweigh.report.figures.weighting import curves as curves_of
-from reweigh.report.tables import read_tested
-from reweigh.report.words import describe_families, in_words, judged
+from reweigh.report.figures.weights import curves as curves_of
+from reweigh.runs.tables import read_tested
+from reweigh.runs.words import describe_families, in_words, judged
 from reweigh.training import Run
 from reweigh.training.processes import is_first
 from reweigh.weighting import load_weighting

@@ -67,7 +67,7 @@ def recipe_for(
             dict.fromkeys([BASELINE, given.get("method", {}).get("name") or values["method"]["name"]])
         )
         values["compare"] = {name: chosen_for(name, found.facts, given, changes) for name in names}
-    contents = Contents(f"for {data}", values, apply(changes, values))
+    contents = Contents(f"for {data}", values, apply(changes, values), tuple(changes))
     check(contents)  # mistakes first: they matter more than what was chosen
     assert found is not None
     show_choices(data, found, choices, changes, recipe)

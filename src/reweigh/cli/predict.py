@@ -183,7 +183,7 @@ def calibrated_threshold(run: "Run", coverage: float) -> float:
     import torch
 
     from reweigh.errors import DataError
-    from reweigh.report.tables import read_tested
+    from reweigh.runs.tables import read_tested
     from reweigh.selective import threshold
 
     if not run.calibration.is_file():

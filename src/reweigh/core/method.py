@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.core.judgment import Finding, Judgment
 
 if TYPE_CHECKING:
     from reweigh.families import Families
+    from reweigh.issues.verdict import Finding, Verdict
 
 
 class Method(Protocol):
@@ -99,11 +99,11 @@ class Method(Protocol):
         """The families of classes that the weights were really computed with; None without a weight net."""
         return None
 
-    def judgment(self) -> Judgment | None:
+    def judgment(self) -> "Verdict | None":
         """The method's own verdict on the given label of each training sample; None if it has none."""
         return None
 
-    def finding(self) -> Finding | None:
+    def finding(self) -> "Finding | None":
         """How many labels are wrong, and what was done about it; None if the method does not estimate that."""
         return None
 

@@ -58,10 +58,14 @@ class Families(NamedTuple):
 def by_size(class_sizes: Tensor, num_families: int) -> Families:
     """K-means on class sizes, solved exactly; family 0 holds the rarest classes.
 
+    Examples:
+        >>> by_size(torch.tensor([500, 5, 40, 480, 6]), num_families=3).of_class
+        tensor([2, 0, 1, 2, 0])
+
     Args:
-        class_sizes: number of samples of each class by given label, shape (num_classes,). Paper: N_i. Empty classes do
+        class_sizes: Number of samples of each class by given label, shape (num_classes,). Paper: N_i. Empty classes do
             not count, and join the rarest family.
-        num_families: number of families. Paper: K. Fewer distinct sizes than this give fewer families, not an error.
+        num_families: Number of families. Paper: K. Fewer distinct sizes than this give fewer families, not an error.
     """
     class_sizes = class_sizes.cpu()
     counted = class_sizes[class_sizes > 0] if bool((class_sizes > 0).any()) else class_sizes

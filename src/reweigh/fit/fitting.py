@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from reweigh.core.judgment import Finding
 from reweigh.core.shards import whole
 from reweigh.data import Dataset, with_label
 from reweigh.data.subsets import at_origin
@@ -23,6 +22,7 @@ from reweigh.fit.trainer import Build, Trainer, builder, find_device
 from reweigh.fit.tuning import fine_tuned
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Samples
+from reweigh.issues.verdict import Finding
 from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
 from reweigh.threads import threads

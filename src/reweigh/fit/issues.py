@@ -7,14 +7,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.core.candidate_sets import CandidateSets
-from reweigh.core.judgment import Judgment
 from reweigh.data import Dataset
 from reweigh.fit.out_of_fold import out_of_fold
 from reweigh.fit.scored import Scored
 from reweigh.fit.trainer import Trained, Trainer
 from reweigh.fit.weighting import Weighting
-from reweigh.issues import Rows, Samples, chunks, judge
-from reweigh.issues.stock import explain, judged, label_rows, take_stock_unseen
+from reweigh.issues import Rows, Samples, Verdict, chunks, verdict_by_posterior, verdict_of, verdict_unseen
+from reweigh.issues.stock import label_rows, take_stock_unseen
 from reweigh.plan import Plan
 from reweigh.plan.choose import POSTERIORS
 from reweigh.pseudo_labels import predictions
@@ -58,26 +57,26 @@ def judge_samples(
     if own is None and plan.train["scoring"] == "out-of-fold" and candidates is None:
         without = out_of_fold(trainer, train_set.subset(kept) if len(apart) else train_set)
         store.restart(kept[without[0]], without[1])
-    judgment = judge(given, store)
+    verdict = verdict_of(given, store)
     if own is not None and candidates is None:
-        judgment = judgment.replaced(kept, own)
+        verdict = verdict.replaced(kept, own)
     elif without is not None and len(without[0]):
         index, rows = without
         labels = label_rows(given[kept[index]], train_set.num_classes)
-        found = judged(take_stock_unseen(rows, labels).posterior, given[kept[index]])
-        judgment = judgment.replaced(kept[index], found)
+        found = verdict_by_posterior(take_stock_unseen(rows, labels).posterior, given[kept[index]])
+        verdict = verdict.replaced(kept[index], found)
     if own is None and recall.looks == 0 and plan.train["scoring"] == "in-training":
-        judgment = judgment._replace(
-            suggested=given, quality=torch.full_like(losses, torch.nan), wrong=torch.zeros_like(judgment.wrong)
+        verdict = verdict._replace(
+            suggested=given, quality=torch.full_like(losses, torch.nan), wrong=torch.zeros_like(verdict.wrong)
         )
     if train_set.trusted is not None:  # a person has the last word
-        judgment = Judgment(
-            *map(partial(torch.where, train_set.trusted), (given, torch.ones(()), torch.tensor(False)), judgment)
+        verdict = Verdict(
+            *map(partial(torch.where, train_set.trusted), (given, torch.ones(()), torch.tensor(False)), verdict)
         )
     family = None
     if weighting is not None:
-        family = weighting.families.of_class[torch.where(given >= 0, given, judgment.suggested)]
-    return Samples(given, *judgment, losses=losses, weights=weights, family=family)
+        family = weighting.families.of_class[torch.where(given >= 0, given, verdict.suggested)]
+    return Samples(given, *verdict, losses=losses, weights=weights, family=family)
 
 
 def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> Samples | None:
@@ -91,40 +90,11 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> S
         return None
     prior = plan.method.options.get("prior", plan.train["prior"])
     if max(tested.logits.numel(), test_set.num_classes**2) > POSTERIORS:
-        judgment = judge(test_set.labels, tested.probabilities)
+        verdict = verdict_of(test_set.labels, tested.probabilities)
     else:
-        judgment = judge_unseen(test_set.labels, tested.probabilities, trained, prior)
+        verdict = verdict_unseen(test_set.labels, tested.probabilities, trained.given, trained.suggested, prior)
     losses = F.cross_entropy(tested.logits.float(), test_set.labels.clamp_min(0), reduction="none")
-    return Samples(test_set.labels, *judgment, losses=losses)
-
-
-def judge_unseen(given: Tensor, predictions: Tensor, trained: Samples, prior: bool) -> Judgment:
-    """How credible labels are that the model was not trained on.
-
-        posterior_i(k)  ~  q_i(k)^(1 / temperature)  share(k)  T(y_i | k)
-
-    Which class is given for which, T, is what was found out about the training samples; a tenth of it is taken as
-    spread evenly, so that no confusion is impossible. Predictions that were learned from wrong labels are too modest:
-    the temperature is the one with which they, sent through the confusion, explain these labels best.
-
-    Args:
-        given: Shape (n,), the given labels; -1 means no label.
-        predictions: Probabilities by the trained model, shape (n, num_classes). Formula: q.
-        trained: What training made of its samples.
-        prior: Whether the model predicts as if all classes were equally frequent; otherwise share is left out.
-    """
-    classes = predictions.shape[1]
-    known = (trained.given >= 0).nonzero().flatten()
-    joint = torch.eye(classes, dtype=torch.float64)  # row: given label, column: true class; one more of each is right
-    ones = torch.ones(len(known), dtype=torch.float64)
-    joint.index_put_((trained.given[known], trained.suggested[known]), ones, accumulate=True)
-    rate = float(1 - joint.diag().sum() / joint.sum())
-    even = torch.full_like(joint, rate / max(classes - 1, 1)).fill_diagonal_(1 - rate)
-    sizes = joint.sum(0)
-    confusion = 0.9 * joint / sizes + 0.1 * even
-    share = sizes / sizes.sum() if prior else torch.full_like(sizes, 1 / classes)
-    labels = label_rows(given.clamp_min(0), classes)
-    return judged(explain(predictions.float(), labels, confusion.float(), share.float(), given >= 0)[0], given)
+    return Samples(test_set.labels, *verdict, losses=losses)
 
 
 def likeliest_candidates(candidates: CandidateSets, predictions: Rows) -> Tensor:
@@ -132,7 +102,7 @@ def likeliest_candidates(candidates: CandidateSets, predictions: Rows) -> Tensor
 
     Args:
         candidates: One or more of each sample.
-        predictions: See ``judge``.
+        predictions: See ``verdict_of``.
     """
     parts = chunks(*candidates.shape)
     return torch.cat([predictions[index].float().where(candidates[index], -1.0).argmax(1) for index in parts])

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reweigh.core.judgment import Finding
 from reweigh.errors import DataError, ModelError, ReweighError
 from reweigh.families import Families
 from reweigh.files import write_whole
@@ -21,6 +20,7 @@ from reweigh.fit.start import fill
 from reweigh.fit.trainer import Build, builder
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Samples
+from reweigh.issues.verdict import Finding
 from reweigh.plan.check import examine
 from reweigh.plan.mistakes import raise_all
 from reweigh.plan.tables import method_named

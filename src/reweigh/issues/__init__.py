@@ -1,6 +1,25 @@
-"""Which labels to look at: the quality of each given label, from what training found out about the sample."""
+"""All that is thought of labels: predictions to posteriors, the quality of each label, and those that look wrong."""
 
-from reweigh.issues.judging import Rows, chunks, judge
+from reweigh.issues.find import find_label_issues
 from reweigh.issues.samples import Samples
+from reweigh.issues.verdict import (
+    Finding,
+    Rows,
+    Verdict,
+    chunks,
+    verdict_by_posterior,
+    verdict_of,
+    verdict_unseen,
+)
 
-__all__ = ["Rows", "Samples", "chunks", "judge"]
+__all__ = [
+    "Finding",
+    "Rows",
+    "Samples",
+    "Verdict",
+    "chunks",
+    "find_label_issues",
+    "verdict_by_posterior",
+    "verdict_of",
+    "verdict_unseen",
+]

@@ -6,8 +6,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from reweigh.core.judgment import Judgment
-
 TEMPERATURES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5)
 SURE = 0.8  # no bar is higher: if networks are sure nearly always, none of the few labels that they doubt would count
 SUPPOSED = 4.0  # samples of each class that are added to a joint
@@ -17,7 +15,6 @@ RATIO = 6.0  # of the sizes of two classes; wrong labels hardly bring about more
 CLEARLY = 5.0  # nats by which labels must be explained better
 ANCHORS = 0.1  # share of the samples predicted as a class that stand for it,
 FEW, FEWEST = 30, 10  # but not fewer samples than FEW, or half of them; and never fewer than FEWEST
-SHIFT = 50.0  # of the logits of qualities, at most
 TINY = 1e-6
 CACHED = 300_000  # probabilities that are sharpened at a time: they stay in the processor's cache
 
@@ -163,54 +160,6 @@ def _explained(logs: Tensor, evidence: Tensor, prior: Tensor, temperature: float
 def _at_once(prior: Tensor) -> int:
     """Rows of probabilities that are sharpened at a time."""
     return max(1, CACHED // len(prior))
-
-
-def judged(posterior: Tensor, labels: Tensor) -> Judgment:
-    """The quality of a given label is its posterior; it looks wrong if another class is likelier.
-
-    Args:
-        posterior: shape (N, C).
-        labels: shape (N,); -1 means no label.
-    """
-    labeled, likeliest = labels >= 0, posterior.argmax(1)
-    quality = posterior.gather(1, labels.clamp_min(0)[:, None]).squeeze(1).float()
-    return Judgment(likeliest, torch.where(labeled, quality, float("nan")), labeled & (likeliest != labels))
-
-
-def least_believed(believed: Tensor, posterior: Tensor, labels: Tensor, share: float) -> Judgment:
-    """As many labels look wrong as the share says: those that are least credible. Qualities are shifted to match.
-
-    Args:
-        believed: shape (N,), how credible each label is, from 0 to 1.
-        posterior: shape (N, C), posterior of the true class; the likeliest other class is suggested for a wrong label.
-        labels: shape (N,), the given labels.
-        share: share of wrong labels, from 0 to 1.
-    """
-    quality = in_line_with(share, believed)
-    wrong = torch.zeros(len(labels), dtype=torch.bool)
-    wrong[quality.argsort(stable=True)[: round(share * len(labels))]] = True
-    other = posterior.scatter(1, labels[:, None], -1.0).argmax(1)
-    return Judgment(torch.where(wrong, other, labels), quality, wrong)
-
-
-def in_line_with(share: float, quality: Tensor) -> Tensor:
-    """The qualities, shape (N,), all shifted on the scale of logits so that they match the share of wrong labels.
-
-        mean_i (1 - quality_i)  =  share
-
-    The order stays the same. The shift is needed because a network memorizes a small dataset, and is then too sure of
-    labels that it has seen.
-
-    Args:
-        share: share of wrong labels; at least half a sample counts as wrong, and at least half a sample as right.
-    """
-    share = min(max(share, 0.5 / len(quality)), 1 - 0.5 / len(quality))
-    logits = quality.double().logit(1e-15)
-    low, high = -SHIFT, SHIFT
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if float((logits + middle).sigmoid().mean()) < 1 - share else (low, middle)
-    return (logits + high).sigmoid().to(quality)
 
 
 def confident_joint(predictions: Tensor, given: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import torch
-from annotated_types import Ge, Le
+from annotated_types import Ge, Gt, Le
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
@@ -41,6 +41,8 @@ class CMWNetSL(CMWNet):
             not. 0 begins at once, as in the paper.
         average_mode: mode in which the EMA predicts pseudo-labels: "eval", or "train", which uses dropout and the
             BatchNorm statistics of the batch, as in the released code.
+        average_until: share of the epochs after which the EMA stays as it is. The released code has 0.5 for asymmetric
+            noise.
         weighting: file of a weighting function learned elsewhere, used as it is.
     """
 
@@ -55,6 +57,7 @@ class CMWNetSL(CMWNet):
         mixup: Annotated[float, Ge(0)] = 1.0,
         settled: Annotated[float, Ge(0), Le(1)] = 0.95,
         average_mode: Literal["eval", "train"] = "eval",
+        average_until: Annotated[float, Gt(0), Le(1)] = 1.0,
         weighting: str | None = None,
     ):
         super().__init__(setup, weighting=weighting)
@@ -65,6 +68,7 @@ class CMWNetSL(CMWNet):
         self._mixup = mixup
         self._settled = settled
         self._average_mode = average_mode
+        self._average_until = average_until
         self._predicted_before: Tensor | None = None
         self._highest_lr = 0.0
         self._soft = False
@@ -75,6 +79,8 @@ class CMWNetSL(CMWNet):
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
+        if self._average_until < 1 and epoch >= self._average_until * self._setup.epochs:
+            self._epoch_long, self._average.decay = False, 1.0
         lr = self._setup.optimizer.param_groups[0]["lr"]
         self._highest_lr = max(lr, self._highest_lr)
         early = self._settled == 0 or lr >= self._highest_lr / 2

@@ -29,6 +29,7 @@ class CMWNetSLPlus(CMWNetSL):
         mixup: strength of mixing training samples in pairs, as in ``cmw-net-sl``.
         settled: share of unchanged predictions at which soft labels begin, as in ``cmw-net-sl``.
         average_mode: mode in which the EMA predicts pseudo-labels, as in ``cmw-net-sl``.
+        average_until: share of the epochs after which the EMA stays as it is, as in ``cmw-net-sl``.
         weighting: file of a weighting function learned elsewhere, used as it is.
     """
 
@@ -43,10 +44,12 @@ class CMWNetSLPlus(CMWNetSL):
         mixup: Annotated[float, Ge(0)] = 1.0,
         settled: Annotated[float, Ge(0), Le(1)] = 0.95,
         average_mode: Literal["eval", "train"] = "eval",
+        average_until: Annotated[float, Gt(0), Le(1)] = 1.0,
         weighting: str | None = None,
     ):
         shared: dict[str, Any] = {"average": average, "ensembling": ensembling, "mixup": mixup, "settled": settled}
-        super().__init__(setup, **shared, average_mode=average_mode, weighting=weighting)
+        shared |= {"average_mode": average_mode, "average_until": average_until}
+        super().__init__(setup, **shared, weighting=weighting)
         self._consistency = consistency
         instead = "use method 'cmw-net-sl', or set method.consistency = 0"
         self._strong = StrongView(setup, "cmw-net-sl+", magnitude, instead) if consistency else None

@@ -1,4 +1,4 @@
-"""Change the values of a plan before it is checked; a part that is replaced keeps the options that the new one has."""
+"""Change the values of a plan before it is checked; a replaced part hands on the options that mean the same."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -40,13 +40,26 @@ def put(values: dict[str, Any], path: list[str], value: Any) -> list[Mistake]:
 
 
 def rename(table: dict[str, Any], name: Any, slot: Slot | None) -> None:
-    """Choose another member, and keep the options that it has too; those of a member from outside are not known."""
+    """Choose another member, and keep the options that mean the same to it.
+
+    An option is kept if both members declare it with the same default: ``every`` of two methods that learn weights, but
+    not the ``every`` of one that was published with another value, nor the learning rate of another optimizer. A member
+    from outside keeps none, because what it accepts is not known.
+    """
     if slot and table.get("name") != name and isinstance(name, str):
         with suppress(ReweighError):  # a wrong name, which the check reports
-            known = {"name", *slot.slots, *options_of(member(slot.table, name), slot.adds).model_fields}
-            for key in table.keys() - known:
+            new = _defaults(name, slot)
+            old = _defaults(table["name"], slot) if isinstance(table.get("name"), str) else new
+            alike = {key for key, default in new.items() if key in old and old[key] == default}
+            for key in table.keys() - {"name", *slot.slots} - alike:
                 del table[key]
     table["name"] = name
+
+
+def _defaults(name: str, slot: Slot) -> dict[str, Any]:
+    """The default of each option of a member; ``PydanticUndefined`` if it must be given."""
+    fields = options_of(member(slot.table, name), slot.adds).model_fields
+    return {key: field.default for key, field in fields.items()}
 
 
 def slot_at(path: list[str]) -> Slot | None:
@@ -66,7 +79,7 @@ def slot_at(path: list[str]) -> Slot | None:
 def merge(values: dict[str, Any], changes: Mapping[str, Any], path: tuple[str, ...] = ()) -> None:
     """Put the leaves of ``changes`` into ``values``, table by table.
 
-    A table that names another part keeps of the options there those that this part has too.
+    A table that names another part keeps of the options there those that mean the same to it; see ``rename``.
 
     Args:
         path: where ``values`` are in the recipe.

@@ -1,14 +1,18 @@
 """From a recipe to a checked plan, or to all of its mistakes; the same recipe with another method or bias."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
+from reweigh.errors import ReweighError
 from reweigh.plan import Plan
 from reweigh.plan.check import check_name, examine
 from reweigh.plan.edit import merge, rename
 from reweigh.plan.mistakes import Mistake, raise_all, shown
+from reweigh.plan.options import options_of
 from reweigh.plan.schema import SECTIONS
+from reweigh.plan.tables import method_named
 from reweigh.recipes.read import Contents
 
 
@@ -45,16 +49,27 @@ def _check_compare(contents: Contents, known: list[Mistake]) -> list[Mistake]:
 def for_method(contents: Contents, method: str) -> Contents:
     """The recipe with ``method``, and with the settings in its section ``[compare.METHOD]``.
 
-    The method keeps those of the written options that it has too; everything else stays the same, unless the section
-    gives the method its own, such as a learning rate that suits it.
+    The method keeps those of the written options that mean the same to it, and every option that was typed as an
+    override and that it has; everything else stays the same, unless the section gives the method its own, such as a
+    learning rate that suits it.
     """
     values = deepcopy(dict(contents.values))
     own = values.pop("compare", {})
     own = own.get(method, {}) if isinstance(own, dict) else {}
     if isinstance(values.get("method"), dict):
+        typed = {text.partition("=")[0].removeprefix("method.") for text in contents.overrides}
+        asked = {key: values["method"][key] for key in typed & known_options(method) & values["method"].keys()}
         rename(values["method"], method, SECTIONS["method"])
+        values["method"] |= asked
     merge(values, own)
-    return Contents(f"{contents.source} with {method}", values, contents.mistakes)
+    return contents._replace(source=f"{contents.source} with {method}", values=values)
+
+
+def known_options(method: str) -> set[str]:
+    """The names of the options of a method; none if there is no such method."""
+    with suppress(ReweighError):
+        return set(options_of(method_named(method)).model_fields)
+    return set()
 
 
 def for_bias(contents: Contents, name: str, changes: Mapping[str, Any]) -> Contents:
@@ -76,4 +91,4 @@ def for_bias(contents: Contents, name: str, changes: Mapping[str, Any]) -> Conte
     data.pop("labeled", None)
     if "labeled" in changes:
         data["labeled"] = changes["labeled"]
-    return Contents(f"{contents.source} with {name}", values, contents.mistakes)
+    return contents._replace(source=f"{contents.source} with {name}", values=values)

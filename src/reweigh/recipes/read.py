@@ -20,11 +20,13 @@ class Contents(NamedTuple):
         source: what the user called it, for messages.
         values: the TOML tables, overrides applied.
         mistakes: what was wrong with the overrides.
+        overrides: the overrides themselves, as typed.
     """
 
     source: str
     values: Mapping[str, Any]
     mistakes: list[Mistake]
+    overrides: tuple[str, ...] = ()
 
 
 def read(source: str | Path, overrides: Iterable[str] = ()) -> Contents:
@@ -44,7 +46,8 @@ def read(source: str | Path, overrides: Iterable[str] = ()) -> Contents:
         raise RecipeError(f"recipe {path}: not a TOML file: {error}") from error
     except OSError as error:
         raise RecipeError(f"recipe {path}: cannot be read: {error.strerror}") from error
-    return Contents(str(source), values, apply(overrides, values))
+    overrides = tuple(overrides)
+    return Contents(str(source), values, apply(overrides, values), overrides)
 
 
 def find(source: str | Path) -> Path:
@@ -89,7 +92,7 @@ def apply(overrides: Iterable[str], values: dict[str, Any]) -> list[Mistake]:
 
     A key is a dotted path, with a number for an item of a list. A value is read as TOML, or else is a string.
     Names come first: another ``method.name`` chooses another method, and keeps of the written options those that
-    it has too; options given as overrides are always kept, and checked.
+    mean the same to it; options given as overrides are always kept, and checked.
     """
     mistakes = []
     for override in sorted(overrides, key=lambda text: not text.partition("=")[0].endswith("name")):

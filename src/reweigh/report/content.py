@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reweigh.report.inputs import Shown
-from reweigh.report.words import Family
+from reweigh.runs.words import Family
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

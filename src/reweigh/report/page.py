@@ -1,5 +1,6 @@
 """Render runs as one self-contained HTML page."""
 
+import math
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
@@ -7,12 +8,14 @@ from pathlib import Path
 from reweigh import __version__
 from reweigh.errors import DataError
 from reweigh.files import write_whole
-from reweigh.report.account import Account
+from reweigh.report.content import Column, Table
 from reweigh.report.figures.style import DARK, LIGHT
-from reweigh.report.headline import about, comparison, headline, key_numbers
-from reweigh.report.read import read_accounts
 from reweigh.report.sections import SECTIONS
 from reweigh.report.svg import to_svg
+from reweigh.runs.account import Account
+from reweigh.runs.headline import about, headline, held_out
+from reweigh.runs.read import read_accounts
+from reweigh.runs.words import UNKNOWN, duration, in_words, percent
 
 MOST_RUNS = 10  # beyond this nothing can be read side by side, and the page grows beyond three megabytes
 
@@ -63,3 +66,52 @@ def render(accounts: Sequence[Account]) -> str:
             dark=DARK,
             version=__version__,
         )
+
+
+def comparison(accounts: Sequence[Account]) -> Table:
+    """The runs side by side: test metrics of the kept and the best epoch, labels that look wrong, time."""
+    tests = list(dict.fromkeys(name for account in accounts for name in account.tests))
+    kept_name = "last" if all(account.kept_name == "last" for account in accounts) else "kept"
+    columns = [
+        Column("run"),
+        Column("method"),
+        *(Column(f"{in_words(name)}, {kept_name} epoch", True) for name in tests),
+        *(Column(f"{in_words(name)}, best epoch", True) for name in tests[:1]),
+        Column("labels that look wrong", True),
+        Column("time", True),
+    ]
+    rows = []
+    for account in accounts:
+        kept = account.kept
+        issue = None if account.samples is None else account.samples.issue
+        rows.append(
+            [
+                account.name,
+                account.method,
+                *(shown(kept, name) for name in tests),
+                *(shown(account.best, name) for name in tests[:1]),
+                UNKNOWN if issue is None else f"{int(issue.sum()):,}",
+                duration(account.seconds) if account.history else UNKNOWN,
+            ]
+        )
+    return Table("The runs side by side", columns, rows)
+
+
+def shown(line: dict[str, float], name: str) -> str:
+    """A share in percent, or a dash if it is unknown."""
+    return percent(line[name]) if math.isfinite(line.get(name, math.nan)) else UNKNOWN
+
+
+def key_numbers(account: Account) -> list[tuple[str, str]]:
+    """A few numbers with their names, shown in large letters."""
+    numbers = []
+    if account.tests:
+        name = f"{in_words(account.tests[0])} on {'held-out' if held_out(account) else 'test'} labels"
+        numbers.append((name, shown(account.kept, account.tests[0])))
+    if account.samples is not None and account.samples.issue is not None:
+        numbers.append(("labels that look wrong", f"{int(account.samples.issue.sum()):,}"))
+    if account.classes.sizes:
+        numbers.append(("training samples", f"{sum(account.classes.sizes):,}"))
+    if account.history:
+        numbers.append(("training time", duration(account.seconds)))
+    return numbers

@@ -15,8 +15,8 @@ from reweigh.fit.front import Front, open_front
 from reweigh.fit.run_folder import not_ended, open_run
 from reweigh.plan import Plan
 from reweigh.report.inputs import Looks
-from reweigh.report.read import read_account
-from reweigh.report.tables import Samples
+from reweigh.runs.read import read_account
+from reweigh.runs.tables import Samples
 
 if TYPE_CHECKING:
     import pandas as pd

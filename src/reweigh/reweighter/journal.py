@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.errors import DataError
-from reweigh.issues import Samples, judge
+from reweigh.issues import Samples, verdict_of
 from reweigh.pseudo_labels import predictions
 from reweigh.reweighter.sample_loss import logits_of
 
@@ -88,12 +88,12 @@ class Journal:
         seen = self._counts > 0
         if not seen.any():
             raise DataError("nothing was recorded: call reweighter.record(index, outputs, weights) after each step")
-        judgment = judge(torch.where(seen, self._labels, -1), self._predictions)
+        verdict = verdict_of(torch.where(seen, self._labels, -1), self._predictions)
         return Samples(
             given=self._labels,
-            suggested=judgment.suggested,
-            quality=judgment.quality,
-            wrong=judgment.wrong,
+            suggested=verdict.suggested,
+            quality=verdict.quality,
+            wrong=verdict.wrong,
             losses=self._loss,
             weights=self._weight,
             family=families[self._labels.clamp_min(0)],

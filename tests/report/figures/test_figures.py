@@ -5,9 +5,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from reweigh.report import figures
-from reweigh.report.figures.matrix import counts, known
-from reweigh.report.figures.samples import smooth
-from reweigh.report.figures.weighting import loss_limit
+from reweigh.report.figures.classes import counts, known
+from reweigh.report.figures.weights import loss_limit, smooth
 from reweigh.report.svg import to_svg
 from reweigh.weighting import ClassAwareNet
 

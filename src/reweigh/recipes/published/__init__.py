@@ -87,6 +87,9 @@ def table(name: str) -> PaperTable:
 def _cells(text: dict[str, Any], row: dict[str, Any], columns: list[Any], heads: list[str]) -> Iterator[Cell]:
     """The cells of a row.
 
+    The settings of a cell are those of the table, of its column, of its row, and of the cell itself: ``[row.at]`` has
+    them by the name of a column or of a value of an axis.
+
     Args:
         text: the file of the table.
         columns: for each column a value of each axis: what it is called, what it sets, or which number of a run it is.
@@ -95,11 +98,14 @@ def _cells(text: dict[str, Any], row: dict[str, Any], columns: list[Any], heads:
         changes = tuple(change for value in column for change in value.get("set", ()))
         metric = next((value["metric"] for value in column if "metric" in value), row.get("metric", "test_accuracy"))
         own = ", ".join(value["name"] for value in column if "metric" not in value)
+        at = row.get("at", {})
+        called = dict.fromkeys([*(value["name"] for value in column), head])
+        special = [change for key in called for change in at.get(key, ())]
         yield Cell(
             column=head,
             method=row.get("method", ""),
             recipe=row.get("recipe", text["recipe"]),
-            changes=(*text.get("set", ()), *changes, *row.get("set", ())),
+            changes=(*text.get("set", ()), *changes, *row.get("set", ()), *special),
             paper=paper,
             metric=metric,
             run=re.sub(r"[^\w+.-]+", "-", f"{row['name']} {own}").strip("-").lower(),

@@ -3,11 +3,9 @@
 In a notebook, ``plot_weighting(net, figure=pyplot.figure())`` draws into a figure that the cell shows.
 """
 
-from reweigh.report.figures.classes import plot_accuracy_by_size, plot_class_accuracy
+from reweigh.report.figures.classes import plot_accuracy_by_size, plot_class_accuracy, plot_matrix
 from reweigh.report.figures.history import plot_history, plot_risk_coverage, plot_settings
-from reweigh.report.figures.matrix import plot_matrix
-from reweigh.report.figures.samples import plot_losses, plot_weights
-from reweigh.report.figures.weighting import curves, plot_weighting, plot_weightings
+from reweigh.report.figures.weights import curves, plot_losses, plot_weighting, plot_weightings, plot_weights
 
 __all__ = [
     "curves",

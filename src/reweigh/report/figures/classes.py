@@ -1,16 +1,21 @@
-"""Accuracy of each class next to the number of its training samples."""
+"""Accuracy and size of each class, and a matrix of counts between two labelings."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reweigh.report.figures.style import LIGHT, SMALL, dress, hover, panels, shorten
+from reweigh.report.figures.style import LIGHT, SMALL, dress, hover, panels, shorten, thinned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
-NAME = 36  # letters of a class name; bars give way to it
+
+MAX_NAME_LETTERS = 36  # letters of a class name; bars give way to it
+MAX_NUMBERED_CLASSES = 12  # classes up to which every cell shows its count
+MAX_NAMED_CLASSES = 60  # classes up to which every class shows its name
+MAX_HOVER_CLASSES = 60  # classes up to which a cell shows its count on hover
+MAX_OPACITY = 0.62  # how opaque a full cell is: letters stay readable on it, in light and in dark
 
 
 def plot_class_accuracy(
@@ -48,7 +53,7 @@ def plot_class_accuracy(
     dress(right, "", "samples", grid="")
     left.set(xlim=(0, 114), ylim=(-0.6, len(order) - 0.4))
     right.set_xlim(0, 1.4 * max(sizes.max(initial=1), 1))
-    left.set_yticks(rows, [shorten(class_names[label], NAME) for label in order])
+    left.set_yticks(rows, [shorten(class_names[label], MAX_NAME_LETTERS) for label in order])
     for axes in (left, right):
         axes.set_xticks([])
         axes.spines["bottom"].set_visible(False)
@@ -73,4 +78,61 @@ def plot_accuracy_by_size(
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     dress(axes, "training samples of the class", "test accuracy of the class, %")
     axes.set_ylim(-3, 103)
+    return drawn
+
+
+def known(rows: np.ndarray, columns: np.ndarray, num_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs of which both labels are known, as class numbers."""
+    both = (rows >= 0) & (rows < num_classes) & (columns >= 0) & (columns < num_classes)
+    return rows[both].astype(int), columns[both].astype(int)
+
+
+def counts(rows: np.ndarray, columns: np.ndarray, num_classes: int) -> np.ndarray:
+    """How often each pair of known labels occurs, shape (num_classes, num_classes)."""
+    return np.bincount(rows * num_classes + columns, minlength=num_classes**2).reshape(num_classes, num_classes)
+
+
+def plot_matrix(
+    matrix: np.ndarray,
+    class_names: Sequence[str],
+    rows: str = "label",
+    columns: str = "predicted class",
+    figure: "Figure | SubFigure | None" = None,
+) -> "Figure":
+    """Counts, colored by their share of the row.
+
+    Args:
+        matrix: Shape (num_classes, num_classes).
+        rows: Title of the rows.
+        columns: Title of the columns.
+        figure: Figure to draw into; a new one by default.
+    """
+    from matplotlib.colors import to_rgb
+    from matplotlib.patches import Rectangle
+
+    share = matrix / np.maximum(matrix.sum(1, keepdims=True), 1)
+    pixels = np.empty((*matrix.shape, 4))
+    pixels[..., :3] = to_rgb("#2f7dc8")
+    pixels[..., 3] = MAX_OPACITY * np.sqrt(share)  # the root makes rare confusions visible
+    drawn, axes = panels(figure, max(4.2, 1 + 0.155 * min(len(class_names), MAX_NAMED_CLASSES)))
+    axes.imshow(pixels, interpolation="none")
+    dress(axes, columns, rows, grid="")
+    axes.spines["bottom"].set_visible(False)
+    ticks, names = thinned(class_names, MAX_NAMED_CLASSES)
+    crowded = len(class_names) > MAX_NUMBERED_CLASSES or max(map(len, names)) > 3
+    turned = {"rotation": 90, "rotation_mode": "anchor", "ha": "right", "va": "center"} if crowded else {}
+    axes.set_xticks(ticks, names, **turned)
+    axes.set_yticks(ticks, names)
+    axes.tick_params(length=0)
+    if crowded and len(names) > 20:
+        axes.tick_params(labelsize=SMALL - 2)
+    if len(class_names) <= MAX_HOVER_CLASSES:
+        for row, column in np.argwhere(matrix > 0):
+            words = f"{class_names[row]}, {class_names[column]}: {matrix[row, column]:,} of {matrix[row].sum():,}"
+            hover(axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, alpha=0)), words)
+    if len(class_names) <= MAX_NUMBERED_CLASSES:
+        for row, column in np.argwhere(matrix > 0):
+            text = f"{matrix[row, column]:,}"
+            size = SMALL - 1 if len(text) < 4 else SMALL - 2.5
+            axes.text(column, row, text, ha="center", va="center", fontsize=size, color=LIGHT["ink"])
     return drawn

@@ -1,4 +1,4 @@
-"""Section: what each run took, and the recipe that reproduces it."""
+"""Sections about how a run came about: how columns were read, its time, and its recipe."""
 
 import math
 import platform
@@ -8,11 +8,65 @@ from statistics import mean
 
 import torch
 
-from reweigh.report.account import Account
+from reweigh.data.tables.decide import ReadAs
+from reweigh.errors import DataError
+from reweigh.files import read_text
+from reweigh.fit.inputs import InputForm
 from reweigh.report.content import Column, Panel, Section, Table
-from reweigh.report.words import UNKNOWN, duration
+from reweigh.runs.account import Account
+from reweigh.runs.words import UNKNOWN, duration
+from reweigh.training import Run
 
+MAX_COLUMNS = 200  # columns
 PLAIN = "erm"
+COLUMNS_LEAD = (
+    "The kind of a column is decided from all of its cells; cells that do not fit count as gaps. To choose it, "
+    "set data.columns.NAME=KIND."
+)
+
+
+def columns(accounts: Sequence[Account]) -> Section | None:
+    """How each run read its table; None if none was trained on one."""
+    panels = [
+        columns_panel(found) if (found := readings_of(account)) else Panel(["Not a table."]) for account in accounts
+    ]
+    return (
+        Section("Columns", COLUMNS_LEAD, panels, wide=True, folded=True)
+        if any(panel.table for panel in panels)
+        else None
+    )
+
+
+def readings_of(account: Account) -> Sequence[ReadAs]:
+    """How the columns were read, as the run stores it; empty if it was not trained on a table, or has not ended."""
+    file = Run(account.path).inputs
+    try:
+        encoding = InputForm.from_json(read_text(file), str(file)).encoding if file.is_file() else None
+    except DataError:
+        return ()
+    return () if encoding is None else encoding.readings
+
+
+def columns_panel(readings: Sequence[ReadAs]) -> Panel:
+    """One run; of very many columns those that are odd, or have gaps, come first."""
+    shown = (
+        sorted(readings, key=lambda read: not (read.odd or read.gaps))[:MAX_COLUMNS]
+        if len(readings) > MAX_COLUMNS
+        else readings
+    )
+    cells = [
+        (
+            read.name,
+            "left out" if read.kind == "drop" else read.kind,
+            " | ".join(read.examples),
+            str(read.gaps),
+            read.odd,
+        )
+        for read in shown
+    ]
+    heads = [Column("column"), Column("read as"), Column("examples"), Column("gaps", True), Column("odd")]
+    words = [f"{len(readings) - len(shown):,} more columns are in inputs.json."] if len(shown) < len(readings) else []
+    return Panel(words, table=Table("How the columns were read", heads, cells))
 
 
 def setup(accounts: Sequence[Account]) -> Section:

@@ -1,0 +1,127 @@
+"""From the logits of a model to probabilities and labels, for the class shares that will be met."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from reweigh.errors import RecipeError
+from reweigh.fit.calibration import EPS_SHARE
+from reweigh.names import listed, suggestion
+
+NAMED_SHARES = ("estimated", "given", "uniform", "as-trained")
+SUM_TOLERANCE = 1e-3
+Shares = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """How logits f become probabilities of the classes.
+
+        p(k | x)  ~  exp((f_k(x) - log contained_k) / temperature + bias_k) share_k
+
+    Training learns what tells classes apart; deciding applies how frequent they will be. So the shares can be changed
+    without training.
+
+    >>> contained = estimated = (0.9, 0.1)  # plain training: the shares of the labels are in the logits
+    >>> decision = Decision(contained, given=contained, estimated=estimated, shares=(0.5, 0.5))
+    >>> decision.logits(torch.tensor([[1.0, 0.0]])).softmax(1)
+    tensor([[0.2320, 0.7680]])
+
+    Attributes:
+        contained: Class shares that the logits contain.
+        given: Class shares of the given labels.
+        estimated: Class shares of the true labels, as estimated; those of the given labels where labels are right.
+        shares: Class shares that will be met.
+        temperature: Temperature of the logits without shares.
+        bias: One number per class; empty means none.
+        calibrated: Number of held-out labels that temperature and bias were fitted on; 0 means not calibrated.
+    """
+
+    contained: Shares
+    given: Shares
+    estimated: Shares
+    shares: Shares
+    temperature: float = 1.0
+    bias: tuple[float, ...] = ()
+    calibrated: int = 0
+
+    @property
+    def scale(self) -> float:
+        """Factor of the logits."""
+        return 1 / self.temperature
+
+    @property
+    def offset(self) -> Tensor:
+        """What is added to the scaled logits, shape (C,); exactly 0 for logits that are taken as they are."""
+        contained = torch.tensor(self.contained, dtype=torch.float64).clamp_min(EPS_SHARE).log()
+        wanted = torch.tensor(self.shares, dtype=torch.float64).log()
+        met = torch.tensor(self.shares, dtype=torch.float64) > 0
+        offset = torch.where(met, wanted.clamp_min(math.log(EPS_SHARE)), wanted) - contained / self.temperature
+        return offset + torch.tensor(self.bias or (0.0,), dtype=torch.float64)
+
+    def logits(self, logits: Tensor) -> Tensor:
+        """Logits whose softmax is the probability of each class, shape (n, C), from those of the model."""
+        return logits * self.scale + self.offset.to(logits)
+
+    def scores(self, logits: Tensor) -> Tensor:
+        """The logits of the model without the class shares that they contain, shape (n, C), float64."""
+        return logits.double() - torch.tensor(self.contained, dtype=torch.float64).clamp_min(EPS_SHARE).log()
+
+    def meeting(self, shares: Any, class_names: Sequence[Any]) -> Self:
+        """The decision for other class shares.
+
+        Args:
+            shares: One of ``NAMED_SHARES``, or a mapping from class to share.
+            class_names: Names of the classes, in the order of the logits.
+
+        Raises:
+            RecipeError: The shares are not valid.
+        """
+        if isinstance(shares, Mapping):
+            return replace(self, shares=read_shares(shares, class_names))
+        uniform = (1 / len(self.given),) * len(self.given)
+        named = dict(zip(NAMED_SHARES, (self.estimated, self.given, uniform, self.contained), strict=True))
+        if shares not in named:
+            raise RecipeError(unknown_shares(shares))
+        return replace(self, shares=named[shares])
+
+
+def unknown_shares(shares: Any, what: str = "class_shares") -> str:
+    """The message for a value that is neither a name nor a mapping."""
+    hint = suggestion(shares, NAMED_SHARES) if isinstance(shares, str) else ""
+    return f"{what}: got {shares!r}; should be {', '.join(NAMED_SHARES)}, or a mapping from class to share.{hint}"
+
+
+def read_shares(shares: Mapping[Any, Any], class_names: Sequence[Any], what: str = "class_shares") -> Shares:
+    """Shares in the order of the classes, which sum to one exactly.
+
+    Args:
+        what: Name of the value, for the message.
+
+    Raises:
+        RecipeError: A class is missing or unknown, a share is not a number from 0 to 1, or the sum is not 1; all
+            mistakes in one message.
+    """
+    by_name = {str(name): share for name, share in shares.items()}
+    names = [str(name) for name in class_names]
+    wrong = []
+    if missing := [name for name in names if name not in by_name]:
+        wrong.append(f"no share for class {listed(missing)}; give each class one")
+    if unknown := [name for name in by_name if name not in names]:
+        wrong.append(f"no class named {listed(unknown)}; the classes are {listed(names)}")
+    values = {name: share for name, share in by_name.items() if name in names}
+    numbers = {name: share for name, share in values.items() if isinstance(share, Real) and not isinstance(share, bool)}
+    for name, share in values.items():
+        if name not in numbers or not 0 <= float(numbers[name]) <= 1:
+            wrong.append(f"{name}: got {share!r}; a share is a number from 0 to 1")
+    total = sum(map(float, numbers.values()))
+    if not wrong and abs(total - 1) > SUM_TOLERANCE:
+        wrong.append(f"the shares sum to {total:g}, not to 1; divide each by {total:g}")
+    if wrong:
+        raise RecipeError(f"{what}: {'; '.join(wrong)}")
+    return tuple(float(numbers[name]) / total for name in names)

@@ -1,0 +1,232 @@
+"""Sections about training: metrics over the epochs, the rate that the paper proves, what settings are worth."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+from reweigh.plan.toml import to_values
+from reweigh.report.content import Panel, Plot, Section
+from reweigh.report.figures import plot_history, plot_settings
+from reweigh.runs.account import Account
+from reweigh.runs.words import duration, in_words, number, sentence
+
+MAX_SETTINGS_IN_NAME = 2  # settings that still make a name
+UNIMPORTANT = ("train.seed", "train.num_threads", "train.device")
+PSEUDO_WEIGHTS = {"right_weight": "right ones", "wrong_weight": "wrong ones"}
+SETTINGS_LEAD = (
+    "Runs are grouped by the settings in which they differ. Runs that differ only in the seed share a group, and a "
+    "line shows their mean. Time is the training time on the computer of each run."
+)
+
+
+def settings(accounts: Sequence[Account]) -> Section | None:
+    """Accuracy and time by setting; None for one run, or if no setting differs."""
+    named = setting_names([to_values(account.recipe) for account in accounts])
+    if len(set(named)) < 2:
+        return None
+    plots = []
+    tests = [name for account in accounts for name in account.tests[:1]]
+    if tests:
+        accuracy = [100 * account.kept.get(tests[0], math.nan) for account in accounts]
+        plots.append(settings_plot(named, accuracy, f"{in_words(tests[0])} on the test set, %"))
+    plots.append(settings_plot(named, [account.seconds / 60 for account in accounts], "training time, minutes"))
+    return Section("What the settings are worth", SETTINGS_LEAD, overlaid=[each for each in plots if each is not None])
+
+
+def setting_names(recipes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What sets each recipe apart from the others: "every = 10"; the same for recipes that differ in the seed alone."""
+    flat = [dict(flattened(recipe)) for recipe in recipes]
+    keys = [key for key in dict.fromkeys(key for recipe in flat for key in recipe) if key not in UNIMPORTANT]
+    telling = [key for key in keys if tells_apart(key, flat)]
+    short = {key: key.split(".")[0 if key.endswith(".name") else -1] for key in telling}
+    whole = [", ".join(f"{short[key]} = {recipe[key]}" for key in telling if key in recipe) for recipe in flat]
+    brief = [
+        ", ".join(str(recipe[key]) for key in telling[:MAX_SETTINGS_IN_NAME] if key in recipe) + ", ..."
+        for recipe in flat
+    ]
+    found = brief if len(telling) > MAX_SETTINGS_IN_NAME and len(set(brief)) == len(set(whole)) else whole
+    return [name or "default" for name in found]
+
+
+def tells_apart(key: str, recipes: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether recipes differ there, and not only because another method, model and so on has other options."""
+    member = key.partition(".")[0] + ".name"
+    values: dict[Any, set[str]] = defaultdict(set)
+    for recipe in recipes:
+        values[None if key == member else recipe.get(member)].add(repr(recipe.get(key)))
+    return any(len(each) > 1 for each in values.values())
+
+
+def flattened(values: Any, path: str = "") -> Any:
+    """Each leaf of tables and lists with its dotted path."""
+    if isinstance(values, Mapping | list):
+        for key, value in values.items() if isinstance(values, Mapping) else enumerate(values):
+            yield from flattened(value, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, values
+
+
+def settings_plot(named: Sequence[str], values: Sequence[float], what: str) -> Plot | None:
+    """One number by setting; None if it is unknown."""
+    groups: dict[str, list[float]] = defaultdict(list)
+    for name, value in zip(named, values, strict=True):
+        if math.isfinite(value):
+            groups[name].append(value)
+    if not groups:
+        return None
+    ordered = dict(sorted(groups.items(), key=lambda item: natural(item[0])))
+    said = "; ".join(f"{name}: {mean_in_words(each, what)}" for name, each in ordered.items())
+    return Plot(plot_settings(ordered, what), f"All runs: {what}", f"{what.capitalize()} by setting. {said}.")
+
+
+def mean_in_words(values: Sequence[float], what: str) -> str:
+    mean = sum(values) / len(values)
+    return duration(60 * mean) if what.endswith("minutes") else number(mean)
+
+
+def natural(name: str) -> list[Any]:
+    """A key by which "every = 2" comes before "every = 10"."""
+    return [(0, float(word), "") if word.replace(".", "", 1).isdigit() else (1, 0.0, word) for word in name.split()]
+
+
+HISTORY_LEAD = (
+    "Metrics after each epoch, which is one pass over the training data. If test accuracy rises and then falls while "
+    "the training loss keeps falling, the model is memorizing wrong labels. Gradient norms near zero mean that the "
+    "model and the weighting function have converged."
+)
+
+
+def history(accounts: Sequence[Account]) -> Section:
+    """Curves of loss, accuracy, mean weight, and both gradient norms; of several runs also in one figure each."""
+    panels = [history_panel(account) for account in accounts]
+    return Section("How training went", HISTORY_LEAD, panels, overlaid=overlaid(accounts) if len(accounts) > 1 else ())
+
+
+def overlaid(accounts: Sequence[Account]) -> list[Plot]:
+    """The metrics that at least two runs have, one line per run."""
+    shared = {"train_loss": "training loss", "judge_accuracy": "balanced accuracy on held-out given labels, %"}
+    shared |= {name: f"{in_words(name)} on the test set, %" for account in accounts for name in account.tests[:1]}
+    last = max((len(account.history) for account in accounts), default=0)
+    drawn = []
+    for key, what in shared.items():
+        scale = 100 if what.endswith("%") else 1
+        lines = {account.name: [scale * line.get(key, math.nan) for line in account.history] for account in accounts}
+        lines = {name: values for name, values in lines.items() if any(map(math.isfinite, values))}
+        if len(lines) > 1:
+            alternative = f"{what} by epoch. " + " ".join(
+                extremes(name, range(1, len(values) + 1), values) for name, values in lines.items()
+            )
+            padded = {name: values + [math.nan] * (last - len(values)) for name, values in lines.items()}
+            figure = plot_history(range(1, last + 1), padded, what)
+            drawn.append(Plot(figure, f"All runs: {what}", sentence(alternative)))
+    return drawn
+
+
+def history_panel(account: Account) -> Panel:
+    """One run."""
+    if not account.history:
+        return Panel(["No epoch has finished yet."])
+    accuracies = {name: in_words(name) for name in account.tests if "accuracy" in name}
+    drawn = [
+        history_plot(account, {"train_loss": "training samples", "train_meta_loss": "trusted samples"}, "loss"),
+        history_plot(account, accuracies, "test accuracy, %", scale=100),
+        history_plot(
+            account, {"judge_accuracy": "held-out samples"}, "balanced accuracy on held-out given labels, %", scale=100
+        ),
+        history_plot(account, {"train_weight": "mean weight"}, "mean weight of a sample"),
+        history_plot(account, {"train_pseudo_right": "pseudo-labels"}, "pseudo-labels that are right, %", scale=100),
+        history_plot(account, PSEUDO_WEIGHTS, "mean weight of a pseudo-label"),
+        history_plot(
+            account,
+            {"train_gradient_norm": "of the model", "train_meta_gradient_norm": "of the weighting function"},
+            "gradient norm",
+            log=True,
+        ),
+    ]
+    words = []
+    if "judge_keeps" in account.history[-1]:
+        words.append(f"Judged by held-out given labels, epoch {account.kept['epoch']:.0f} was kept.")
+    broken = next((line for line in account.history if not all(map(math.isfinite, line.values()))), None)
+    if broken is not None:
+        words.append(f"Some numbers are not finite, first in epoch {broken['epoch']:.0f}; their lines have gaps there.")
+    return Panel(words, [each for each in drawn if each is not None])
+
+
+def history_plot(
+    account: Account, names: dict[str, str], what: str, scale: float = 1, log: bool = False
+) -> Plot | None:
+    """One line per metric that the run has; None if it has none of them.
+
+    Args:
+        names: Name of the line by the key of its metric.
+        scale: Factor of all numbers.
+    """
+    epochs = [int(line["epoch"]) for line in account.history]
+    each = [{**line, **pseudo_weights(line)} for line in account.history]
+    lines = {
+        name: [scale * line.get(key, math.nan) for line in each]
+        for key, name in names.items()
+        if any(math.isfinite(line.get(key, math.nan)) for line in each)
+    }
+    if not lines:
+        return None
+    alternative = f"{what} by epoch. " + " ".join(extremes(name, epochs, values) for name, values in lines.items())
+    return Plot(plot_history(epochs, lines, what, log), sentence(what).rstrip("."), sentence(alternative))
+
+
+def pseudo_weights(line: dict[str, float]) -> dict[str, float]:
+    """The mean weights of right and of wrong pseudo-labels, from the numbers of an epoch; nothing if it has none."""
+    if "train_pseudo_right" not in line:
+        return {}
+    right, mass = line["train_pseudo_right"], line["train_pseudo_right_weight"]
+    return {
+        "right_weight": mass / right if right > 0 else math.nan,
+        "wrong_weight": (line["train_weight"] - mass) / (1 - right) if right < 1 else math.nan,
+    }
+
+
+def extremes(name: str, epochs: Sequence[int], values: Sequence[float]) -> str:
+    """First, lowest, highest and last value of a line."""
+    known = [(value, epoch) for epoch, value in zip(epochs, values, strict=True) if math.isfinite(value)]
+    first, low, high, last = known[0], min(known), max(known), known[-1]
+    each = {"first": first, "lowest": low, "highest": high, "last": last}
+    return sentence(f"{name}: " + ", ".join(f"{word} {number(v)} in epoch {e}" for word, (v, e) in each.items()))
+
+
+CONVERGENCE_LEAD = (
+    "The squared norm of the gradient is measured at the start of each epoch, on samples that stay the same; the line "
+    "shows the smallest value so far. The theorems say that in T steps it falls at least as fast as C / √T for some "
+    "constant C. The dashed line is C / √T, starting at the first value. It is a bound for small learning rates, not a "
+    "forecast."
+)
+LEVELS = {
+    "train_squared_meta_gradient": "of the weighting function (Theorem 1)",
+    "train_squared_gradient": "of the model (Theorem 2)",
+}
+
+
+def convergence(accounts: Sequence[Account]) -> Section | None:
+    """Both theorems for each run that was asked to measure them; None if none was."""
+    panels = [convergence_panel(account) for account in accounts]
+    return Section("Convergence", CONVERGENCE_LEAD, panels, folded=True) if any(each.plots for each in panels) else None
+
+
+def convergence_panel(account: Account) -> Panel:
+    """One run."""
+    plots = []
+    for key, level in LEVELS.items():
+        known = [(int(line["epoch"]), line[key]) for line in account.history if math.isfinite(line.get(key, math.nan))]
+        if known:
+            epochs, values = zip(*known, strict=True)
+            lowest = list(accumulate(values, min))
+            rate = [lowest[0] / math.sqrt(epoch - epochs[0] + 1) for epoch in epochs]
+            what = f"squared gradient {level}"
+            figure = plot_history(epochs, {"smallest so far": lowest, "C / √T": rate}, what, log=True)
+            alternative = (
+                f"The smallest {what} so far: {number(lowest[0])} in epoch {epochs[0]}, {number(lowest[-1])} in epoch "
+                f"{epochs[-1]}; C / √T is {number(rate[-1])} there."
+            )
+            plots.append(Plot(figure, f"Squared gradient {level}, the smallest so far", alternative))
+    return Panel([] if plots else ["Not measured: method.convergence was 0."], plots)

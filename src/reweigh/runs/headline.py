@@ -1,0 +1,107 @@
+"""A run in a few sentences, for a reader in a hurry."""
+
+import math
+
+from reweigh.fit.origin import describe
+from reweigh.names import plural
+from reweigh.runs.account import Account
+from reweigh.runs.tables import Samples
+from reweigh.runs.words import duration, in_words, percent
+
+WEAK = 0.5  # share of labels that look wrong; beyond it the model, not the labels, is in doubt
+
+
+def headline(account: Account) -> str:
+    """The result in two sentences: how many labels are wrong, and how good the model is, measured on which labels."""
+    first = wrong_labels(account)
+    return f"{first} {reached(account)}" if first else reached(account)
+
+
+def wrong_labels(account: Account) -> str:
+    """How many labels are wrong, with limits where they were estimated; empty if nothing is known."""
+    samples, classes = account.samples, account.classes
+    if samples is None or samples.issue is None:
+        return ""
+    found, labels = int(samples.issue.sum()), int(samples.labeled.sum())
+    listed = f"{found:,} of {labels:,} training labels look wrong"
+    if classes.finding is None:
+        share = found / max(labels, 1)
+        weak = "; such a large share usually means a weak model, not bad labels" if share > WEAK else ""
+        return f"{listed} ({percent(share)}){weak}."
+    total = max(sum(classes.sizes), 1)
+    share, low, high = (
+        sum(size * each for size, each in zip(classes.sizes, shares, strict=True)) / total
+        for shares in (classes.finding.share, classes.finding.low, classes.finding.high)
+    )
+    return f"An estimated {percent(share)} of the labels are wrong ({percent(low)} to {percent(high)}): {listed}."
+
+
+def reached(account: Account) -> str:
+    """The main test metric of the epoch that was kept, and which labels it is measured on."""
+    if not account.history:
+        return f"{account.method} has not finished an epoch yet."
+    if not account.tests:
+        return f"{account.method} was trained without a test set."
+    kept, judged_by = account.kept, account.tests[0]
+    share = kept.get(judged_by, math.nan)
+    when = ""
+    if account.status != "finished":
+        when = f" after epoch {kept['epoch']:.0f} of {account.epochs}"
+    elif account.kept_name != "last":
+        when = f" after the {account.kept_name} epoch"
+    if not math.isfinite(share):
+        return f"{account.method} has no valid test result{when}."
+    what = "" if judged_by == "test_accuracy" else f"a {in_words(judged_by)} of "
+    if judged_by == "test_accuracy" and held_out(account):
+        agrees = f"The model ({account.method}) agrees with {percent(share)} of the held-out labels{when}"
+        return f"{agrees}; some of these may be wrong too."
+    doubt = ", whose labels may be wrong too" if held_out(account) else ""
+    return f"The model ({account.method}) reaches {what}{percent(share)} on the test set{when}{doubt}."
+
+
+def held_out(account: Account) -> bool:
+    """Whether the test samples are a part of the user's data, with labels as doubtful as the others."""
+    source = account.recipe.source
+    return source.name == "files" and source.options.get("test") is None
+
+
+def about(account: Account) -> list[str]:
+    """Data, bias, state and time of a run, one sentence each."""
+    classes, samples, data = account.classes, account.samples, account.recipe.source
+    path = data.options.get("path")
+    words = [f"Data: {describe(account.recipe)}{f' ({path})' if path else ''}."]
+    if classes.sizes:
+        small, large = min(classes.sizes), max(classes.sizes)
+        spread = f"of {small:,} each" if small == large else f"of {small:,} to {large:,}"
+        tested = "" if account.tested is None else f", and {plural(len(account.tested.label), 'test sample')}"
+        total, count = sum(classes.sizes), plural(len(classes.names), "class", "classes")
+        words.append(f"{plural(total, 'training sample')} in {count} {spread}{tested}.")
+    if samples is not None and not samples.labeled.all():
+        words.append(few_labels(samples))
+    if samples is not None and samples.wrong is not None:
+        wrong = int(samples.wrong.sum())
+        share = percent(wrong / samples.labeled.sum())
+        words.append(f"The true labels are known: {wrong:,} training labels ({share}) are wrong.")
+    if classes.finding is not None:
+        words.append(classes.finding.words)
+    if account.status != "finished":
+        words.append(
+            f"The run is not finished ({account.status}, {len(account.history)} of {account.epochs} epochs); "
+            "the page shows the results so far."
+        )
+    if account.history:
+        words.append(f"{plural(len(account.history), 'epoch')} took {duration(account.seconds)}.")
+    return words
+
+
+def few_labels(samples: Samples) -> str:
+    """How many samples have a label, and for how many of the others the suggested class is right, if known."""
+    words = (
+        f"Only {int(samples.labeled.sum()):,} of the {len(samples):,} training samples have a label; the others count "
+        "as the class that training suggests"
+    )
+    others = ~samples.labeled
+    if samples.true is None or samples.suggested is None:
+        return f"{words}."
+    right = (samples.suggested == samples.true)[others].mean()
+    return f"{words}, which is right for {percent(float(right))} of them."

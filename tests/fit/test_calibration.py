@@ -1,0 +1,77 @@
+"""The calibration against a brute-force grid, and on data whose true probabilities are known."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Generator, Tensor
+
+from reweigh.fit.calibration import MIN_LABELS, TEMPERATURE_SPREAD, calibrate, supposed_joint
+
+TOO_SURE = 2.5
+
+
+def gaussians(samples: int, classes: int, apart: float, noise: float, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+    """Scores that are too sure, given labels, and true labels, of normal classes with shares 1 : ... : 3."""
+    generator = Generator().manual_seed(seed)
+    shares = torch.linspace(1, 3, classes, dtype=torch.float64)
+    true = torch.multinomial(shares, samples, True, generator=generator)
+    means = apart * torch.eye(classes, dtype=torch.float64)
+    inputs = means[true] + torch.randn(samples, classes, generator=generator, dtype=torch.float64)
+    other = (true + torch.randint(1, classes, (samples,), generator=generator)) % classes
+    given = torch.where(torch.rand(samples, generator=generator) < noise, other, true)
+    return -TOO_SURE * torch.cdist(inputs, means).square() / 2, given, true
+
+
+def test_temperature_is_that_of_a_grid() -> None:
+    scores, given, _ = gaussians(300, 3, 2.0, 0.0)
+    shares = torch.bincount(given, minlength=3).double() / 300
+
+    def cost(log: float) -> float:
+        explained = F.cross_entropy(scores / math.exp(log) + shares.log(), given, reduction="sum")
+        return float(explained) + (log / TEMPERATURE_SPREAD) ** 2 / 2
+
+    best = min((step / 1000 for step in range(-2000, 3000)), key=cost)
+    found = calibrate(scores, given, shares.diag(), biases=False)
+    assert math.log(found.temperature) == pytest.approx(best, abs=1e-3)
+    assert not found.bias.any()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+@pytest.mark.parametrize("classes", [2, 5])
+def test_overlapping_classes_are_told_from_wrong_labels(noise: float, classes: int) -> None:
+    scores, given, true = gaussians(4000, classes, 2.0, noise)
+    supposed = supposed_joint(scores, given)
+    found = calibrate(scores, given, supposed)
+    shares = torch.linspace(1, 3, classes, dtype=torch.float64)
+    by_bayes = F.cross_entropy(scores / TOO_SURE + (shares / shares.sum()).log(), true)
+    ours = F.cross_entropy(scores / found.temperature + found.bias + found.joint.sum(0).log(), true)
+    assert float(1 - supposed.trace()) > noise + 0.03  # overlap looks like wrong labels
+    assert float(1 - found.joint.trace()) == pytest.approx(noise, abs=0.025)
+    assert float(ours) < float(by_bayes) + 0.015
+
+
+def test_a_bias_corrects_a_class_that_is_predicted_too_often() -> None:
+    scores, given, _ = gaussians(4000, 3, 2.0, 0.0)
+    shifted = scores + torch.tensor([1.5, 0.0, 0.0])
+    right, found = (calibrate(each, given, supposed_joint(each, given)) for each in (scores, shifted))
+    moved = found.bias - right.bias
+    assert float(moved[0] - moved[1]) == pytest.approx(-1.5 / TOO_SURE, abs=0.1)
+
+
+def test_too_few_labels_do_not_calibrate() -> None:
+    scores, given, _ = gaussians(MIN_LABELS, 2, 2.0, 0.0)
+    joint = torch.eye(2) / 2
+    assert calibrate(scores, given, joint).labels == MIN_LABELS
+    given[0] = -1
+    found = calibrate(scores, given, joint)
+    assert (found.temperature, found.labels, found.bias.tolist()) == (1.0, 0, [0.0, 0.0])
+
+
+def test_a_class_without_a_held_out_label_has_no_bias() -> None:
+    scores, given, _ = gaussians(500, 4, 2.0, 0.0)
+    kept = given != 0
+    found = calibrate(scores[kept], given[kept], torch.eye(4) / 4)
+    assert float(found.bias[0]) == 0
+    assert bool(found.bias[1:].all())

@@ -1,0 +1,78 @@
+"""The first sentences are right, whatever state the run is in."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from reweigh.issues.verdict import Finding
+from reweigh.report.page import comparison, key_numbers
+from reweigh.runs.headline import about, headline
+
+
+def test_headline(account):
+    reached = account.history[-1]["test_accuracy"]
+    found = int(account.samples.issue.sum())
+    assert headline(account).replace("\u00a0", " ") == (
+        f"{found:,} of 1,257 training labels look wrong ({100 * found / 1257:.1f} %). "
+        f"The model (cmw-net) reaches {100 * reached:.1f} % on the test set."
+    )
+
+
+def test_headline_of_estimated_labels_and_of_a_part_that_was_held_out(account):
+    classes, source = account.classes, account.recipe.source
+    finding = Finding([0.2] * 10, [0.1] * 10, [0.3] * 10, "Some are wrong.")
+    held_out = replace(source, name="files", options={"path": "table.csv", "test": None})
+    mine = replace(account, classes=replace(classes, finding=finding), recipe=replace(account.recipe, data=held_out))
+    first, second = headline(mine).replace("\u00a0", " ").split(". ")
+    assert first.startswith("An estimated 20.0 % of the labels are wrong (10.0 % to 30.0 %): ")
+    assert second.endswith("of the held-out labels; some of these may be wrong too.")
+
+
+def test_a_model_that_doubts_most_labels_is_in_doubt_itself(account):
+    for share, weak in ((0.4, False), (0.6, True)):
+        issue = np.arange(len(account.samples)) < share * len(account.samples)
+        said = headline(replace(account, samples=replace(account.samples, issue=issue)))
+        assert ("a weak model, not bad labels" in said) == weak
+
+
+def test_data_bias_and_time(account):
+    text = " ".join(about(account)).replace("\u00a0", " ")
+    wrong = int((account.samples.given != account.samples.true).sum())
+    for words in [
+        "digits, asymmetric (rate=0.4, map=digits)",
+        "1,257 training samples in 10 classes of 65 to 188, and 540 test samples",
+        f"{wrong} training labels ({100 * wrong / 1257:.1f} %) are wrong",
+        "2 epochs took",
+    ]:
+        assert words in text
+    assert "not finished" not in text
+
+
+def test_a_run_that_is_not_finished_or_broken_or_untested(account):
+    stopped = replace(account, status="interrupted", epochs=40)
+    assert "after epoch 2 of 40" in headline(stopped)
+    assert "not finished (interrupted, 2 of 40 epochs)" in " ".join(about(stopped))
+    assert "has not finished an epoch yet" in headline(replace(account, history=[]))
+    lost = replace(account, history=[{**account.history[0], "test_accuracy": math.nan}])
+    assert "no valid test result" in headline(lost)
+    untested = replace(account, history=[{"epoch": 1, "seconds": 1.0}], samples=None)
+    assert headline(untested) == "cmw-net was trained without a test set."
+    assert untested.best == {}
+
+
+def test_comparison(account, plain):
+    table = comparison([account, plain, replace(plain, history=[], samples=None)])
+    names = [column.name for column in table.columns]
+    best = max(line["test_accuracy"] for line in account.history)
+    assert table.rows[0][names.index("accuracy, best epoch")] == f"{100 * best:.1f}\u00a0%"
+    assert table.rows[2][2:] == ["\N{EN DASH}"] * (len(names) - 2)
+    assert {len(row) for row in table.rows} == {len(names)}
+    judged = replace(plain, history=[{**line, "judge_keeps": 1.0} for line in plain.history])
+    kept = [column.name for column in comparison([account, judged]).columns].index("accuracy, kept epoch")
+    assert comparison([account, judged]).rows[1][kept] == f"{100 * plain.history[0]['test_accuracy']:.1f}\u00a0%"
+
+
+def test_key_numbers(account):
+    assert dict(key_numbers(account))["training samples"] == "1,257"
+    assert len(key_numbers(replace(account, history=[], samples=None))) == 1
