@@ -154,7 +154,7 @@ def tuned(
         unfreeze=how["unfreeze"],
         lr=how["lr"],
         epochs=how["epochs"],
-        prior=plan.method.options.get("prior", plan.train["prior"]),
+        prior=plan.train["prior"],
         seed=plan.train["seed"],
         device=device,
         observer=observer,
@@ -186,16 +186,16 @@ def trained_by(
     plan, device = trainer.plan, trainer.device
     share, seed = plan.train["judge"], plan.train["seed"]
     kept, calibrating = set_apart(train_set, plan.train["calibration"], seed)
-    judging = kept[judges(train_set.subset(kept), share, seed)] if share else kept[:0]
+    judging = kept[:0] if trainer.looks_twice or not share else kept[judges(train_set.subset(kept), share, seed)]
     kept = kept[~torch.isin(kept, judging)]
     apart = torch.cat([judging, calibrating])
     used = train_set.subset(kept) if len(apart) else train_set
     sizes = used.class_sizes
     evaluate = judged_by(tests, sizes, device, method_named(plan.method.name).abstains) if tests else None
     trained = trainer.train(used, evaluate, run, observer, train_set.subset(judging) if len(judging) else None)
-    model, look = trained.method.model, partial(judged, trained.method.model, device=device)
-    net, families = trained.method.weighting(), trained.method.families()
-    weighting = None if net is None or families is None else Weighting(net.cpu(), families)
+    model, look = trained.model, partial(judged, trained.model, device=device)
+    net, families = trained.net, trained.families
+    weighting = None if net is None or families is None else Weighting(net.cpu(), families, trained.reads)
     samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
     if front is not None:
         samples = beside_neighbors(samples, train_set.inputs, front)
@@ -214,7 +214,7 @@ def trained_by(
         tested=tested,
         test_origin=None if test_set is None else test_set.source_rows,
         held_out=look(train_set.subset(calibrating)) if len(calibrating) else None,
-        finding=trained.method.finding(),
+        finding=trained.finding,
         front=front,
         unseen=None if test_set is None or tested is None else unseen(plan, test_set, tested, samples),
     )

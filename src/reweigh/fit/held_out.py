@@ -9,8 +9,8 @@ from reweigh.bias.mixture import stream
 from reweigh.data import Dataset
 from reweigh.data.subsets import stratified
 from reweigh.errors import DataError
-from reweigh.methods.parts.folds import stratified_folds
 from reweigh.names import listed
+from reweigh.training.folds import stratified_folds
 from reweigh.training.randomness import seeded
 
 logger = logging.getLogger(__name__)

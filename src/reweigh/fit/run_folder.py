@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,11 +21,10 @@ from reweigh.fit.front import Front, open_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.origin import describe, origin_of
 from reweigh.fit.source import check_there, read_source
-from reweigh.fit.start import fill
+from reweigh.fit.start import refilled
 from reweigh.fit.trainer import builder
 from reweigh.issues import Samples
 from reweigh.plan import Plan
-from reweigh.plan.tables import method_named
 from reweigh.plan.toml import from_toml, to_toml
 from reweigh.training import Observer, Result, Run, processes
 from reweigh.training.run import TUNED
@@ -252,12 +252,12 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     inputs = InputForm.from_json(read_text(run.inputs), str(run.inputs))
     class_names = names_of(run)
     assert plan.model is not None
-    bare = builder(plan.model, trust_code)(inputs.model_shape, len(class_names))
+    build = partial(builder(plan.model, trust_code), inputs.model_shape, len(class_names))
     state, _ = read(run.model)
     tuned = {name.removeprefix(TUNED): value for name, value in state.items() if name.startswith(TUNED)}
     state = {name: value for name, value in state.items() if not name.startswith(TUNED)}
-    model = method_named(plan.method.name).wraps(bare)
-    fill(model, state, f"{run.model}: not the weights of the model in the recipe beside it")
+    wrong = f"{run.model}: not the weights of the model in the recipe beside it"
+    model = refilled(plan.method.name, state, build, wrong)
     front = open_front(plan.features, inputs.shape, inputs.encoding, trust_code)
     if front is not None and tuned:
         front = front.with_weights(tuned, run.model)

@@ -10,8 +10,8 @@ from reweigh.data import Dataset
 from reweigh.families import Families, sizes_differ
 from reweigh.issues.count import Count, sentence
 from reweigh.issues.labels import Labels
-from reweigh.issues.stock import Stock, least_believed
-from reweigh.issues.verdict import Finding, Verdict
+from reweigh.issues.stock import Stock
+from reweigh.issues.verdict import Finding, Verdict, least_believed
 from reweigh.looks import Look, Networks
 from reweigh.methods.setup import Again, given_rows
 from reweigh.models.ensemble import Ensemble

@@ -83,7 +83,9 @@ class Blocks(nn.Module):
     def __init__(self, layers: Sequence[nn.Linear]):
         super().__init__()
         self.weight = nn.Parameter(torch.stack([layer.weight.detach().mT for layer in layers]))
-        self.bias = None if layers[0].bias is None else nn.Parameter(torch.cat([layer.bias.detach() for layer in layers]))
+        self.bias = (
+            None if layers[0].bias is None else nn.Parameter(torch.cat([layer.bias.detach() for layer in layers]))
+        )
 
     def forward(self, inputs: Tensor) -> Tensor:
         blocks = inputs.unflatten(1, (len(self.weight), -1)).transpose(0, 1)

@@ -181,7 +181,12 @@ class Judge:
             record.look(model)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"average": self._average.state_dict(), "right": self.scores.right, "kept": self._kept, "over": self.over}
+        return {
+            "average": self._average.state_dict(),
+            "right": self.scores.right,
+            "kept": self._kept,
+            "over": self.over,
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._average.load_state_dict(state["average"])

@@ -159,7 +159,9 @@ class Keeper:
         remedy = "resume with the recipe that it was started with"
         try:
             wrote = state["settings"]
-            differ = {name for name in wrote.keys() | self.settings.keys() if wrote.get(name) != self.settings.get(name)}
+            differ = {
+                name for name in wrote.keys() | self.settings.keys() if wrote.get(name) != self.settings.get(name)
+            }
             if differ and differ <= {"data", "samples"}:
                 remedy = "put them back as they were, or train again with --overwrite"
                 raise ValueError(
