@@ -40,7 +40,6 @@ import torch
 from PIL import Image
 
 from reweigh import RobustClassifier
-from reweigh.cli.changes import read_reviewed
 from reweigh.data import read
 from reweigh.data.labels.label_file import label_values
 from reweigh.data.readers import read_unlabeled
@@ -56,6 +55,7 @@ from reweigh.fit.run_folder import begin, load_model, open_run
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read as read_recipe
 from reweigh.report.page import write_report
+from reweigh.runs.correction import read_decided
 from reweigh.runs.read import read_account
 from reweigh.runs.tables import read_samples
 from reweigh.training import Run, checkpoint
@@ -392,7 +392,7 @@ def targets(folder: Path) -> dict[str, Target]:
         "npz": of("npz", "a.npz", read),
         "npy": of("npy", "l.npy", label_values),
         "label file": of("label file", "l.csv", label_values),
-        "reviewed list": of("reviewed list", "l.csv", lambda path: read_reviewed(path, samples, names)),
+        "reviewed list": of("reviewed list", "l.csv", lambda path: read_decided(path, samples, names)),
         "idx": of("idx", "train-images-idx3-ubyte", read_idx),
         "image": of("image", "i.png", lambda path: read_unlabeled(path, (3, 5, 5), encoding=None, raw_bytes=True)),
         "parquet images": of("parquet images", "train.parquet", read),

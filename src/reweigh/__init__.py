@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from reweigh.issues.find import find_label_issues
     from reweigh.meta_sets import LowestLoss
     from reweigh.reweighter import Reweighter
+    from reweigh.runs.correction import correct
     from reweigh.weighting import load_weighting, save_weighting
 
 __version__ = "0.1.0"
@@ -24,6 +25,7 @@ _HOMES = {
     "ReweighError": "reweigh.errors",
     "Reweighter": "reweigh.reweighter",
     "RobustClassifier": "reweigh.estimator",
+    "correct": "reweigh.runs.correction",
     "find_label_issues": "reweigh.issues.find",
     "load_weighting": "reweigh.weighting",
     "read": "reweigh.data",
@@ -40,6 +42,7 @@ __all__ = [
     "Reweighter",
     "RobustClassifier",
     "__version__",
+    "correct",
     "find_label_issues",
     "load_weighting",
     "read",

@@ -1,6 +1,6 @@
 """The drawing shows each family's curve where it is, without colors too."""
 
-from reweigh.cli.curves import draw, letter
+from reweigh.cli.outcome import draw, letter
 
 
 def plot(curves, **size):

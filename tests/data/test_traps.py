@@ -1,10 +1,13 @@
 """Columns that give the label away are found also where they have gaps, and a frequent class is not a leak."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
 from reweigh.data.readers.reader import Request
 from reweigh.data.readers.table import from_frame
+from reweigh.data.source import Source
 from reweigh.data.traps import leaks
 
 ROWS = 400
@@ -12,7 +15,7 @@ ROWS = 400
 
 def table(labels: np.ndarray, **columns: object):
     honest = np.random.default_rng(1).normal(size=len(labels)).round(3).astype(str)
-    return from_frame(pd.DataFrame({"size": honest, **columns, "kind": labels}), Request(label="kind"))
+    return from_frame(pd.DataFrame({"size": honest, **columns, "kind": labels}), Request(Source(Path(), label="kind")))
 
 
 def test_a_leak_with_gaps():
@@ -38,4 +41,4 @@ def test_a_frequent_class_is_not_a_leak():
 def test_the_only_column_cannot_be_left_out():
     labels = np.random.default_rng(0).choice(["sea", "sky"], ROWS)
     only = pd.DataFrame({"text": [f"the {label} at {row}" for row, label in enumerate(labels)], "kind": labels})
-    assert leaks(from_frame(only, Request(label="kind"))) == []
+    assert leaks(from_frame(only, Request(Source(Path(), label="kind")))) == []

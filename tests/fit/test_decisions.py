@@ -1,13 +1,12 @@
 """Decisions of people: what counts, what they do to a data set, and what is refused."""
 
-import json
-
 import pytest
 import torch
 
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
 from reweigh.errors import DataError
+from reweigh.files import ledger
 from reweigh.fit.decisions import Decision, Decisions, with_decisions
 
 NAMES = ("cat", "dog", "<b>")
@@ -90,12 +89,15 @@ def test_other_data_are_refused(tmp_path, parts, words):
     [
         ("{", "damaged or changed"),
         ("[]", "damaged or changed"),
-        ('{"row": 1}', "not a decision"),
-        (json.dumps({**Decision(1, "a", "b", "c")._asdict(), "row": "1"}), "not a decision"),
+        ({"row": 1}, "not a decision"),
+        ({**Decision(1, "a", "b", "c")._asdict(), "row": "1"}, "not a decision"),
     ],
 )
 def test_a_line_that_is_not_a_decision_is_named(tmp_path, line, words):
-    (tmp_path / "decisions.jsonl").write_text(line + "\n")
+    if isinstance(line, dict):
+        ledger.append(tmp_path / "decisions.jsonl", line)
+    else:
+        (tmp_path / "decisions.jsonl").write_text(line + "\n")
     with pytest.raises(DataError, match=f"line 1: {words}"):
         Decisions(tmp_path / "decisions.jsonl")
 

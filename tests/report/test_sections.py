@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from reweigh.data.tables.decide import ReadAs
+from reweigh.data.viewer import Shown
 from reweigh.issues.verdict import Finding
 from reweigh.report.figures.classes import counts
-from reweigh.report.inputs import Shown
 from reweigh.report.sections import SECTIONS
 from reweigh.report.sections.accuracy import class_accuracy, frequency, most_confused
 from reweigh.report.sections.setup import columns_panel as columns_of

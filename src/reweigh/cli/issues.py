@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,8 +12,7 @@ from reweigh.cli.target import check_ending, check_target
 from reweigh.errors import DataError
 from reweigh.names import plural
 
-if TYPE_CHECKING:
-    from reweigh.runs.tables import Samples
+MAX_PAIRS = 12  # of classes that are shown
 
 
 def issues(
@@ -49,12 +48,12 @@ def issues(
     --apply writes a corrected copy: for a table, the same table with other labels; for images and arrays, a label file
     to use with --labels. Your data are never changed.
     """
-    from reweigh.cli.source import files_of
     from reweigh.files import write_whole
     from reweigh.files.cells import to_csv
-    from reweigh.fit.run_folder import not_ended, open_run
-    from reweigh.runs.read import read_account, read_classes
-    from reweigh.runs.tables import read_samples
+    from reweigh.fit.run_folder import open_run
+    from reweigh.fit.source import source_of
+    from reweigh.runs.correction import correct
+    from reweigh.runs.read import read_classes, with_verdicts
     from reweigh.runs.words import judged
 
     if not apply and (min_doubt is not None or apply_from or yes):
@@ -62,7 +61,8 @@ def issues(
     if apply_from and (min_doubt is not None or top is not None):
         raise DataError("--apply-from already decides which labels to change; leave out --min-doubt and --top")
     folder, plan = open_run(run)
-    originals = files_of(plan.source)
+    source = source_of(plan.source)
+    originals = [] if source is None else source.files
     if out:
         check_ending("--out", out, (".csv",), "a table of label issues")
         check_target("--out", out, [out], originals, overwrite)
@@ -70,32 +70,17 @@ def issues(
         check_target("--apply", apply, [apply], originals, overwrite)
     if out and apply and out.resolve() == apply.resolve():
         raise DataError(f"--out and --apply: both are {out}; give two names")
-    class_names = read_classes(folder).names
-    samples = read_samples(folder.samples, class_names)
-    if samples is None:
-        raise not_ended(folder, folder.samples)
-    seen = int(samples.labeled.sum())
-    unseen = read_samples(folder.held_out, class_names)
-    samples = samples if unseen is None else samples.with_more(unseen)
-    table = issue_rows(samples, class_names)
-    if table is None:
-        raise DataError(f"{folder.samples}: holds no suggested labels; train again to get them (train.looks above 0)")
-    corrected = None
+    samples, held_out = with_verdicts(run)
+    table, labels = samples.issue_table(read_classes(folder).names), int(samples.labeled.sum())
+    usage = None
     if apply:
-        from reweigh.cli import changes as chosen
-        from reweigh.cli.correction import corrected_copy
-
-        account = read_account(run, run.name)
-        if apply_from:
-            wanted = chosen.read_reviewed(apply_from, samples, class_names)
-        else:
-            wanted = chosen.choose(samples, min_doubt, top)
-        corrected = corrected_copy(account, samples.row[wanted.index], wanted.labels, apply, spreadsheet_safe)
-        chosen.show_changes(wanted, samples, class_names)
-        chosen.check_changes(wanted, samples, class_names, yes, apply_from is not None)
+        correction = correct(run, top=top, min_doubt=min_doubt, decisions=apply_from)
+        show_changes(correction.pairs(), labels)
+        usage = correction.write(apply, force=yes, overwrite=overwrite, spreadsheet_safe=spreadsheet_safe)
     else:
-        show(str(run), table, int(samples.labeled.sum()), 20 if top is None else top)
-        echo(judged(seen, 0 if unseen is None else int(unseen.labeled.sum())))
+        show(str(run), table, labels, 20 if top is None else top)
+        seen = int(samples.labeled[: len(samples) - held_out].sum())
+        echo(judged(seen, labels - seen))
         if samples.outlier is not None and samples.near_duplicate_of is not None:
             copies, alone = int((samples.near_duplicate_of != "").sum()), int(samples.outlier.sum())
             echo(
@@ -106,38 +91,31 @@ def issues(
     if out:
         write_whole(out, to_csv(table, out, spreadsheet_safe))
         echo(f"{plural(len(table) - 1, 'label')} written to {out}")
-    if apply and corrected:
-        write_whole(apply, corrected.content)
-        echo(f"Corrected copy: {apply}\nNext: {corrected.usage}")
+    if usage:
+        echo(f"Corrected copy: {apply}\nNext: {usage}")
 
 
-def issue_rows(samples: "Samples", class_names: Sequence[str]) -> list[tuple[str, ...]] | None:
-    """A header, and one row per label that looks wrong, the worst first; None if the run does not say which do."""
-    if samples.issue is None or samples.suggested is None or samples.quality is None:
-        return None
-    weights, outlier, near = samples.weight, samples.outlier, samples.near_duplicate_of
-    rows = [
-        (
-            str(samples.row[index]),
-            *(samples.name[index : index + 1] if samples.name else ()),
-            class_names[int(samples.given[index])],
-            class_names[int(samples.suggested[index])],
-            f"{samples.quality[index]:.6g}",
-            "" if weights is None else f"{weights[index]:.6g}".replace("nan", ""),
-            *(() if outlier is None or near is None else (str(bool(outlier[index])), str(near[index]))),
-        )
-        for index in samples.suspects.tolist()
-    ]
-    named = ("name",) if samples.name else ()
-    beside = () if outlier is None or near is None else ("is_outlier", "near_duplicate_of")
-    return [("row", *named, "given_label", "suggested_label", "label_quality", "weight", *beside), *rows]
+def show_changes(pairs: Sequence[tuple[str, str, int]], labels: int) -> None:
+    """Print how many labels change, by given and new class.
+
+    Args:
+        labels: Number of all labels.
+    """
+    if not pairs:
+        echo("No label changes.")
+        return
+    rows = [[old, new, f"{count:,}"] for old, new, count in pairs[:MAX_PAIRS]]
+    changed = sum(count for *_, count in pairs)
+    show_table(f"{changed:,} of {labels:,} labels change", ["from", "to", "labels"], rows)
+    if len(pairs) > MAX_PAIRS:
+        echo(f"and {len(pairs) - MAX_PAIRS} more pairs of classes.")
 
 
 def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> None:
     """Print the worst labels.
 
     Args:
-        labels: Number of training labels.
+        labels: Number of all labels.
     """
     from reweigh.runs.headline import WEAK
 

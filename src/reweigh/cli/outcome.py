@@ -2,13 +2,13 @@
 
 import math
 import tomllib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from rich.text import Text
 
-from reweigh.cli.curves import draw
 from reweigh.cli.printing import console, show_table, visible
 from reweigh.files import read_json, read_text
 from reweigh.fit.origin import describe
@@ -21,7 +21,8 @@ from reweigh.training import Run
 from reweigh.training.processes import is_first
 from reweigh.weighting import load_weighting
 
-NINETY = 1.645  # standard errors
+STANDARD_ERRORS_90 = 1.645  # on either side of a 90 % interval
+COLORS = ("red", "green", "blue", "magenta", "cyan", "yellow")
 
 
 def show_outcome(outcome: Outcome) -> None:
@@ -109,7 +110,7 @@ def worth(before: Path, after: Path) -> str | None:
         return None
     was, is_now = old.predicted == now.label, now.predicted == now.label
     gain = is_now.astype(float) - was
-    error = NINETY * float(np.std(gain, ddof=1)) / np.sqrt(len(gain)) if len(gain) > 1 else float("nan")
+    error = STANDARD_ERRORS_90 * float(np.std(gain, ddof=1)) / np.sqrt(len(gain)) if len(gain) > 1 else float("nan")
     return (
         f"On the same {len(gain):,} held-out samples: {was.mean():.1%} before the review, {is_now.mean():.1%} after; "
         f"a difference of {100 * gain.mean():+.1f} points (90 %: {100 * (gain.mean() - error):+.1f} to "
@@ -120,3 +121,46 @@ def worth(before: Path, after: Path) -> str | None:
 def _unreviewed(plan: Plan) -> object:
     """The data of a plan, without what reviewers decided."""
     return replace(plan.source, added={**plan.source.added, "reviewed": None, "decisions": None})
+
+
+def draw(
+    curves: Sequence[Sequence[float]],
+    labels: Sequence[str],
+    max_loss: float,
+    what: str = "loss",
+    height: int = 11,
+    width: int = 60,
+) -> Text:
+    """A plot of characters; each curve has its own letter and color, so it can be read without colors.
+
+    Where curves meet, the letter of the first is shown.
+
+    Args:
+        curves: Weights of each family at two or more evenly spaced losses from 0 to ``max_loss``.
+        labels: Description of each family, for the legend.
+        what: What the weights depend on.
+    """
+    top = max(1.0, *(max(curve) for curve in curves))
+    grid: list[list[int | None]] = [[None] * width for _ in range(height)]
+    for family in reversed(range(len(curves))):  # the first family is drawn last, on top
+        columns = np.linspace(0, len(curves[family]) - 1, width)
+        weights = np.interp(columns, range(len(curves[family])), curves[family])
+        for column, weight in enumerate(np.clip(weights / top, 0, 1)):
+            grid[round((1 - weight) * (height - 1))][column] = family
+    text = Text("weight\n")
+    for row, cells in enumerate(grid):
+        share = top * (1 - row / (height - 1))
+        text.append(f"{share:5.2f} ┤" if row % 5 == 0 else "      │")
+        for family in cells:
+            text.append(" " if family is None else letter(family), COLORS[(family or 0) % len(COLORS)])
+        text.append("\n")
+    text.append("      └" + "─" * width + "\n")
+    text.append("       0" + f"{max_loss:.3g}".rjust(width - 1) + f"  {what}\n")
+    for family, label in enumerate(labels):
+        text.append("  ").append(letter(family), COLORS[family % len(COLORS)]).append(f"  {label}\n")
+    return text
+
+
+def letter(family: int) -> str:
+    """The letter that draws a family: a, b, c, ..."""
+    return chr(ord("a") + family % 26)

@@ -113,13 +113,21 @@ def predictions(
 
     from reweigh.data.readers import read_unlabeled
     from reweigh.fit.scored import Scored, scored
+    from reweigh.fit.source import source_of
     from reweigh.fit.trainer import find_device
     from reweigh.training import progress
 
     form = trained.inputs
     as_trained = {key: value for key, value in trained.plan.source.options.items() if key in ("resize", "memory_gb")}
     given = read_unlabeled(
-        data, form.shape, encoding=form.encoding, raw_bytes=form.bytes, sep=sep, charset=encoding, **as_trained
+        data,
+        form.shape,
+        encoding=form.encoding,
+        raw_bytes=form.bytes,
+        sep=sep,
+        charset=encoding,
+        trained_on=source_of(trained.plan.source),
+        **as_trained,
     )
     if len(given.inputs) == 0:
         return given, Scored(torch.empty(0, len(trained.class_names)), torch.empty(0))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,6 +14,9 @@ from reweigh.data.inputs import Inputs, ahead, is_image, rows_of
 from reweigh.data.normalize import as_float
 from reweigh.data.views import drawn
 from reweigh.files.seals import checksum
+
+if TYPE_CHECKING:
+    from reweigh.data.source import Source
 
 SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together, at most
 VALUES_AT_ONCE = 5_000_000  # values of their inputs or outputs; 33 color images of 224 x 224 pixels
@@ -30,12 +33,14 @@ class Reading:
         skipped: what could not be read and was left out, each with the reason.
         missing: number of missing values that were filled, by column.
         encoding: how the columns of a table became features (``data.tables.encoding.Encoding``), for other tables.
+        source: the user's files that the samples were read from; None for arrays and named datasets.
     """
 
     names: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
     encoding: Any = None
+    source: "Source | None" = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

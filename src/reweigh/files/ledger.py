@@ -1,14 +1,11 @@
 """An append-only file of records that several processes may write: one is on disk once ``append`` returns.
 
-Each line is a JSON object that ends with a checksum of the line and of all lines above it, so that a change, a lost
-line or another order is noticed.
+Each line is a JSON object that ends with its own checksum, so that a line that was damaged or changed is noticed.
 """
 
 import errno
-import hashlib
 import json
 import os
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +13,7 @@ from typing import Any, NamedTuple
 
 from reweigh.errors import DataError
 from reweigh.files.limits import check_file
+from reweigh.files.seals import checksum
 from reweigh.files.whole import NO_LINK, writing
 
 try:
@@ -23,16 +21,14 @@ try:
 except ImportError:  # not a POSIX system
     fcntl = None
 
-TAIL = 1 << 20  # bytes; a line that a killed process left unfinished is shorter
-SEALED = re.compile(r'(\{.*), "sum": "([0-9a-f]{16})"\}')
+MAX_LINE_BYTES = 1 << 20  # of a line that a killed process left unfinished
 
 
 class Place(NamedTuple):
-    """How far a ledger was read: bytes, lines, and the checksum so far."""
+    """How far a ledger was read."""
 
-    end: int = 0
+    end: int = 0  # bytes
     lines: int = 0
-    sum: str = ""
 
 
 def append(path: Path, record: Mapping[str, Any]) -> None:
@@ -41,15 +37,13 @@ def append(path: Path, record: Mapping[str, Any]) -> None:
     Raises:
         StorageError: It cannot be written, or the file is a link; the message names the folder and the remedy.
     """
+    data = f"{_line(record)}\n".encode()
     with writing(path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_LINK, 0o644)
         try:
             if fcntl is not None:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)  # held for one line; freed when the descriptor is closed
-            end, last = _drop_unfinished(descriptor)
-            before = SEALED.fullmatch(last)
-            text = json.dumps(record)
-            data = f'{text[:-1]}, "sum": "{_sum(before[2] if before else "", text)}"}}\n'.encode()
+            end = _drop_unfinished(descriptor)
             try:
                 if os.write(descriptor, data) != len(data):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -65,8 +59,6 @@ def append(path: Path, record: Mapping[str, Any]) -> None:
 def read(path: Path, since: Place = Place()) -> tuple[list[dict[str, Any]], Place]:  # noqa: B008 (immutable)
     """The records from a place on, and where the last one ends; a line that is not finished does not count.
 
-    Lines without a checksum, of an earlier version, may come before all others.
-
     Raises:
         DataError: A line is damaged, or the file is too large, or is not a file.
         OSError: It cannot be read.
@@ -76,51 +68,38 @@ def read(path: Path, since: Place = Place()) -> tuple[list[dict[str, Any]], Plac
         return [], Place()
     with open(path, "rb") as file:
         file.seek(since.end)
-        data = file.read()
-    whole, break_, rest = data.rpartition(b"\n")
-    found, lines, before = [], since.lines, since.sum
-    for line in whole.decode("utf-8", "replace").split("\n") if break_ else ():
-        lines += 1
-        record, before = _opened(line, before, f"{path}, line {lines}")
-        found.append(record)
-    if SEALED.match(rest.decode("utf-8", "replace")):  # it was finished once
-        raise _damaged(f"{path}, line {lines + 1}")
-    return found, Place(since.end + len(whole) + len(break_), lines, before)
+        whole, break_, rest = file.read().rpartition(b"\n")
+    lines = whole.decode("utf-8", "replace").split("\n") if break_ else []
+    if rest.endswith(b'"}'):  # it was finished once
+        lines.append(rest.decode("utf-8", "replace") + "\n")
+    found = [_record(line, f"{path}, line {number}") for number, line in enumerate(lines, since.lines + 1)]
+    return found, Place(since.end + len(whole) + len(break_), since.lines + len(lines))
 
 
-def _opened(line: str, before: str, where: str) -> tuple[dict[str, Any], str]:
-    """The record in a line, and the checksum up to there."""
-    sealed = SEALED.fullmatch(line)
-    if sealed and sealed[2] != _sum(before, sealed[1] + "}"):
-        raise _damaged(where)
+def _line(record: Mapping[str, Any]) -> str:
+    text = json.dumps(record)
+    return f'{text[:-1]}, "sum": "{checksum(text.encode())[:16]}"}}'
+
+
+def _record(line: str, where: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except (ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict) or bool(before or "sum" in record) != bool(sealed):
-        raise _damaged(where)
-    record.pop("sum", None)
-    return record, sealed[2] if sealed else before
+        del record["sum"]
+        fine = _line(record) == line
+    except (ValueError, TypeError, LookupError, RecursionError):
+        fine = False
+    if not fine:
+        raise DataError(
+            f"{where}: damaged or changed since it was written; restore the file from a copy, or remove this line"
+        )
+    return record
 
 
-def _damaged(where: str) -> DataError:
-    return DataError(
-        f"{where}: damaged or changed since it was written, or a line above it is missing; restore the file from a "
-        "copy, or remove this line and all lines below it"
-    )
-
-
-def _sum(before: str, text: str) -> str:
-    return hashlib.sha256((before + text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _drop_unfinished(descriptor: int) -> tuple[int, str]:
-    """Remove an incomplete last line, which its writer never reported as written; returns where the file ends, and its
-    last line."""
+def _drop_unfinished(descriptor: int) -> int:
+    """Remove an incomplete last line, which its writer never reported as written; returns where the file ends."""
     end = os.fstat(descriptor).st_size
-    os.lseek(descriptor, max(0, end - TAIL), os.SEEK_SET)
-    tail = os.read(descriptor, TAIL)
-    whole, break_, rest = tail.rpartition(b"\n")
-    if rest:
-        os.ftruncate(descriptor, end - len(rest))
-    return end - len(rest), whole[whole.rfind(b"\n") + 1 :].decode("utf-8", "replace") if break_ else ""
+    os.lseek(descriptor, max(0, end - MAX_LINE_BYTES), os.SEEK_SET)
+    unfinished = len(os.read(descriptor, MAX_LINE_BYTES).rpartition(b"\n")[2])
+    if unfinished:
+        os.ftruncate(descriptor, end - unfinished)
+    return end - unfinished

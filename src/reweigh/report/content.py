@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reweigh.report.inputs import Shown
+from reweigh.data.viewer import Shown
 from reweigh.runs.words import Family
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ import numpy as np
 
 from reweigh.errors import DataError
 from reweigh.fit.decisions import Decision, Decisions, agreement, disagree
-from reweigh.report.inputs import as_png
 from reweigh.review.order import ORDERS
 from reweigh.review.remaining import remaining
 from reweigh.review.similar import Similar
@@ -170,7 +169,7 @@ class Session:
         looks, side = self.subject.looks, SMALL if small else LARGE
         if looks is None or not looks.is_images:
             raise DataError("the samples are not images")
-        return as_png(looks.picture(index, side))
+        return looks.png(index, side)
 
     def decide(self, index: int, label: int | None) -> dict[str, Any]:
         """Write a decision to disk.

@@ -9,12 +9,12 @@ import numpy as np
 
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
+from reweigh.data.viewer import Viewer
 from reweigh.errors import DataError, ReweighError
 from reweigh.fit import Fit
 from reweigh.fit.front import Front, open_front
 from reweigh.fit.run_folder import not_ended, open_run
 from reweigh.plan import Plan
-from reweigh.report.inputs import Looks
 from reweigh.runs.read import read_account
 from reweigh.runs.tables import Samples
 
@@ -41,7 +41,7 @@ class Subject:
     file: Path
     class_names: Sequence[str]
     samples: Samples
-    looks: Looks | None = None
+    looks: Viewer | None = None
     dataset: Dataset | None = None
     front: Front | None = None
     trouble: str = ""
@@ -70,7 +70,7 @@ def of_run(path: Path) -> Subject:
         raise DataError(f"{run.samples}: holds no suggested labels; train again to get them (train.looks above 0)")
     if samples.candidates is not None:
         raise DataError(f"{path}: samples have several candidate labels each; a review is about one label per sample")
-    looks = None if dataset is None else Looks.of_source(dataset, account.recipe.source)
+    looks = None if dataset is None else Viewer(dataset)
     names = account.classes.names
     front = None if dataset is None else _front(plan, dataset)
     return Subject(account.name, run.decisions, names, samples, looks, dataset, front, account.no_data, held_out)
@@ -109,7 +109,7 @@ def of_fit(
         file,
         found.class_names,
         samples,
-        Looks(dataset, frame),
+        Viewer(dataset, frame),
         dataset,
         found.front,
         classes=classes,

@@ -14,7 +14,7 @@ from reweigh.data.subsets import at_origin
 from reweigh.errors import DataError, ReweighError
 from reweigh.files import read_json, read_text
 from reweigh.fit.fitting import usable
-from reweigh.fit.run_folder import open_run
+from reweigh.fit.run_folder import not_ended, open_run
 from reweigh.fit.source import read_training_set
 from reweigh.issues.verdict import Finding
 from reweigh.plan.plan import Plan
@@ -146,6 +146,24 @@ def read_classes(run: Run) -> Classes:
         return Classes(tuple(map(str, names)), tuple(map(int, sizes)), tuple(map(int, families or ())), finding)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{run.classes}: not the classes of a run ({type(error).__name__}: {error})") from error
+
+
+def with_verdicts(path: Path) -> tuple[Samples, int]:
+    """All samples of the data of a run that have a verdict, those that were held out last, and the number of these.
+
+    The data are not read.
+
+    Raises:
+        DataError: There is no run, it has not ended, or it gives no verdicts.
+    """
+    run, _ = open_run(path)
+    names = read_classes(run).names
+    samples, unseen = read_samples(run.samples, names), read_samples(run.held_out, names)
+    if samples is None:
+        raise not_ended(run, run.samples)
+    if samples.issue is None or samples.suggested is None or samples.quality is None:
+        raise DataError(f"{run.samples}: holds no suggested labels; train again to get them (train.looks above 0)")
+    return (samples, 0) if unseen is None else (samples.with_more(unseen), len(unseen))
 
 
 def _short(names: Sequence[str]) -> tuple[str, ...]:

@@ -66,6 +66,27 @@ class Samples:
         found = np.flatnonzero(self.issue)
         return found[np.argsort(np.nan_to_num(self.quality[found], nan=np.inf), kind="stable")]
 
+    def issue_table(self, class_names: Sequence[str]) -> list[tuple[str, ...]]:
+        """A header, and one row per label that looks wrong, the worst first."""
+        assert self.suggested is not None
+        assert self.quality is not None
+        weights, outlier, near = self.weight, self.outlier, self.near_duplicate_of
+        rows = [
+            (
+                str(self.row[index]),
+                *(self.name[index : index + 1] if self.name else ()),
+                class_names[int(self.given[index])],
+                class_names[int(self.suggested[index])],
+                f"{self.quality[index]:.6g}",
+                "" if weights is None else f"{weights[index]:.6g}".replace("nan", ""),
+                *(() if outlier is None or near is None else (str(bool(outlier[index])), str(near[index]))),
+            )
+            for index in self.suspects.tolist()
+        ]
+        named = ("name",) if self.name else ()
+        beside = () if outlier is None or near is None else ("is_outlier", "near_duplicate_of")
+        return [("row", *named, "given_label", "suggested_label", "label_quality", "weight", *beside), *rows]
+
     def with_more(self, others: "Samples") -> "Samples":
         """These samples and others, such as those that were held out, of which less may be known."""
 

@@ -1,5 +1,7 @@
 """Labels with gaps: what counts as none, and that the others are numbered as ever."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from reweigh.data.labels.class_numbers import encode
 from reweigh.data.named.own_files import files
 from reweigh.data.readers.reader import Request
 from reweigh.data.readers.table import from_frame
+from reweigh.data.source import Source
 from reweigh.errors import DataError
 
 
@@ -75,7 +78,9 @@ def test_arrays_and_label_files(tmp_path):
     found = read(tmp_path / "full.npz", labels=tmp_path / "labels.csv", unlabeled=True)
     assert found.labels.tolist() == [0, 1, -1, 0, -1, -1]
     frame = pd.DataFrame({"x": np.arange(4.0), "y": [1.0, None, 0.0, None]})
-    assert torch.equal(from_frame(frame, Request(label="y", unlabeled=True)).labels, torch.tensor([1, -1, 0, -1]))
+    assert torch.equal(
+        from_frame(frame, Request(Source(Path(), label="y"), unlabeled=True)).labels, torch.tensor([1, -1, 0, -1])
+    )
 
 
 def test_a_class_without_a_label(tmp_path):

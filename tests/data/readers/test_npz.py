@@ -1,8 +1,11 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from reweigh.data.readers.npz import read_arrays
 from reweigh.data.readers.reader import Request
+from reweigh.data.source import Source
 from reweigh.errors import DataError
 
 LABELS = np.array([0, 1, 2, 0, 1, 2])
@@ -20,11 +23,11 @@ def test_npz(tmp_path):
 
 def test_npz_with_other_names(tmp_path):
     np.savez(tmp_path / "data.npz", x=np.eye(6), y_train=LABELS)
-    assert len(read_arrays(tmp_path / "data.npz", Request(label="y_train"))) == 6
+    assert len(read_arrays(tmp_path / "data.npz", Request(Source(Path(), label="y_train")))) == 6
     with pytest.raises(DataError, match=r"no labels called one of labels, y, .*has: x, y_train. Give label="):
         read_arrays(tmp_path / "data.npz", Request())
     with pytest.raises(DataError, match="no labels called 'z'"):
-        read_arrays(tmp_path / "data.npz", Request(label="z"))
+        read_arrays(tmp_path / "data.npz", Request(Source(Path(), label="z")))
     np.savez(tmp_path / "data.npz", x_train=np.eye(6), y=LABELS)
     with pytest.raises(DataError, match=r"data\.npz: no inputs called one of inputs, X, .*has: x_train, y. Rename"):
         read_arrays(tmp_path / "data.npz", Request())

@@ -114,7 +114,7 @@ def test_a_new_format_is_one_line_in_the_table(tmp_path, monkeypatch):
         about="numbers in lines (.lines)",
         recognizes=recognizes,
         read=lambda path, request: from_arrays(values(path), request.labels, class_names=request.class_names),
-        has_labels=lambda path, label: False,
+        has_labels=lambda source: False,
         unlabeled=UnlabeledReader("lines to predict", recognizes, lambda path, form: Unlabeled(values(path))),
     )
     monkeypatch.setitem(READERS, "lines", lines)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reweigh.data.tables import decide as decision
 from reweigh.data.tables.decide import counts_rows, decide
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.data.tables.numbers import USUAL
@@ -173,3 +174,38 @@ def test_an_integer_beyond_all_floats():
     column = pd.Series([1, "2", 10**400], dtype=object, name="n")
     with pytest.raises(DataError, match=r"column 'n': 1 value is infinite"):
         as_numbers(column, USUAL)
+
+
+PLAIN_COLUMNS = {
+    "floats": [repr(value) for value in DRAW.normal(size=60)],
+    "powers": [f"{value:.3e}" for value in DRAW.normal(size=60)],
+    "signs and spaces": [f" {value:+.2f} " for value in DRAW.normal(size=60)],
+    "whole": [str(value) for value in DRAW.integers(0, 9, 60)],
+    "whole as fractions": [f"{value}.0" for value in DRAW.permutation(60)],
+    "id": [str(value) for value in DRAW.permutation(60)],
+    "number": [str(value) for value in DRAW.permutation(60) * 1_000_003],
+    "codes": [f"{value:03}" for value in DRAW.integers(0, 200, 60)],
+    "zeros": ["0", "00", "0.0", "-0"] * 15,
+    "days": [f"2024{month:02}{day:02}" for month in range(1, 13) for day in range(1, 6)],
+    "nearly days": ["20240131"] * 59 + ["7"],
+    "constant": ["5"] * 60,
+    "spaced constant": ["5", " 5"] * 30,
+    "two spellings": ["1", "1.0"] * 30,
+    "yes and no": ["0", "1"] * 30,
+    "huge": ["1e300"] * 59 + ["-1e308"],
+    "gap": ["?"] + ["1.5"] * 59,
+    "words": ["1.5"] * 40 + ["many"] * 20,
+    "thousands?": [f"{value}.{value}00" for value in range(100, 160)],
+}
+
+
+@pytest.mark.parametrize("comma", [False, True], ids=["dots", "beside decimal commas"])
+@pytest.mark.parametrize("kind", [None, "number", "text", "category", "drop"])
+def test_plain_numbers_are_read_quickly_as_they_are_read_slowly(monkeypatch, comma, kind):
+    frame = pd.DataFrame(PLAIN_COLUMNS)
+    if comma:
+        frame["German"] = [f"{value},5" for value in range(60)]
+    kinds = {} if kind is None else dict.fromkeys(frame.columns, kind)
+    quick = decide(frame, kinds)
+    monkeypatch.setattr(decision, "_plain_numbers", lambda *_: None)
+    assert quick == decide(frame, kinds)

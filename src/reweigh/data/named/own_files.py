@@ -1,28 +1,27 @@
 """The user's own data as a dataset that a recipe can name, split into training and test parts."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import torch
 from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 
-from reweigh.data.dataset import Dataset, Reading, Splits
+from reweigh.data.dataset import Dataset, Splits
 from reweigh.data.labels.candidates import split_names
 from reweigh.data.normalize import Standardize, standardize_like
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
-from reweigh.data.readers import has_test_part, read
+from reweigh.data.readers import has_test_part, read_files, reader_of, table
 from reweigh.data.readers.image_files import Resize
+from reweigh.data.readers.table import filled
 from reweigh.data.scratch import DEFAULT_DISK_GB
+from reweigh.data.source import Source, open_source
 from reweigh.data.subsets import stratified
 from reweigh.data.tables.decide import Kind
-from reweigh.data.tables.encoding import TextAs, fit_encoding
-from reweigh.data.tables.frames import read_frame
+from reweigh.data.tables.encoding import TextAs, fit_encoding, numbers_parsed
 from reweigh.errors import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def files(
@@ -78,53 +77,47 @@ def files(
     Raises:
         DataError: the data cannot be read.
     """
-    source = Path(root, path)
-    label_file = None if labels is None else Path(root, labels)
-    several = separator is not None
-    if several and true_label is not None:
+    if separator is not None and true_label is not None:
         raise DataError(
             "true_label and separator: true labels are not read next to candidate labels; drop one of the two"
         )
-    if several and join_labels:
+    if separator is not None and join_labels:
         raise DataError("join_labels and separator: spellings of candidate labels are not joined; drop one of the two")
-    written = {"label": label, "true_label": true_label, "sep": sep, "charset": encoding, "join_labels": join_labels}
-    train = read(
-        source,
-        labels=label_file,
+    written = {"label": label, "true_label": true_label, "sep": sep, "encoding": encoding, "join_labels": join_labels}
+    source = open_source(
+        Path(root, path),
+        labels=None if labels is None else Path(root, labels),
         columns=columns,
-        text=text,
-        size=size,
-        resize=resize,
-        memory_gb=memory_gb,
-        disk_gb=disk_gb,
+        separator=separator,
         unlabeled=unlabeled,
-        drop_unlabeled=True,
-        new_classes=several,
         **written,
     )
-    if several:
-        train = split_names(train, separator)
-    if test is None and not has_test_part(source):
-        if train.reading.encoding is not None:
-            frame = read_frame(source, sep, encoding)
-            return split_table(train, frame, test_fraction, split_seed, str(source), text)
-        return split(train, test_fraction, split_seed)
-    judged = read(
-        source if test is None else Path(root, test),
+    images = {"resize": resize, "memory_gb": memory_gb, "disk_gb": disk_gb}
+    if test is None and not has_test_part(source.path):
+        if reader_of(source.path) is table.READER:
+            parts = lambda: split_table(source, test_fraction, split_seed, text)  # noqa: E731
+            return source.once(("parts", test_fraction, split_seed, text), parts)
+        whole = read_files(source, size=size, drop_unlabeled=True, **images)
+        return split(one_or_several(whole, separator), test_fraction, split_seed)
+    train = read_files(source, text=text, size=size, drop_unlabeled=True, **images)
+    train = one_or_several(train, separator)
+    judged = read_files(
+        open_source(source.path if test is None else Path(root, test), separator=separator, **written),
         split="train" if test is not None else "test",
-        class_names=None if several else train.class_names,
+        class_names=None if separator is not None else train.class_names,
         encoding=train.reading.encoding,
         size=(train.shape[1], train.shape[2]) if train.is_images else None,
-        resize=resize,
-        memory_gb=memory_gb,
-        disk_gb=disk_gb,
         drop_unlabeled=True,
-        **written,
+        **images,
     )
     check_alike(train, judged)
-    if several:
-        judged = split_names(judged, separator, train.class_names)
+    judged = one_or_several(judged, separator, train.class_names)
     return Splits(train, replace(judged, normalize=train.normalize))
+
+
+def one_or_several(dataset: Dataset, separator: str | None, class_names: Sequence[str] | None = None) -> Dataset:
+    """The samples with a set of candidates in place of each label, if a separator is given."""
+    return dataset if separator is None else split_names(dataset, separator, class_names)
 
 
 def check_alike(train: Dataset, test: Dataset) -> None:
@@ -146,22 +139,24 @@ def split(dataset: Dataset, test_fraction: float, seed: int) -> Splits:
     return Splits(train, test)
 
 
-def split_table(
-    whole: Dataset, frame: "pd.DataFrame", test_fraction: float, seed: int, what: str, text: TextAs = "tf-idf"
-) -> Splits:
+def split_table(source: Source, test_fraction: float, seed: int, text: TextAs = "tf-idf") -> Splits:
     """Training and test parts of a table: how columns are read is decided by all rows, the rest by the training part.
 
     Args:
-        frame: the table that the dataset was read from, with all its rows.
-        what: name of the table in messages.
+        source: The table.
+        test_fraction: Share of the rows to test on.
+        seed: Seed that chooses these rows.
+        text: How text columns are read.
     """
-    parts, encoding = [], None
+    parts, encoding, what = [], None, str(source.path)
+    whole = one_or_several(read_files(source, drop_unlabeled=True, encode=False), source.separator)
+    frame = numbers_parsed(source.frame(), whole.reading.encoding.readings)
     for index in rows(whole.labels, test_fraction, seed):
         part = whole.subset(index)
         assert part.origin is not None
         features = frame.iloc[part.origin.tolist()]
         encoding = encoding or fit_encoding(features, readings=whole.reading.encoding.readings, text=text, what=what)
-        reading = Reading(missing=encoding.missing(features), encoding=encoding)
+        reading = replace(whole.reading, missing=filled(encoding, features, what), encoding=encoding)
         parts.append(replace(part, inputs=encoding.apply(features, what), reading=reading))
     return Splits(*parts)
 

@@ -1,8 +1,9 @@
 """Read the data at a path: a table, arrays, IDX or CIFAR files, images in folders, lists, archives or Parquet."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from reweigh.data.checks import check_inputs
 from reweigh.data.dataset import Dataset
@@ -14,6 +15,7 @@ from reweigh.data.readers import cifar, idx, image_folder, image_list, npz, parq
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
 from reweigh.data.scratch import DEFAULT_DISK_GB
+from reweigh.data.source import Source, open_source
 from reweigh.data.tables.decide import Kind
 from reweigh.data.tables.encoding import Encoding, TextAs
 from reweigh.data.tables.frames import is_table
@@ -52,70 +54,83 @@ def read(
     disk_gb: float = DEFAULT_DISK_GB,
     unlabeled: bool = False,
     drop_unlabeled: bool = False,
-    new_classes: bool = False,
     join_labels: bool = False,
 ) -> Dataset:
     """Recognize the format of the data at ``path`` and read them.
 
     Args:
-        label: the column of a table, or the array of a ``.npz``, that holds the labels.
-        labels: a label file (``.npy``, ``.csv``) that replaces the labels in the data.
-        true_label: the column of a table that holds true labels.
+        path: A file, a folder, or a pattern that matches several files.
+        label: Column of a table, or array of a ``.npz``, that holds the labels.
+        labels: Label file (``.npy``, ``.csv``) that replaces the labels in the data.
+        true_label: Column of a table that holds true labels.
         split: "train" or "test", where the path holds both.
-        size: height and width to resize images to, needed if they differ in size.
-        resize: how images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
-        class_names: class names in the order of the class numbers; taken from the data by default.
-        encoding: how to encode a table, as fitted to another.
-        columns: kinds of some columns of a table, instead of the detected ones; "drop" leaves a column out.
-        text: how text columns of a table are read; "plain" keeps the text as it is, for a network.
-        sep: separator of a table, such as ``;`` or ``tab``; detected by default.
-        charset: encoding of the text of a table, such as ``latin-1``; detected by default.
-        memory_gb: images that take more gigabytes are read on demand.
-        disk_gb: gigabytes that images read on demand may take on disk, decoded, during a training.
-        unlabeled: whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
-        drop_unlabeled: leave out rows of a table without a label, with a warning; otherwise these are an error.
-        new_classes: take the classes from the label file, not from the data.
-        join_labels: count labels that differ only in case, spaces or punctuation at the ends as one class.
+        size: Height and width to resize images to, needed if they differ in size.
+        resize: How images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
+        class_names: Class names in the order of the class numbers; taken from the data by default.
+        encoding: How to encode a table, as fitted to another.
+        columns: Kinds of some columns of a table, instead of the detected ones; "drop" leaves a column out.
+        text: How text columns of a table are read; "plain" keeps the text as it is, for a network.
+        sep: Separator of a table, such as ``;`` or ``tab``; detected by default.
+        charset: Encoding of the text of a table, such as ``latin-1``; detected by default.
+        memory_gb: Images that take more gigabytes are read on demand.
+        disk_gb: Gigabytes that images read on demand may take on disk, decoded, during a training.
+        unlabeled: Whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
+        drop_unlabeled: Leave out rows of a table without a label, with a warning; otherwise these are an error.
+        join_labels: Count labels that differ only in case, spaces or punctuation at the ends as one class.
 
     Raises:
-        DataError: the path does not exist, or holds a format that is unknown or data that are broken.
+        DataError: The path does not exist, or holds a format that is unknown or data that are broken.
     """
-    path = Path(path)
+    source = open_source(
+        path,
+        label=label,
+        labels=None if labels is None else Path(labels),
+        true_label=true_label,
+        columns=columns,
+        sep=sep,
+        encoding=charset,
+        join_labels=join_labels,
+        unlabeled=unlabeled,
+    )
+    how = {"split": split, "size": size, "class_names": class_names, "encoding": encoding, "text": text}
+    return read_files(source, resize=resize, memory_gb=memory_gb, disk_gb=disk_gb, drop_unlabeled=drop_unlabeled, **how)
+
+
+def read_files(source: Source, **how: Any) -> Dataset:
+    """The samples of a source.
+
+    Args:
+        source: The files, and how they are written.
+        how: Fields of ``Request`` that do not depend on the files.
+    """
+    request = Request(source, **how)
     for name, value, allowed in (
-        ("split", split, SPLIT_FOLDERS),
-        ("text", text, get_args(TextAs)),
-        ("resize", resize, get_args(Resize)),
+        ("split", request.split, SPLIT_FOLDERS),
+        ("text", request.text, get_args(TextAs)),
+        ("resize", request.resize, get_args(Resize)),
     ):
         if value not in allowed:
             raise DataError(f"{name}: {value!r}; there are: {', '.join(allowed)}")
+    path, labels = source.path, source.labels
     reader = reader_of(path)
     by_name = labels is not None and reader is image_list.READER  # matched by file name, not by order
-    own_labels = labels is None or (not by_name and reader.has_labels(path, label))
-    request = Request(
-        label=label,
-        labels=None if own_labels or by_name or labels is None else label_values(labels),
-        labels_file=Path(labels) if by_name and labels is not None else None,
-        true_label=true_label,
-        split=split,
-        size=size,
-        class_names=None if join_labels else class_names,
-        encoding=encoding,
-        resize=resize,
-        columns=columns,
-        text=text,
-        sep=sep,
-        charset=charset,
-        memory_gb=memory_gb,
-        disk_gb=disk_gb,
-        unlabeled=unlabeled and (labels is None or not own_labels),
-        drop_unlabeled=drop_unlabeled,
+    own_labels = labels is None or (not by_name and reader.has_labels(source))
+    dataset = reader.read(
+        path,
+        replace(
+            request,
+            labels=None if own_labels or by_name or labels is None else label_values(labels),
+            class_names=None if source.join_labels else request.class_names,
+            unlabeled=source.unlabeled and (labels is None or not own_labels),
+        ),
     )
-    dataset = reader.read(path, request)
+    dataset = replace(dataset, reading=replace(dataset.reading, source=source))
     if labels is not None and own_labels:
-        dataset = override(dataset, labels, unlabeled=unlabeled, new_classes=new_classes or join_labels)
-    if join_labels:
-        return joined(dataset, class_names, str(path))
-    if class_names is None:
+        new_classes = source.separator is not None or source.join_labels
+        dataset = override(dataset, labels, unlabeled=source.unlabeled, new_classes=new_classes)
+    if source.join_labels:
+        return joined(dataset, request.class_names, str(path))
+    if request.class_names is None:
         warn_of_spellings(dataset, str(path))
     return dataset
 
@@ -130,6 +145,7 @@ def read_unlabeled(
     charset: str | None = None,
     resize: Resize = "crop",
     memory_gb: float = DEFAULT_MEMORY_GB,
+    trained_on: Source | None = None,
 ) -> Unlabeled:
     """Read inputs to predict, in the form that the model was trained on; labels are ignored.
 
@@ -141,6 +157,7 @@ def read_unlabeled(
         memory_gb: images that take more gigabytes are read on demand.
         sep: separator of a table; detected by default.
         charset: encoding of the text of a table; detected by default.
+        trained_on: training data, which new tables are probably written like.
 
     Raises:
         DataError: the data are of another kind or shape, cannot be read, or contain NaN or infinity.
@@ -152,7 +169,8 @@ def read_unlabeled(
     readers = [reader.unlabeled for reader in known if reader.unlabeled]
     for reader in readers:
         if reader.recognizes(path):
-            found = reader.read(path, Form(tuple(shape), encoding, raw_bytes, sep, charset, resize, memory_gb))
+            form = Form(tuple(shape), encoding, raw_bytes, sep, charset, resize, memory_gb, trained_on)
+            found = reader.read(path, form)
             if found.frame is None or len(found.frame):  # a table without rows gives predictions without rows
                 check_inputs(found.inputs, str(path))
             return found

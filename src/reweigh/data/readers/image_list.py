@@ -31,7 +31,7 @@ def read_image_list(path: Path, request: Request) -> Dataset:
         DataError: no list, or no column of labels.
     """
     check_pillow()
-    found = find_list(path, request.labels_file, request.label)
+    found = find_list(path, request.source.labels, request.source.label)
     if found is None:
         raise DataError(
             f"{path}: images without labels; give a list of file names and labels (--labels FILE), or put the images "
@@ -207,6 +207,6 @@ READER = Reader(
     about="images in one folder with a list of names and labels",
     recognizes=_recognizes,
     read=read_image_list,
-    has_labels=lambda path, label: False,
+    has_labels=lambda source: False,
     unlabeled=UnlabeledReader("a list of images", _names_images, _to_predict),
 )

@@ -30,7 +30,7 @@ def read_arrays(path: Path, request: Request) -> Dataset:
             raise DataError(f"{what}: inputs without labels; store both in one .npz, or give a label file", "labels")
     else:
         inputs = pick(found, None, INPUT_KEYS, "inputs", path)
-        labels = pick(found, request.label, LABEL_KEYS, "labels", path) if labels is None else labels
+        labels = pick(found, request.source.label, LABEL_KEYS, "labels", path) if labels is None else labels
         true_labels = found.get("true_labels")
         if names is None and "class_names" in found:
             names = [str(name) for name in found["class_names"]]
@@ -73,6 +73,6 @@ READER = Reader(
     about="arrays (.npz, or .npy with a label file)",
     recognizes=_recognizes,
     read=read_arrays,
-    has_labels=lambda path, label: path.suffix == ".npz",
+    has_labels=lambda source: source.path.suffix == ".npz",
     unlabeled=UnlabeledReader("arrays (.npz, .npy)", _recognizes, read_inputs),
 )

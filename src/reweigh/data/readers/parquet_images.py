@@ -35,7 +35,7 @@ def read_parquet_images(path: Path, request: Request) -> Dataset:
         StorageError: The images do not fit on the disk, to which they are copied once to be read in any order.
     """
     check_pillow()
-    return read_listed(find_parquet_images(path, request.split, request.label), request, str(path))
+    return read_listed(find_parquet_images(path, request.split, request.source.label), request, str(path))
 
 
 def find_parquet_images(path: Path, split: str = "train", label: str | None = None) -> ImageList:

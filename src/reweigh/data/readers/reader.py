@@ -1,7 +1,7 @@
 """What a reader is: how to recognize a format at a path, and how to read it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +10,7 @@ from reweigh.data.inputs import Inputs, is_image
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.scratch import DEFAULT_DISK_GB
-from reweigh.data.tables.decide import Kind
+from reweigh.data.source import Source
 from reweigh.data.tables.encoding import Encoding, TextAs
 from reweigh.errors import DataError
 
@@ -20,28 +20,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """The arguments of ``read``, of which a reader uses what applies to its format.
+    """What to read, of which a reader uses what applies to its format.
 
-    Only ``labels`` differs: N labels from elsewhere, for data that have no labels of their own.
+    Attributes:
+        source: The files, and how they are written.
+        labels: Labels from elsewhere, one per sample, for data that have no labels of their own.
+        split: "train" or "test", where the path holds both.
+        size: Height and width to resize images to.
+        class_names: Class names in the order of the class numbers; taken from the data by default.
+        encoding: How to encode a table, as fitted to another.
+        encode: Whether to encode a table at all; otherwise it is only decided how to read its columns.
+        text: How text columns of a table are read.
+        memory_gb: Images that take more gigabytes are read on demand.
+        disk_gb: Gigabytes that these may take on disk, decoded.
+        resize: How images of other proportions are resized.
+        unlabeled: Whether the data themselves may have gaps in their labels.
+        drop_unlabeled: Whether to leave out rows of a table without a label.
     """
 
-    label: str | None = None
+    source: Source = field(default_factory=lambda: Source(Path()))
     labels: Any = None
-    true_label: str | None = None
     split: str = "train"
     size: int | tuple[int, int] | None = None
     class_names: Sequence[str] | None = None
     encoding: Encoding | None = None
-    columns: Mapping[str, Kind] | None = None
+    encode: bool = True
     text: TextAs = "tf-idf"
-    sep: str | None = None
-    charset: str | None = None
     memory_gb: float = DEFAULT_MEMORY_GB
     disk_gb: float = DEFAULT_DISK_GB
     resize: Resize = "crop"
     unlabeled: bool = False
     drop_unlabeled: bool = False
-    labels_file: Path | None = None
 
 
 class Form(NamedTuple):
@@ -55,6 +64,7 @@ class Form(NamedTuple):
         memory_gb: images that take more gigabytes are read on demand.
         sep: separator of a table, if it is given.
         charset: encoding of the text of a table, if it is given.
+        trained_on: training data, which new tables are probably written like.
     """
 
     shape: tuple[int, ...]
@@ -64,6 +74,7 @@ class Form(NamedTuple):
     charset: str | None = None
     resize: Resize = "crop"
     memory_gb: float = DEFAULT_MEMORY_GB
+    trained_on: Source | None = None
 
     def mismatch(self, path: Path, got: str, remedy: str = "give data of that kind") -> DataError:
         """The error for data in another form than that of the training samples."""
@@ -105,7 +116,7 @@ class Reader:
         about: phrase for messages that list all formats, such as "a table (.csv, .parquet)".
         recognizes: whether an existing path holds this format.
         read: reads the labeled samples at a path.
-        has_labels: whether the data at a path have labels of their own; the second argument is ``Request.label``.
+        has_labels: whether data have labels of their own.
         has_test: whether a path holds test samples in addition to the training samples.
         unlabeled: reader of inputs to predict; None if the format has labels always.
     """
@@ -113,7 +124,7 @@ class Reader:
     about: str
     recognizes: Callable[[Path], bool]
     read: Callable[[Path, Request], Dataset]
-    has_labels: Callable[[Path, str | None], bool] = lambda path, label: True
+    has_labels: Callable[[Source], bool] = lambda source: True
     has_test: Callable[[Path], bool] = lambda path: False
     unlabeled: UnlabeledReader | None = None
 

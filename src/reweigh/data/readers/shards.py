@@ -28,7 +28,7 @@ def read_shards(path: Path, request: Request) -> Dataset:
         DataError: An archive is damaged or compressed, or nothing says what the labels are.
     """
     check_pillow()
-    return read_listed(find_shards(path, request.split, request.label), request, str(path))
+    return read_listed(find_shards(path, request.split, request.source.label), request, str(path))
 
 
 def find_shards(path: Path, split: str = "train", label: str | None = None) -> ImageList:

@@ -12,23 +12,22 @@ from reweigh.data.labels.class_numbers import encode
 from reweigh.data.labels.targets import check_target
 from reweigh.data.parts import parts_of
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
+from reweigh.data.source import USUAL_LABELS, Source, label_column
 from reweigh.data.tables.cells import LABEL_GAPS
-from reweigh.data.tables.decide import Kind
-from reweigh.data.tables.encoding import fit_encoding
+from reweigh.data.tables.decide import Kind, decide
+from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.data.tables.frames import is_table, read_frame, tables_at
 from reweigh.errors import DataError
-from reweigh.names import suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
 
 log = logging.getLogger(__name__)
-USUAL_LABELS = ("label", "labels", "target", "class", "y")
 
 
 def read_table(path: Path, request: Request) -> Dataset:
     """A dataset from the files of a table; see ``from_frame``."""
-    return from_frame(read_frame(path, request.sep, request.charset, request.split), request, str(path))
+    return from_frame(request.source.frame(request.split), request, str(path))
 
 
 def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> Dataset:
@@ -44,7 +43,8 @@ def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> 
     """
     if len(frame) == 0:
         raise DataError(f"{what}: a header without rows; there is nothing to learn from")
-    label, true_label, labels, class_names = request.label, request.true_label, request.labels, request.class_names
+    source, labels, class_names = request.source, request.labels, request.class_names
+    label, true_label = source.label, source.true_label
     if labels is None:
         label = label_column(frame, label, what)
         labels = frame[label]
@@ -68,44 +68,29 @@ def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> 
     features = frame.drop(columns=[name for name in (label, true_label) if name in frame.columns])
     encoding = request.encoding
     if encoding is None:
-        kinds: dict[str, Kind] = dict(request.columns or {})
+        kinds: dict[str, Kind] = dict(source.columns)
         if kinds.pop(label or "", None) == "drop":
             raise DataError(
                 f"{what}: column {label!r} is the label; keep it (no --drop {label}), or name another label"
             )
-        encoding = fit_encoding(features, kinds=kinds, text=request.text, what=what)
-    inputs = encoding.apply(features, what)
+        if request.encode:
+            encoding = fit_encoding(features, kinds=kinds, text=request.text, what=what)
+        else:
+            encoding = Encoding((), decide(features, kinds, what))
+    inputs = encoding.apply(features, what) if encoding.columns else torch.zeros(len(given), 1)
+    reading = Reading(missing=filled(encoding, features, what), encoding=encoding)
+    dataset = Dataset(inputs, numbers, names, true_labels, origin=origin, reading=reading)
+    return (check if class_names is None or request.unlabeled else check_samples)(dataset, what)
+
+
+def filled(encoding: Encoding, features: "pd.DataFrame", what: str) -> dict[str, int]:
+    """Number of missing values of each column that were filled; logged if there are any."""
     missing = encoding.missing(features)
     if missing:
         log.warning(
             "%s: missing values filled: %s", what, listed(f"{count} in {name!r}" for name, count in missing.items())
         )
-    reading = Reading(missing=missing, encoding=encoding)
-    dataset = Dataset(inputs, numbers, names, true_labels, origin=origin, reading=reading)
-    return (check if class_names is None or request.unlabeled else check_samples)(dataset, what)
-
-
-def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
-    """The column called ``wanted``, or the one with a usual name."""
-    columns = [str(name) for name in frame.columns]
-    if wanted is None:
-        usual = [name for name in USUAL_LABELS if name in columns]
-        if not usual:
-            raise DataError(f"{what}: which column is the label? There are: {listed(columns)}. Name one", "label")
-        for other in usual[1:]:
-            pairs = set(zip(frame[usual[0]].tolist(), frame[other].tolist(), strict=True))
-            if len(pairs) < len(frame) and all(len(set(side)) == len(pairs) for side in zip(*pairs, strict=True)):
-                raise DataError(
-                    f"{what}: columns {usual[0]!r} and {other!r} hold the same labels; drop one, or a model copies it"
-                )
-        return usual[0]
-    if wanted not in columns:
-        hint = " With only one column, the separator is probably another one (--sep)." if len(columns) == 1 else ""
-        raise DataError(
-            f"{what}: no column {wanted!r} for the label; there are: {listed(columns)}."
-            f"{suggestion(wanted, columns)}{hint}"
-        )
-    return wanted
+    return missing
 
 
 def gaps_as_none(labels: Any) -> list[Any]:
@@ -123,15 +108,28 @@ def read_inputs(path: Path, form: Form) -> Unlabeled:
     """The rows of a table, encoded as the training rows were; warns of what training did not have."""
     if form.encoding is None:
         raise form.mismatch(path, "a table")
-    frame = read_frame(path, form.sep, form.charset)
+    frame = _like_training(path, form, form.encoding)
     inputs = form.encoding.apply(frame, str(path))
     for words in form.encoding.strange(frame):
         log.warning("%s: %s", path, words)
     return Unlabeled(inputs, frame=frame)
 
 
-def _has_labels(path: Path, label: str | None) -> bool:
-    return label is not None or any(name in read_frame(path).columns for name in USUAL_LABELS)
+def _like_training(path: Path, form: Form, encoding: Encoding) -> "pd.DataFrame":
+    """The table, with the separator and encoding of the training data if it has their columns then."""
+    usual = form.trained_on
+    if usual is not None and (usual.sep or usual.encoding) and not (form.sep or form.charset):
+        try:
+            frame = read_frame(path, usual.sep, usual.encoding)
+        except DataError:
+            frame = None
+        if frame is not None and all(column.name in frame.columns for column in encoding.columns):
+            return frame
+    return read_frame(path, form.sep, form.charset)
+
+
+def _has_labels(source: Source) -> bool:
+    return source.label is not None or any(name in source.frame().columns for name in USUAL_LABELS)
 
 
 ABOUT = "a table (.csv, .tsv, .xlsx, .json, .parquet, .arrow)"

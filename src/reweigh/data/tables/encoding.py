@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -18,6 +19,7 @@ from reweigh.data.tables.cells import cells_of
 from reweigh.data.tables.columns import Column, Numeric, fit_date, fit_numeric
 from reweigh.data.tables.decide import Kind, ReadAs, decide
 from reweigh.data.tables.text import Plain, TfIdf, fit_plain, fit_tf_idf
+from reweigh.data.tables.values import as_numbers
 from reweigh.data.tables.vectors import WordsAndVectors, fit_words_and_vectors
 from reweigh.data.text_rows import TextRows
 from reweigh.errors import DataError
@@ -131,6 +133,16 @@ class Encoding:
             raise DataError(
                 f"encoding: not one that reweigh wrote ({where}: {first['msg']}); fit and store it again"
             ) from None
+
+
+def numbers_parsed(frame: "pd.DataFrame", readings: Sequence[ReadAs]) -> "pd.DataFrame":
+    """The table with its columns of numbers as floats, so that they are parsed once; others as they are."""
+    parsed = {}
+    for read in readings:
+        if read.kind == "number" and read.name in frame.columns:
+            with suppress(DataError):  # reported with the other mistakes when the column is fitted
+                parsed[read.name] = as_numbers(frame[read.name], read.notation)
+    return frame.assign(**{name: numbers for name, numbers in parsed.items() if not np.isnan(numbers).all()})
 
 
 def fit_encoding(

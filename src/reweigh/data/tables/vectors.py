@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, hstack
 from reweigh.data.tables.cells import cells_of
 from reweigh.data.tables.text import TfIdf, fit_tf_idf
 from reweigh.errors import ModelError
-from reweigh.files.pinned import pinned
+from reweigh.files.seals import pinned
 
 if TYPE_CHECKING:
     import pandas as pd

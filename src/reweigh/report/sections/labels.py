@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from reweigh.data.viewer import Shown, Viewer
 from reweigh.errors import DataError
 from reweigh.names import plural
 from reweigh.report.content import Card, Column, Panel, Section, Table
-from reweigh.report.inputs import Looks, Shown, on_card
 from reweigh.runs.account import Account
 from reweigh.runs.tables import Samples
 from reweigh.runs.words import UNKNOWN, family_name, percent, sentence
@@ -62,7 +62,7 @@ def suspects_panel(account: Account, most_cards: int = MAX_CARDS, most_rows: int
     looks, missing = None, account.no_data
     shown = [Shown()] * min(most_cards, len(found))
     if account.dataset is not None:
-        looks = Looks.of_source(account.dataset, account.recipe.source)
+        looks = Viewer(account.dataset)
         try:
             shown = [show(looks, samples, index) for index in found[:most_cards].tolist()]
         except (DataError, OSError) as error:
@@ -79,13 +79,13 @@ def suspects_panel(account: Account, most_cards: int = MAX_CARDS, most_rows: int
     return Panel(words, cards=cards, table=suspects_table(account, looks, found[:most_rows]), commands=commands)
 
 
-def show(looks: Looks, samples: Samples, index: int) -> Shown:
+def show(looks: Viewer, samples: Samples, index: int) -> Shown:
     """A sample as a card shows it; the columns that support the suggested label come first."""
     suggested = -1 if samples.suggested is None else int(samples.suggested[index])
-    return on_card(looks, index, int(samples.given[index]), suggested)
+    return looks.card(index, int(samples.given[index]), suggested)
 
 
-def card(account: Account, looks: Looks | None, index: int, shown: Shown, held_out: bool) -> Card:
+def card(account: Account, looks: Viewer | None, index: int, shown: Shown, held_out: bool) -> Card:
     """A sample with what training, or the final model if it was held out, found out about it."""
     samples, label = account.samples, account.classes.name
     assert samples is not None
@@ -102,13 +102,13 @@ def card(account: Account, looks: Looks | None, index: int, shown: Shown, held_o
     return Card(title(samples, looks, index), label(int(samples.given[index])), suggested, facts, shown)
 
 
-def title(samples: Samples, looks: Looks | None, index: int) -> str:
+def title(samples: Samples, looks: Viewer | None, index: int) -> str:
     """What a sample is called: its row in the user's data, and its file or id if it has one."""
     name = looks.name(index) if looks is not None else samples.name[index] if samples.name is not None else ""
     return f"row {samples.row[index]}" + (f" · {name}" if name else "")
 
 
-def suspects_table(account: Account, looks: Looks | None, rows: np.ndarray) -> Table:
+def suspects_table(account: Account, looks: Viewer | None, rows: np.ndarray) -> Table:
     """The table of some samples, with the columns that the run has."""
     samples, label = account.samples, account.classes.name
     assert samples is not None

@@ -1,4 +1,4 @@
-"""A training sample as a reader sees it: a picture, or the values of its row, the most telling first."""
+"""A training sample as a person sees it: a picture, or the values of its row, the most telling first."""
 
 import base64
 import io
@@ -11,53 +11,80 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from reweigh.data import Dataset
+from reweigh.data.dataset import Dataset
 from reweigh.data.readers.image_files import image_errors, open_image
 from reweigh.data.readers.image_paths import split_folder
-from reweigh.data.tables.frames import is_table, read_frame
 from reweigh.errors import DataError
-from reweigh.fit.source import data_root
-from reweigh.plan.plan import Part
 
 if TYPE_CHECKING:
     import pandas as pd
     from PIL.Image import Image
 
-SIDE = 64  # pixels of a picture on a card
-COLORS = 96  # of a color picture on a card: a third of the bytes, and no difference at this size
-LONG = re.compile(r"[-+]?\d*\.\d{5,}([eE][-+]?\d+)?")  # a fraction with more digits than a reader wants
+CARD_PIXELS = 64  # height and width of a picture on a card
+CARD_COLORS = 96  # of a picture on a card: a third of the bytes, and no difference at this size
+CARD_VALUES = 8  # values on a card, at most
+CARD_LETTERS = 80  # characters of a value on a card, at most
+LONG_FRACTION = re.compile(r"[-+]?\d*\.\d{5,}([eE][-+]?\d+)?")  # a fraction with more digits than a reader wants
 
 
-class Looks:
-    """The samples of a training set, to look at.
+class Shown(NamedTuple):
+    """What a card shows of a sample.
 
-    Args:
-        frame: Table that the features were made from; None if there is none.
-        label: Label column of the table.
-        folder: Folder of the image files that ``dataset.reading.names`` are relative to; None if there is none.
+    Attributes:
+        image: PNG as data URI; empty if the sample is not an image.
+        values: Name and value of some columns.
+        more: Number of columns that are not shown.
     """
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        frame: "pd.DataFrame | None" = None,
-        label: str | None = None,
-        folder: Path | None = None,
-    ):
-        self._dataset, self._frame, self._label, self._folder = dataset, frame, label, folder
+    image: str = ""
+    values: Sequence[tuple[str, str]] = ()
+    more: int = 0
+
+
+class Viewer:
+    """The samples of a dataset, to look at.
+
+    >>> from reweigh.data import from_arrays
+    >>> viewer = Viewer(from_arrays([[0.5, 2.0], [1.5, 3.0]], ["cat", "dog"]))
+    >>> viewer.values(1)
+    [('feature 0', '1.5'), ('feature 1', '3')]
+
+    Args:
+        dataset: The samples. Those that were read from files are shown as the files have them; if the files are gone,
+            by their features.
+        frame: Table in memory that the features were made from, if there is one.
+    """
+
+    def __init__(self, dataset: Dataset, frame: "pd.DataFrame | None" = None):
+        self._dataset, self._given = dataset, frame
         self.is_images = dataset.is_images
 
-    @classmethod
-    def of_source(cls, dataset: Dataset, data: Part) -> "Looks":
-        """The samples of a section [data]; a table that is gone leaves the features."""
-        source = Path(data_root(data.added["root"]), str(data.options.get("path", "")))
-        label = data.options.get("label")
-        if dataset.reading.encoding is not None and is_table(source):
-            try:
-                return cls(dataset, read_frame(source, split="train"), label)
-            except DataError:
-                return cls(dataset)
-        return cls(dataset, folder=split_folder(source, "train") if source.is_dir() else None)
+    @cached_property
+    def _frame(self) -> "pd.DataFrame | None":
+        """The table that the features were made from; None if there is none any more."""
+        source, encoding = self._dataset.reading.source, self._dataset.reading.encoding
+        if self._given is not None or source is None or encoding is None:
+            return self._given
+        try:
+            frame = source.frame()
+        except DataError:
+            return None
+        rows = 1 + int(self._dataset.source_rows.max()) if len(self._dataset) else 0
+        return frame if len(frame) >= rows else None  # otherwise it is another table by now
+
+    @cached_property
+    def _label(self) -> str | None:
+        """The label column of the table."""
+        source = self._dataset.reading.source
+        return source.label_column() if source is not None and source.labels is None else None
+
+    @cached_property
+    def _folder(self) -> Path | None:
+        """The folder of image files that the names of the samples are relative to."""
+        source = self._dataset.reading.source
+        if source is None or not self._dataset.reading.names or not source.path.is_dir():
+            return None
+        return split_folder(source.path, "train")
 
     def row(self, index: int) -> int:
         """The row of a sample in the data."""
@@ -147,6 +174,24 @@ class Looks:
                 return shown.convert("RGBA" if shown.has_transparency_data else "RGB")
         return as_image(self._dataset.inputs[torch.tensor([index])].numpy()[0], side)
 
+    def png(self, index: int, side: int) -> bytes:
+        """The same as a PNG file."""
+        return _png(self.picture(index, side))
+
+    def card(self, index: int, given: int = -1, suggested: int = -1) -> Shown:
+        """As much of a sample as fits on a small card; see ``values``."""
+        if self.is_images:
+            from PIL import Image
+
+            image = self.picture(index, CARD_PIXELS)
+            if (times := CARD_PIXELS // max(image.size)) > 1:  # tiny images stay sharp when the browser enlarges them
+                image = image.resize((image.width * times, image.height * times), Image.Resampling.NEAREST)
+            image = image.quantize(CARD_COLORS) if image.mode == "RGB" else image
+            return Shown("data:image/png;base64," + base64.b64encode(_png(image, optimize=True)).decode())
+        values, most = self.values(index, given, suggested), CARD_LETTERS
+        short = [(name, text if len(text) <= most else text[: most - 1] + "…") for name, text in values[:CARD_VALUES]]
+        return Shown(values=short, more=max(len(values) - CARD_VALUES, 0))
+
     def _file(self, index: int) -> Path | None:
         """The file of a sample, if it is in the folder of the data itself and not linked from elsewhere."""
         if self._folder is None or not self._dataset.reading.names:
@@ -160,7 +205,7 @@ def cell(value: object) -> str:
     if value is None or str(value) in ("", "nan", "<NA>", "NaT"):
         return "missing"
     text = str(value)
-    return f"{float(text):.6g}" if isinstance(value, float) or LONG.fullmatch(text) else text
+    return f"{float(text):.6g}" if isinstance(value, float) or LONG_FRACTION.fullmatch(text) else text
 
 
 def as_image(image: np.ndarray, side: int) -> "Image":
@@ -180,41 +225,7 @@ def as_image(image: np.ndarray, side: int) -> "Image":
     return drawn
 
 
-def as_png(image: "Image", optimize: bool = False) -> bytes:
-    """A PNG file."""
+def _png(image: "Image", optimize: bool = False) -> bytes:
     file = io.BytesIO()
     image.save(file, format="PNG", optimize=optimize)
     return file.getvalue()
-
-
-class Shown(NamedTuple):
-    """What a card shows of a sample.
-
-    Attributes:
-        image: PNG as data URI; empty if the sample is not an image.
-        values: Name and value of some columns.
-        more: Number of columns that are not shown.
-    """
-
-    image: str = ""
-    values: Sequence[tuple[str, str]] = ()
-    more: int = 0
-
-
-VALUES = 8  # values on a card, at most
-LETTERS = 80  # characters of a value on a card, at most
-
-
-def on_card(looks: Looks, index: int, given: int, suggested: int) -> Shown:
-    """As much of a sample as fits on a small card."""
-    if looks.is_images:
-        from PIL import Image
-
-        image = looks.picture(index, SIDE)
-        if (times := SIDE // max(image.size)) > 1:  # pixels of a tiny image stay sharp when the browser enlarges it
-            image = image.resize((image.width * times, image.height * times), Image.Resampling.NEAREST)
-        image = image.quantize(COLORS) if image.mode == "RGB" else image
-        return Shown("data:image/png;base64," + base64.b64encode(as_png(image, optimize=True)).decode())
-    values = looks.values(index, given, suggested)
-    short = [(name, value if len(value) <= LETTERS else value[: LETTERS - 1] + "…") for name, value in values[:VALUES]]
-    return Shown(values=short, more=max(len(values) - VALUES, 0))

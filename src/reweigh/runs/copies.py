@@ -1,74 +1,68 @@
-"""A copy of the user's data with the suggested labels in place of those that look wrong."""
+"""The content of a copy of the user's data with other labels: the same table, or a label file."""
 
 import io
 import shlex
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from reweigh.cli.target import check_ending
 from reweigh.data import Dataset
-from reweigh.data.readers.table import label_column
-from reweigh.data.tables.dialect import dialect_of
-from reweigh.data.tables.frames import SUFFIXES, data_errors, is_text, read_frame, tables_at
+from reweigh.data.source import Source
+from reweigh.data.tables.frames import SUFFIXES, data_errors, is_text, tables_at
 from reweigh.errors import DataError
 from reweigh.files.cells import as_text, to_csv, warn_of_formulas
 from reweigh.files.limits import opened
-from reweigh.fit.source import check_there, data_root, read_training_set
+from reweigh.fit.source import check_there, read_training_set, source_of
 from reweigh.runs.account import Account
 
 
-class Corrected(NamedTuple):
+class Copy(NamedTuple):
     """The content of the copy, and the command that trains on it."""
 
     content: bytes | str
     usage: str
 
 
-def corrected_copy(
-    account: Account, rows: np.ndarray, labels: np.ndarray, out: Path, spreadsheet_safe: bool = False
-) -> Corrected:
+def check_copyable(account: Account) -> None:
+    """Raise a DataError if the labels of a run are not those of files that the user owns and that are still there."""
+    data = account.recipe.source
+    if data.name != "files":
+        raise DataError(f"{data.name} is a named dataset, not your own file; write the list of labels instead (--out)")
+    if data.parts["bias"] or data.parts["candidates"] or data.added["labeled"] is not None:
+        raise DataError(
+            "the recipe itself changed the labels (data.bias, data.candidates or data.labeled), so there is nothing to "
+            "correct in your files; write the list of labels instead (--out)"
+        )
+    if account.dataset is None:
+        check_there(data)  # or they have changed, or cannot be read
+        raise DataError(f"the data cannot be copied: {account.no_data}")
+
+
+def corrected_copy(account: Account, changes: Mapping[int, int], out: Path, spreadsheet_safe: bool = False) -> Copy:
     """The same table with other labels; a label file for images, arrays, and labels that had a file of their own.
 
     Args:
-        rows: Shape (n,), rows of the user's data.
-        labels: Shape (n,), the new label of each.
+        account: A run on files of the user (``check_copyable``).
+        changes: The new label of each row of the data that changes.
         out: Path of the copy; its ending must be that of the table, or of a label file.
         spreadsheet_safe: Whether to write formulas as text; otherwise the copy is exact but for the labels.
     """
-    changes = dict(zip(rows.tolist(), labels.tolist(), strict=True))
-    data, dataset = account.recipe.source, account.dataset
-    if data.name != "files":
-        raise DataError(f"--apply: {data.name} is a named dataset, not your own file; use --out")
-    if data.parts["bias"] or data.parts["candidates"] or data.added["labeled"] is not None:
-        raise DataError(
-            "--apply: the recipe itself changed the labels (data.bias, data.candidates or data.labeled), so there is "
-            "nothing to correct in your files; use --out"
-        )
-    if dataset is None:
-        check_there(data)  # or they have changed, or cannot be read
-        raise DataError(f"--apply: the data cannot be copied: {account.no_data}")
-    path = Path(data_root(data.added["root"]), data.options["path"])
-    if path.name.endswith(SUFFIXES) and data.options["labels"] is None:
-        return _table(account, path, changes, out, spreadsheet_safe)
-    check_ending("--apply", out, (".csv",), "a label file")
-    label = ["--label", data.options["label"]] if data.options["label"] else []
-    usage = ["reweigh", "train", "--data", str(path), *label, "--labels", str(out), *_kind(account)]
-    return Corrected(to_csv(_label_file(account, changes), out, spreadsheet_safe), shlex.join(usage))
+    source = source_of(account.recipe.source)
+    assert source is not None
+    if source.path.name.endswith(SUFFIXES) and source.labels is None:
+        return _table(account, source, changes, out, spreadsheet_safe)
+    _check_ending(out, ".csv", "a label file")
+    usage = shlex.join(["reweigh", "train", *source.words(labels=out)])
+    return Copy(to_csv(_label_file(account, changes), out, spreadsheet_safe), usage)
 
 
-def _kind(account: Account) -> list[str]:
-    """Options that a command needs to read the same labels and columns."""
-    options = account.recipe.source.options
-    several = ["--candidates"] if options["separator"] else []
-    several += ["--join-labels"] if options["join_labels"] else []
-    for name, kind in (options["columns"] or {}).items():
-        several += ["--drop", name] if kind == "drop" else [f"data.columns.{name}={kind}"]
-    return [*several, *(["data.unlabeled=true"] if options["unlabeled"] else [])]
+def _check_ending(out: Path, ending: str, what: str) -> None:
+    if out.suffix != ending:
+        raise DataError(f"{out}: {what} ends in {ending}; got {out.suffix or 'no ending'!r}")
 
 
 def _label_file(account: Account, changes: Mapping[int, int]) -> list[tuple[Any, ...]]:
@@ -93,29 +87,28 @@ def _as_written(part: Dataset, separator: str | None) -> list[str]:
     return [separator.join(part.class_names[number] for number in row) for row in part.candidates.tolist()]
 
 
-def _table(account: Account, path: Path, changes: Mapping[int, int], out: Path, spreadsheet_safe: bool) -> Corrected:
+def _table(account: Account, source: Source, changes: Mapping[int, int], out: Path, spreadsheet_safe: bool) -> Copy:
     """The same table, cell by cell, except for the labels that change."""
-    options = account.recipe.source.options
+    path = source.path
     if len(tables_at(path)) > 1:
-        raise DataError(f"--apply: {path} is several files; write the list with --out, or make one table of them")
-    frame = read_frame(path, options["sep"], options["encoding"])
-    label = label_column(frame, options["label"], str(path))
-    usage = shlex.join(["reweigh", "train", "--data", str(out), "--label", label, *_kind(account)])
+        raise DataError(f"{path}: several files; write the list of labels instead (--out), or make one table of them")
+    frame, label = source.frame().copy(), source.label_column()
+    usage = shlex.join(["reweigh", "train", *replace(source, label=label).words(out)])
     if not is_text(path):
         ending = path.suffix if path.suffix in (".parquet", ".feather") else ".csv"
-        check_ending("--apply", out, (ending,), "a copy of this table")
+        _check_ending(out, ending, "a copy of this table")
         buffer = io.BytesIO()
         if ending == ".parquet":
             frame = pd.read_parquet(path)
         _replace(account, frame, [str(name) for name in frame.columns].index(label), 0, changes)
         write = {".parquet": frame.to_parquet, ".feather": frame.to_feather}.get(ending)
         if write is None:
-            return Corrected(frame.to_csv(index=False), usage)
+            return Copy(frame.to_csv(index=False), usage)
         write(buffer)
-        return Corrected(buffer.getvalue(), usage)
+        return Copy(buffer.getvalue(), usage)
     with data_errors(path):
-        how = dialect_of(path, options["sep"], options["encoding"])
-        check_ending("--apply", out, (".tsv" if how.separator == "\t" else ".csv",), "a copy of this table")
+        how = source.dialect()
+        _check_ending(out, ".tsv" if how.separator == "\t" else ".csv", "a copy of this table")
         frame = pd.read_csv(  # the header is row 0
             path,
             sep=how.separator,
@@ -142,7 +135,7 @@ def _table(account: Account, path: Path, changes: Mapping[int, int], out: Path, 
     if how.row_names:
         text = text.removeprefix(how.separator)  # the header has no cell for them
     first = f"sep={how.separator}{end}" if how.skip else ""
-    return Corrected((first + text).encode(how.encoding), usage)
+    return Copy((first + text).encode(how.encoding), usage)
 
 
 def _line_end(path: Path) -> str:

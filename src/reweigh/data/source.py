@@ -1,0 +1,164 @@
+"""The user's files as one object: where they are and how they are written, found out once and read once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reweigh.data.labels.candidates import SEPARATOR
+from reweigh.data.tables.dialect import Dialect, dialect_of
+from reweigh.data.tables.frames import is_table, read_frame, tables_at
+from reweigh.errors import DataError
+from reweigh.names import listed, suggestion
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from reweigh.data.tables.decide import Kind
+
+USUAL_LABELS = ("label", "labels", "target", "class", "y")
+MAX_OPEN = 4  # sources whose tables stay in memory: training and test data, and those of a comparison
+
+
+@dataclass(frozen=True)
+class Source:
+    """Training data of the user's own: files, and how they are to be read.
+
+    >>> Source(Path("sales.csv"), label="kind", sep="|", columns=(("note", "drop"),)).words()
+    ['--data', 'sales.csv', '--label', 'kind', '--sep', '|', '--drop', 'note']
+
+    Attributes:
+        path: The data: a file, a folder, or a pattern that matches several tables.
+        label: Column or array that holds the labels; one with a usual name by default.
+        labels: Label file that replaces the labels in the data.
+        true_label: Column of true labels.
+        columns: Kinds of some columns of a table, as pairs of name and kind.
+        sep: Separator of a table; detected by default.
+        encoding: Encoding of the text of a table; detected by default.
+        join_labels: Whether spellings of a label count as one class.
+        separator: String between the candidate labels of a sample; None if each sample has one label.
+        unlabeled: Whether samples may be without a label.
+    """
+
+    path: Path
+    label: str | None = None
+    labels: Path | None = None
+    true_label: str | None = None
+    columns: "tuple[tuple[str, Kind], ...]" = ()
+    sep: str | None = None
+    encoding: str | None = None
+    join_labels: bool = False
+    separator: str | None = None
+    unlabeled: bool = False
+    _known: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_known": {}}  # another process reads the files itself
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the data are a table."""
+        return is_table(self.path)
+
+    @property
+    def files(self) -> list[Path]:
+        """The files or folders themselves."""
+        return [self.path, *([self.labels] if self.labels else [])]
+
+    def once(self, key: Any, make: Any) -> Any:
+        """What ``make`` returns, the same object each time."""
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
+
+    def frame(self, split: str = "train") -> "pd.DataFrame":
+        """The table with all its rows, cells of text files as strings; read once, so copy it before you change it.
+
+        Args:
+            split: "train" or "test", of a folder that has both.
+
+        Raises:
+            DataError: It cannot be read as a table.
+        """
+        files = tuple(tables_at(self.path, split))
+        return self.once(files, lambda: read_frame(self.path, self.sep, self.encoding, split))
+
+    def dialect(self) -> Dialect:
+        """How the text of a table is written."""
+        return self.once("dialect", lambda: dialect_of(self.path, self.sep, self.encoding))
+
+    def label_column(self) -> str:
+        """The column of the table that holds the labels."""
+        return label_column(self.frame(), self.label, str(self.path))
+
+    def words(self, path: Path | None = None, labels: Path | None = None) -> list[str]:
+        """The options of a command that reads the data in the same way.
+
+        Args:
+            path: Copy of the data to read instead.
+            labels: Label file to use instead.
+        """
+        labels = labels or self.labels
+        words = ["--data", str(path or self.path)]
+        options = {"label": self.label, "labels": labels, "sep": self.sep, "encoding": self.encoding}
+        words += [word for name, value in options.items() if value for word in (f"--{name}", str(value))]
+        words += [word for name, kind in self.columns if kind == "drop" for word in ("--drop", name)]
+        words += ["--join-labels"] if self.join_labels else []
+        words += ["--candidates"] if self.separator else []
+        words += [f"data.columns.{name}={kind}" for name, kind in self.columns if kind != "drop"]
+        words += [f"data.separator={self.separator}"] if self.separator not in (None, SEPARATOR) else []
+        words += [f"data.true_label={self.true_label}"] if self.true_label else []
+        return words + (["data.unlabeled=true"] if self.unlabeled else [])
+
+
+FIELDS = tuple(each.name for each in fields(Source) if each.init)
+
+
+def open_source(path: str | Path, *, columns: "Mapping[str, Kind] | None" = None, **options: Any) -> Source:
+    """The source of files; the same object for the same options until a file changes, so that it is read once.
+
+    Args:
+        path: The data.
+        columns: Kinds of some columns.
+        options: The other attributes of ``Source``.
+    """
+    source = Source(Path(path), columns=tuple((columns or {}).items()), **options)
+    files = [*tables_at(source.path), *source.files[1:]] if source.is_table else []
+    status = [file.stat() for file in files if file.exists()]
+    key = (source, *((each.st_ino, each.st_size, each.st_mtime_ns) for each in status))
+    if len(_OPEN) >= MAX_OPEN and key not in _OPEN:
+        del _OPEN[next(iter(_OPEN))]
+    return _OPEN.setdefault(key, source)
+
+
+_OPEN: dict[Any, Source] = {}
+
+
+def close_sources() -> None:
+    """Forget tables that were read, which may be large; a source reads its files again when it is asked."""
+    for source in _OPEN.values():
+        source._known.clear()
+    _OPEN.clear()
+
+
+def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
+    """The column called ``wanted``, or the one with a usual name."""
+    columns = [str(name) for name in frame.columns]
+    if wanted is None:
+        usual = [name for name in USUAL_LABELS if name in columns]
+        if not usual:
+            raise DataError(f"{what}: which column is the label? There are: {listed(columns)}. Name one", "label")
+        for other in usual[1:]:
+            pairs = set(zip(frame[usual[0]].tolist(), frame[other].tolist(), strict=True))
+            if len(pairs) < len(frame) and all(len(set(side)) == len(pairs) for side in zip(*pairs, strict=True)):
+                raise DataError(
+                    f"{what}: columns {usual[0]!r} and {other!r} hold the same labels; drop one, or a model copies it"
+                )
+        return usual[0]
+    if wanted not in columns:
+        hint = " With only one column, the separator is probably another one (--sep)." if len(columns) == 1 else ""
+        raise DataError(
+            f"{what}: no column {wanted!r} for the label; there are: {listed(columns)}."
+            f"{suggestion(wanted, columns)}{hint}"
+        )
+    return wanted
