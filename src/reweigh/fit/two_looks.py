@@ -113,7 +113,7 @@ def labels_of(train_set: Dataset, vouched: Tensor | None) -> Labels:
 
 
 def compared(second: Look, first: Look, labels: Tensor, balanced: bool) -> tuple[tuple[float, float], bool]:
-    """The gain in accuracy on samples that neither look was trained on, its standard error, and whether it is a loss."""
+    """The gain in accuracy on samples that neither look has seen, its standard error, and whether it is a loss."""
     index = second.held_out
     right = [(look.unseen_at(index).argmax(1) == labels[index]).double() for look in (second, first)]
     gain, error = HeldOutScores(labels[index], balanced).compare(*right)

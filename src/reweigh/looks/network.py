@@ -111,7 +111,7 @@ class Networks:
         return Look(models, best.log_softmax(1), consensus.log_softmax(1), unseen, held_out, memorizes, history)
 
     def again(self, what: Again, first: Look, options: Mapping[str, Any]) -> Learned:
-        """Train on what is likely right, by the method ``two-looks``; if the first look memorized nothing, go on from it.
+        """Train on what is likely right, by the method ``two-looks``; from the first look on if that memorized nothing.
 
         Args:
             what: What to learn; ``fold`` says which samples are held out.
@@ -144,7 +144,8 @@ class Networks:
         its = replace(setup, model=self.fresh(), again=what._replace(fold=torch.full_like(fold, -1)))
         method = methods.build("two-looks", replace(its, optimizer=self.optimizer(its.model.parameters())), **options)
         net, families = method.weighting(), method.families()
-        assert net is not None and families is not None
+        assert net is not None
+        assert families is not None
         net.load_state_dict(found["net"])
         shares = log_shares(what.targets[(fold < 0) | (members > 1)].sum(0))
         logs = torch.stack([self._bare(predict(model, setup.train_set, setup.device), shares) for model in models])

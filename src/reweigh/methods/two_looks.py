@@ -1,7 +1,7 @@
 """The second of two looks: learn what is likely right, and how much to trust given labels."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import torch
 from annotated_types import Ge
@@ -118,7 +118,7 @@ class TwoLooks(Stateful, Method):
         weighting: File of a weighting function that ``two-looks`` learned elsewhere, used as it is.
     """
 
-    train_defaults = {"judge": 0.25, "prior": True, "looks": 1}
+    train_defaults: ClassVar = {"judge": 0.25, "prior": True, "looks": 1}
     state = ("_model", "_optimizer", "_reweighter", "_lessons", "_warm_up")
 
     def __init__(
