@@ -291,7 +291,7 @@ def make_seeds(folder: Path) -> None:
     (folder / "data").mkdir()
     table.to_csv(folder / "data" / "table.csv", index=False)
     changes = ["data.name=files", "data.path=table.csv", "data.label=kind", "train.epochs=2"]
-    settings = ["model.name=mlp", "model.hidden=[8]", "data.bias=[]", "method.name=cmw-net", "train.calibration=0.2"]
+    settings = ["model.name=mlp", "model.hidden=[8]", "data.bias=[]", "method.name=cmw-net", "train.abstain=0.2"]
     with chdir(folder):  # no path of this machine in any file
         done = begin(check(read_recipe("demo", [*changes, *settings])), Path("run"))
     for row in range(4):
@@ -432,7 +432,7 @@ IN_A_RUN = (
     "metrics.jsonl",
     "samples.csv",
     "test.csv",
-    "calibration.csv",
+    "abstain.csv",
     "decisions.jsonl",
 )
 

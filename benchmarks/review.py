@@ -20,11 +20,11 @@ from cells import cell
 from matrix import append, read
 from reweigh.data import Dataset
 from reweigh.fit import Fit, fit
+from reweigh.issues.remaining import remaining
 from reweigh.plan.check import examine
 from reweigh.plan.choose import chosen
 from reweigh.plan.facts import Facts
-from reweigh.review.order import ORDERS
-from reweigh.review.remaining import remaining
+from reweigh.review.session import ORDERS
 
 CELLS = "c:random1,made:sym30"
 COUNTS = (50, 100, 200, 500)

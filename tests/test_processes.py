@@ -8,14 +8,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
-from torch.distributed._composable.replicate import replicate
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 from reweigh import Reweighter
 from reweigh.core.jvp import ENGINES
-from reweigh.core.jvp.difference import difference
 from reweigh.core.normalize import NORMALIZERS
 from reweigh.core.objective import soft_labels
 from reweigh.errors import ReweighError
@@ -35,12 +33,12 @@ CASES["free"] = {"weight_net": "free"}
 CASES["last layer"] = {"scope": "last-layer"}
 CASES["own labels"] = {"own_labels": True}
 SHARDED: dict[str, dict[str, Any]] = {
-    f"sharded, {name}": options for name, options in CASES.items() if options.get("engine") != "auto"
+    f"sharded, {name}": options
+    for name, options in CASES.items()
+    if options.get("engine", "difference") == "difference"
 }
-SHARDED["sharded, last layer, forward"] = {"scope": "last-layer", "engine": "forward"}
 SHARDED["sharded, adam"] = {"engine": "difference", "adam": True}
-REPLICATED = ("forward virtual weight-sum", "unrolled real mean", "auto real mean", "last layer", "own labels")
-SAID = "only a part of the model is under replicate", "half precision", "only a part of the model"
+SAID = "half precision", "only a part of the model", "needs whole parameters"
 Outcome = dict[str, Tensor]
 
 
@@ -70,8 +68,6 @@ def wrapped(network: nn.Module, how: str) -> nn.Module:
         mesh = init_device_mesh("cpu", (2,))
         fully_shard(network[0], mesh=mesh)  # pyright: ignore[reportIndexIssue]
         return fully_shard(network, mesh=mesh)
-    if how == "replicated":
-        return replicate(network)
     if how == "a group of its own":
         mine = [distributed.new_group([rank]) for rank in range(2)][distributed.get_rank()]
         return DistributedDataParallel(network, process_group=mine)
@@ -110,14 +106,11 @@ def switched(parts: tuple[slice, slice]) -> Outcome:
     reweighter = Reweighter(model, torch.optim.SGD(model.parameters(), 0.5), LABELS, every=1)
     reweighter.step(INPUTS[part], LABELS[part], TRUSTED[trusted], TRUSTED_LABELS[trusted])
     engine: Any = reweighter._learner.engine
-    return {"difference": torch.tensor(engine._jvp is difference)}
+    return {"unrolled": torch.tensor(engine.name == "unrolled")}
 
 
 def refused() -> list[str]:
     """What is said about wrappers that cannot be used."""
-
-    def half_replicated(network: nn.Module) -> nn.Module:
-        return replicate(network, ignored_modules=[network[0]])  # pyright: ignore[reportIndexIssue]
 
     def in_half(network: nn.Module) -> nn.Module:
         return fully_shard(network, mesh=mesh, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16))
@@ -126,11 +119,14 @@ def refused() -> list[str]:
         fully_shard(network[0], mesh=mesh)  # pyright: ignore[reportIndexIssue]
         return network
 
+    def whole(network: nn.Module) -> nn.Module:
+        return fully_shard(network, mesh=mesh)
+
     mesh, said = init_device_mesh("cpu", (2,)), []
-    for wrap in (half_replicated, in_half, in_part):
+    for wrap in (in_half, in_part, whole):
         model = wrap(nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 3)))
         try:
-            Reweighter(model, torch.optim.SGD(model.parameters(), 0.5), LABELS)
+            Reweighter(model, torch.optim.SGD(model.parameters(), 0.5), LABELS, engine="forward")
         except ReweighError as error:
             said.append(str(error))
     return said
@@ -139,7 +135,6 @@ def refused() -> list[str]:
 def work(rank: int, folder: Path) -> None:
     distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
     found = {name: train(PARTS[rank], seed=rank, how="parallel", **options) for name, options in CASES.items()}
-    found |= {f"replicated, {name}": train(PARTS[rank], rank, "replicated", **CASES[name]) for name in REPLICATED}
     found |= {name: train(PARTS[rank], seed=rank, how="sharded", **options) for name, options in SHARDED.items()}
     found["a group of its own"] = train(PARTS[rank], 0, "a group of its own", engine="forward")
     found["switched together"] = switched(PARTS[rank])
@@ -156,11 +151,8 @@ def test_two_processes_learn_what_one_would(tmp_path: Path) -> None:
     for found in (first, second):
         said = found.pop("refused")
         assert all(words in sentence for words, sentence in zip(SAID, said, strict=True)), said
-        assert bool(found.pop("switched together")["difference"])
+        assert bool(found.pop("switched together")["unrolled"])
     torch.testing.assert_close(first, second, rtol=0, atol=0)
-    whole = [name for name, options in CASES.items() if options.get("engine") in ("forward", "unrolled")]
-    for name, how in [*((name, "replicated") for name in REPLICATED), *((name, "sharded") for name in whole)]:
-        torch.testing.assert_close(first[f"{how}, {name}"], first[name], rtol=0, atol=1e-15)
     torch.set_default_dtype(torch.float64)
     try:
         for found, part in zip(separate, PARTS, strict=True):

@@ -2,7 +2,16 @@
 
 
 class ReweighError(Exception):
-    """Base of all errors that a caller can cause and fix."""
+    """Base of all errors that a caller can cause and fix.
+
+    Examples:
+        >>> from reweigh import read
+        >>> try:
+        ...     read("missing.csv")
+        ... except ReweighError as error:
+        ...     print(type(error).__name__, isinstance(error, ValueError))
+        DataError True
+    """
 
 
 class RecipeError(ReweighError, ValueError):

@@ -13,10 +13,10 @@ def lookup(table: Mapping[str, T], name: str, kind: str) -> T:
     """The member of ``table`` called ``name``.
 
     Args:
-        kind: what the members are, in messages ("engine", "method").
+        kind: What the members are, in messages ("engine", "method").
 
     Raises:
-        RecipeError: no member has that name; the message lists all names and suggests the nearest.
+        RecipeError: No member has that name; the message lists all names and suggests the nearest.
     """
     if name not in table:
         raise RecipeError(f"no {kind} named {name!r}; there are: {', '.join(sorted(table))}.{suggestion(name, table)}")

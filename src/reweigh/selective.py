@@ -16,10 +16,10 @@ def check_coverage(coverage: float, what: str = "coverage") -> float:
     """Return the coverage if it is valid.
 
     Args:
-        what: name of the value, for the message.
+        what: Name of the value, for the message.
 
     Raises:
-        RecipeError: it is not above 0 and at most 1.
+        RecipeError: It is not above 0 and at most 1.
     """
     number = isinstance(coverage, Real) and not isinstance(coverage, bool)
     if not number or not 0 < coverage <= 1:
@@ -33,7 +33,7 @@ def log_odds(logits: Tensor) -> Tensor:
     The softmax response (Geifman and El-Yaniv, 2017), as a logit.
 
     Args:
-        logits: shape (n, num_classes).
+        logits: Shape (n, num_classes).
     """
     top = logits.argmax(1, keepdim=True)
     others = logits.scatter(1, top, -math.inf).logsumexp(1)
@@ -47,12 +47,12 @@ def threshold(scores: Tensor, coverage: float) -> float:
     share of k / (n + 1) is expected at or above it. The actual share varies by about sqrt(coverage (1 - coverage) / n).
 
     Args:
-        scores: shape (n,), scores of samples that the model was not trained on. Their labels do not matter.
-        coverage: above 0, at most 1; 1 predicts everything.
+        scores: Shape (n,), scores of samples that the model was not trained on. Their labels do not matter.
+        coverage: Above 0, at most 1; 1 predicts everything.
 
     Raises:
-        RecipeError: the coverage is not valid.
-        DataError: there are no scores.
+        RecipeError: The coverage is not valid.
+        DataError: There are no scores.
     """
     rank = round(check_coverage(coverage) * (len(scores) + 1))
     if len(scores) == 0:
@@ -66,11 +66,11 @@ def risk_coverage(scores: Tensor, wrong: Tensor) -> Tensor:
     Samples of equal score have no order: each counts as the mean of them all.
 
     Args:
-        scores: shape (n,).
-        wrong: shape (n,), bool; which predictions are wrong.
+        scores: Shape (n,).
+        wrong: Shape (n,), bool; which predictions are wrong.
 
     Raises:
-        DataError: there is no sample.
+        DataError: There is no sample.
     """
     if len(scores) == 0:
         raise DataError("the set to judge on is empty; give it at least one sample")
@@ -84,7 +84,7 @@ def error_at(curve: Tensor, coverage: float) -> float:
     """The selective risk at a coverage: the error among this share of the samples, the surest ones.
 
     Args:
-        curve: the result of ``risk_coverage``.
+        curve: The result of ``risk_coverage``.
     """
     count = math.ceil(check_coverage(coverage) * len(curve) - 1e-9)
     return float(curve[count - 1])

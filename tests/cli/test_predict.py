@@ -123,7 +123,7 @@ def calibrated(own, tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("calibrated") / "run"
     words = ["train", "--data", own / "table.csv", "--label", "kind", "--out", folder]
-    changes = ["train.calibration=0.3", "method.name=selectivenet+cmw-net", "train.epochs=4", "train.warmup_epochs=1"]
+    changes = ["train.abstain=0.3", "method.name=selectivenet+cmw-net", "train.epochs=4", "train.warmup_epochs=1"]
     result = CliRunner().invoke(app, list(map(str, [*words, *changes])))
     assert result.exit_code == 0, result.output
     return folder
@@ -155,12 +155,12 @@ def test_a_coverage_that_is_none(own, run, calibrated, coverage):
 def test_a_run_that_held_nothing_out(own, run):
     result = run("predict", own / "table-run", own / "table.csv", "--coverage", "0.9")
     assert result.exit_code == 2
-    assert "hold some out with: reweigh train RECIPE train.calibration=0.1" in result.stderr
+    assert "hold some out with: reweigh train RECIPE train.abstain=0.1" in result.stderr
 
 
 def test_scores_that_the_run_did_not_write(own, run, calibrated, tmp_path):
     shutil.copytree(calibrated, tmp_path / "run", ignore=UNSEALED)
-    (tmp_path / "run" / "calibration.csv").write_text("index,label,predicted,score\n0,1,1,high\n")
+    (tmp_path / "run" / "abstain.csv").write_text("index,label,predicted,score\n0,1,1,high\n")
     result = run("predict", tmp_path / "run", own / "table.csv", "--coverage", "0.9")
     assert result.exit_code == 2
-    assert "calibration.csv: column 'score', row 1: got 'high'; should be a number" in result.stderr
+    assert "abstain.csv: column 'score', row 1: got 'high'; should be a number" in result.stderr

@@ -39,7 +39,7 @@ def test_a_corrected_label_file_keeps_gaps_and_the_calibration_part(run, tmp_pat
     kind = rng.integers(0, 2, 120)
     names = np.where(np.arange(120) < 60, np.array(["a", "b"])[kind], "")
     np.savez(tmp_path / "arrays.npz", inputs=rng.normal(kind[:, None], 0.2, (120, 2)).astype(np.float32), labels=names)
-    words = ["method.name=pseudo-label", "train.calibration=0.2", "train.epochs=3"]
+    words = ["method.name=pseudo-label", "train.abstain=0.2", "train.epochs=3"]
     result = run("train", "--data", tmp_path / "arrays.npz", *words, "--out", tmp_path / "run")
     assert result.exit_code == 0, result.output
     assert "of 60 labels" in run("issues", tmp_path / "run").output.replace("\n", " ")

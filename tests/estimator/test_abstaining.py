@@ -20,7 +20,7 @@ def data():
 @pytest.fixture(scope="module", params=["selectivenet+cmw-net", "softmax-response"])
 def fitted(request, data):
     options = {"score": "softmax-response"} if request.param != "softmax-response" else None
-    classifier = RobustClassifier(request.param, epochs=6, random_state=0, calibration=0.4, method_options=options)
+    classifier = RobustClassifier(request.param, epochs=6, random_state=0, abstain=0.4, method_options=options)
     return classifier.fit(*data[:2])
 
 
@@ -71,7 +71,7 @@ def test_it_is_saved_with_what_it_needs(fitted, data, tmp_path):
 )
 def test_what_stands_for_nothing(data, quick, classes, nothing, kind):
     X, y, more, _ = data
-    predicted = quick("softmax-response", calibration=0.2).fit(X, classes[y]).predict(more, coverage=0.5)
+    predicted = quick("softmax-response", abstain=0.2).fit(X, classes[y]).predict(more, coverage=0.5)
     assert predicted.dtype == kind
     left = predicted == nothing
     assert 0.3 < left.mean() < 0.7
@@ -86,17 +86,17 @@ def test_a_coverage_that_is_none(fitted, data, coverage):
 
 def test_nothing_was_held_out(data, quick):
     classifier = quick("erm").fit(*data[:2])
-    with pytest.raises(ValueError, match=r"RobustClassifier\(calibration=0.1\)"):
+    with pytest.raises(ValueError, match=r"RobustClassifier\(abstain=0.1\)"):
         classifier.predict(data[2], coverage=0.9)
 
 
 @pytest.mark.parametrize("share", [0, 1.0, 2, "a tenth"])
 def test_a_share_that_is_none(data, quick, share):
-    with pytest.raises(ValueError, match="calibration"):
-        quick(calibration=share).fit(*data[:2])
+    with pytest.raises(ValueError, match="abstain"):
+        quick(abstain=share).fit(*data[:2])
 
 
 def test_a_class_that_would_not_be_trained(quick):
     X = np.random.default_rng(0).normal(size=(40, 3))
     with pytest.raises(ValueError, match="leaves no sample of class 2 to train on"):
-        quick(calibration=0.7).fit(X, np.r_[np.arange(39) % 2, 2])
+        quick(abstain=0.7).fit(X, np.r_[np.arange(39) % 2, 2])

@@ -25,7 +25,7 @@ from reweigh.training import Run
 from reweigh.training.status import damage, missing, status
 from reweigh.weighting import load_weighting
 
-SHORT = ["train.epochs=3", "model.hidden=[8]", "train.calibration=0.1", "train.checkpoint_steps=3"]
+SHORT = ["train.epochs=3", "model.hidden=[8]", "train.abstain=0.1", "train.checkpoint_steps=3"]
 FLIPS = 6  # of each kind of file
 
 
@@ -99,8 +99,8 @@ FOR_PEOPLE = "not read back"
 # Who writes files, and the files of theirs that are read back: for each, the path and what reads it
 FILES = {
     "training/run.py": {name: of_the_run(name) for name in ("recipe", "metrics", "summary", "model", "samples", "test",
-                                                            "calibration", "classes")},
-    "training/checkpoint.py": {name: of_the_run(name) for name in ("checkpoint", "previous")},
+                                                            "abstain", "classes")},
+    "training/checkpoint.py": {name: of_the_run(name) for name in ("checkpoint", "previous", "warmed_up")},
     "fit/run_folder.py": {"inputs": of_the_run("inputs")},
     "fit/decisions.py": {"decisions": of_the_run("decisions")},
     "weighting/saved.py": {"weighting": of_the_run("weighting"), "a weighting function alone": weighting},
@@ -108,7 +108,7 @@ FILES = {
     "files/seals.py": {"checksums": checksums},
     "files/row_cache.py": {"cached features": cached},
     **dict.fromkeys(("report/page.py", "cli/compare.py", "cli/export.py", "cli/issues.py", "cli/predict.py",
-                     "cli/corrupt.py", "cli/torchrun.py"), FOR_PEOPLE),
+                     "cli/corrupt.py", "cli/torchrun.py", "runs/correction.py"), FOR_PEOPLE),
 }  # fmt: skip
 KINDS = {name: kind for kinds in FILES.values() if kinds is not FOR_PEOPLE for name, kind in kinds.items()}
 NO_TABLE = {"held_out", "report"}  # of data without a part to test on; for people

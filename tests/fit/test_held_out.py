@@ -32,7 +32,7 @@ per_class = 10
 [train]
 epochs = 6
 warmup_epochs = 1
-calibration = 0.3
+abstain = 0.3
 [optimizer]
 name = "sgd"
 lr = 0.05
@@ -75,7 +75,7 @@ def test_the_run_keeps_its_scores(outcome):
     _, apart = set_apart(train, 0.3, 0)
     assert [place for place, weight in enumerate(column(run.samples, "weight")) if not weight] == apart.tolist()
     again = scored(load_model(run.path).model, train.subset(apart))
-    kept = torch.tensor(list(map(float, column(run.calibration, "score"))), dtype=torch.float64)
+    kept = torch.tensor(list(map(float, column(run.abstain, "score"))), dtype=torch.float64)
     torch.testing.assert_close(kept, again.scores, rtol=1e-6, atol=1e-9)
     assert column(run.test, "score") != column(run.test, "probability")
     last = json.loads(run.summary.read_text())["last"]
@@ -87,7 +87,7 @@ def test_the_run_keeps_its_scores(outcome):
 @pytest.mark.parametrize("coverage", [0.6, 0.8, 0.95])
 def test_its_thresholds_hold_for_held_out_samples(outcome, coverage):
     """Within four times the spread by the samples that set the threshold and by those that it is tried on."""
-    apart = torch.tensor(list(map(float, column(outcome.run.calibration, "score"))), dtype=torch.float64)
+    apart = torch.tensor(list(map(float, column(outcome.run.abstain, "score"))), dtype=torch.float64)
     scores = outcome.fit.tested.scores
     reached = float((scores >= threshold(apart, coverage)).double().mean())
     spread = math.sqrt(coverage * (1 - coverage) * (1 / len(apart) + 1 / len(scores)))
@@ -95,21 +95,21 @@ def test_its_thresholds_hold_for_held_out_samples(outcome, coverage):
 
 
 def test_without_it_nothing_is_held_out(tmp_path):
-    text = RECIPE.replace("calibration = 0.3\n", "")
+    text = RECIPE.replace("abstain = 0.3\n", "")
     outcome = begin(recipe(tmp_path, "train.epochs=1", text=text), tmp_path / "run")
     assert outcome.fit.held_out is None
-    assert not outcome.run.calibration.exists()
+    assert not outcome.run.abstain.exists()
 
 
 @pytest.mark.parametrize("share", ["0", "1", "1.5", "-0.1"])
 def test_a_share_that_is_none(tmp_path, share):
-    with pytest.raises(RecipeError, match=r"train\.calibration"):
-        recipe(tmp_path, f"train.calibration={share}")
+    with pytest.raises(RecipeError, match=r"train\.abstain"):
+        recipe(tmp_path, f"train.abstain={share}")
 
 
 def test_too_few_to_share(tmp_path):
     train = read_source(recipe(tmp_path)).train
-    with pytest.raises(DataError, match=r"calibration: 0\.1 of 3 samples is 0; both parts need at least one"):
+    with pytest.raises(DataError, match=r"abstain: 0\.1 of 3 samples is 0; both parts need at least one"):
         set_apart(train.subset(torch.arange(3)), 0.1, 0)
     two = train.subset((train.labels == 0) | (train.labels == 1)).subset(torch.arange(12))
     with pytest.raises(DataError, match=r"leaves no sample of class . to train on"):

@@ -50,7 +50,7 @@ def test_every_sample_is_judged_and_the_kept_epoch_is_tested(method: str) -> Non
     found = fit(DATA, plan, test_set=DATA.with_labels(TRUE))
     assert not found.samples.quality.isnan().any()
     assert found.tested is not None
-    right = (found.tested.logits.argmax(1) == TRUE).double().mean()
+    right = (found.decision.logits(found.tested.logits).argmax(1) == TRUE).double().mean()
     kept = found.history[int(found.history[-1]["judge_keeps"]) - 1]
     assert kept["test_accuracy"] == pytest.approx(float(right))
     assert 0 < kept["judge_error"] < 0.2

@@ -4,11 +4,12 @@ import warnings
 
 import pytest
 import torch
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, recall_score
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss, recall_score
 
 from reweigh.data import Dataset
 from reweigh.errors import DataError
-from reweigh.fit.scored import judged_by, metrics, scored
+from reweigh.fit.decision import Decision
+from reweigh.fit.scored import Scored, judged_by, metrics, scored
 from reweigh.models import build
 from reweigh.models.selective import SelectiveModel
 from reweigh.selective import area, error_at, risk_coverage
@@ -49,8 +50,21 @@ def test_a_model_that_abstains_is_judged_by_its_scores_too():
     found = judged_by({"": data}, sizes, device, abstains=True)(model)
     assert found == metrics(logits, data.labels, sizes, scores)
     assert "error_at_80" in found
-    plain = judged_by({"": data}, sizes, device, abstains=False)(model)
-    assert plain == {name: found[name] for name in ("accuracy", "balanced_accuracy")}
+    plain = judged_by({"": data}, sizes, device, abstains=False, aim="balanced")(model)
+    assert plain == {name: found[name] for name in ("balanced_accuracy", "accuracy", "log_loss")}
+    assert next(iter(plain)) == "balanced_accuracy"
+
+
+def test_a_decision_changes_predictions_and_scores_but_not_those_of_a_selection_head():
+    found = Scored(torch.tensor([[0.0, 1.0], [2.0, 0.0]]), torch.tensor([0.1, 0.2], dtype=torch.float64))
+    decision = Decision((0.5, 0.5), (0.5, 0.5), (0.5, 0.5), (0.9, 0.1))
+    decided = found.decided(decision, selects=False)
+    expected = (found.logits.softmax(1) * torch.tensor([0.9, 0.1])).double()
+    expected = expected / expected.sum(1, keepdim=True)
+    torch.testing.assert_close(decided.probabilities.double(), expected)
+    torch.testing.assert_close(decided.scores, expected.amax(1), rtol=1e-6, atol=1e-6)
+    assert torch.equal(found.decided(decision, selects=True).scores, found.scores)
+    assert found.decided(Decision((0.5, 0.5), (0.5, 0.5), (0.5, 0.5)), selects=False) is found
 
 
 def sample(classes: int, present: list[int], n: int = 200) -> tuple[torch.Tensor, torch.Tensor]:
@@ -69,7 +83,9 @@ def test_accuracies_against_sklearn(present, sizes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # predictions of classes that the test lacks
         balanced = balanced_accuracy_score(labels, predicted)
-    assert list(numbers) == ["accuracy", "balanced_accuracy"]
+    assert list(numbers) == ["accuracy", "balanced_accuracy", "log_loss"]
+    every = list(range(7))
+    assert numbers["log_loss"] == pytest.approx(log_loss(labels, logits.double().softmax(1), labels=every))
     assert numbers["accuracy"] == pytest.approx(accuracy_score(labels, predicted))
     assert numbers["balanced_accuracy"] == pytest.approx(balanced)
 
@@ -92,7 +108,7 @@ def test_a_tail_begins_where_the_largest_class_has_five_times_the_samples_of_the
 def test_groups_that_do_not_exist_are_left_out():
     logits, labels = sample(2, [0])
     assert set(metrics(logits, labels, torch.tensor([90, 1]))) == {
-        "accuracy", "balanced_accuracy", "head_accuracy", "medium_shot_accuracy"
+        "accuracy", "balanced_accuracy", "log_loss", "head_accuracy", "medium_shot_accuracy"
     }  # fmt: skip
 
 

@@ -261,9 +261,10 @@ def test_precision_memory_format_and_compilation(recipe, monkeypatch):
     finer, kinds = trained(recipe, "train.precision=fp16")
     assert torch.float16 in kinds
     assert 0 < apart(finer, usual) < 0.05
-    other, _ = trained(recipe, "model.channels_last=true")
-    filters = next(param for param in other.parameters() if param.dim() == 4)
-    assert filters.is_contiguous(memory_format=torch.channels_last)
+    other, _ = trained(recipe, "model.channels_last=false")
+    for model, last in ((usual, True), (other, False)):
+        filters = next(param for param in model.parameters() if param.dim() == 4)
+        assert filters.is_contiguous(memory_format=torch.channels_last) == last
     assert apart(other, usual) < 1e-4
     compiled: list[nn.Module] = []
 

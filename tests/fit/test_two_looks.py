@@ -116,7 +116,7 @@ def test_samples_set_apart_are_judged_too():
     X = (rng.normal(size=(200, 5)) + 2 * truth[:, None]).astype(np.float32)
     wrong = rng.random(200) < 0.2
     train_set = from_arrays(X, np.where(wrong, 1 - truth, truth))
-    values = chosen(Facts.of(train_set), {"train": {"epochs": 10, "calibration": 0.2}})
+    values = chosen(Facts.of(train_set), {"train": {"epochs": 10, "abstain": 0.2}})
     plan, mistakes = examine(values, passed=["data"])
     assert not mistakes
     assert plan.method.name == "two-looks"

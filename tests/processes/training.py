@@ -43,7 +43,7 @@ BATCH_NORM = nn.modules.batchnorm._BatchNorm
 IMAGES = torch.arange(7 * 3 * 4 * 4, dtype=torch.uint8).view(7, 3, 4, 4)
 OPTIONS = {
     "two-looks": ["train.epochs=10"],
-    "erm": ["train.judge=0.2", "train.calibration=0.1"],
+    "erm": ["train.judge=0.2", "train.abstain=0.1"],
     "elr": ["train.scoring=out-of-fold", "train.epochs=2"],
 }
 

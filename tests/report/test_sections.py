@@ -298,7 +298,7 @@ def test_the_error_where_it_may_abstain(account):
 
 
 def test_a_run_that_can_abstain_says_how(account, tmp_path):
-    (tmp_path / "calibration.csv").write_text("")
+    (tmp_path / "abstain.csv").write_text("")
     panel = SECTIONS["abstaining"]([replace(account, path=tmp_path)]).panels[0]
     assert panel.commands[0][1] == f"reweigh predict {tmp_path} DATA --coverage 0.9"
 

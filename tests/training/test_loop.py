@@ -100,6 +100,7 @@ def test_a_line_an_epoch(tiny, run):
     assert lines == result.history
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
     names = ["epoch", "lr", "train_loss", "train_accuracy", "train_weight", "test_accuracy", "test_balanced_accuracy"]
+    names.append("test_log_loss")
     assert list(lines[0]) == [*names, "seconds"]
     assert [line["lr"] for line in lines] == pytest.approx([0.05, 0.05 * 0.853553, 0.025, 0.05 * 0.146447], rel=1e-5)
     assert lines[0]["train_weight"] == 1.0  # warm-up

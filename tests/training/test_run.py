@@ -45,7 +45,7 @@ def test_overwrite_clears_the_run_and_nothing_else(run):
     run.write_summary({})
     run.write_model(nn.Linear(1, 1))
     run.write_samples({"index": [0]})
-    for file in (run.test, run.calibration):
+    for file in (run.test, run.abstain):
         run.write_predictions(file, torch.zeros(1), torch.zeros(1, 2), torch.zeros(1))
     run.write_classes(["a"], [1], None)
     for file in (run.checkpoint, run.weighting, run.inputs, run.report):
@@ -123,15 +123,18 @@ def test_samples_with_empty_cells_for_what_is_unknown(run):
 def test_what_the_model_said_of_the_test(run):
     logits = torch.tensor([[0.0, math.log(3)], [0.0, math.log(4)]])
     scores = torch.tensor([0.5, 1 - 2**-40], dtype=torch.float64)
-    lines = ["index,label,predicted,probability,score", "0,1,1,0.75,0.5", "1,0,1,0.8,0.9999999999990905"]
-    for file in (run.test, run.calibration):
+    lines = ["index,label,predicted,probability,right,score", "0,1,1,0.75,1,0.5", "1,0,1,0.8,0,0.9999999999990905"]
+    for file in (run.test, run.abstain):
         run.write_predictions(file, torch.tensor([1, 0]), logits, scores)
         assert file.read_text().splitlines() == lines
+    correction = torch.tensor([[1.25, -0.25], [-0.25, 1.25]])
+    run.write_predictions(run.test, torch.tensor([1, 0]), logits, scores, correction)
+    assert [line.split(",")[4] for line in run.test.read_text().splitlines()] == ["right", "1.25", "-0.25"]
 
 
 def test_classes(run):
     run.write_classes(["a", "b"], [3, 1], [1, 0])
-    classes = {"names": ["a", "b"], "sizes": [3, 1], "families": [1, 0], "finding": None}
+    classes = {"names": ["a", "b"], "sizes": [3, 1], "families": [1, 0], "finding": None, "decision": None}
     assert json.loads(run.classes.read_text()) == classes
     finding = {"share": [0.25, 0.0], "words": "Some are wrong."}
     run.write_classes(["a", "b"], [3, 1], None, finding)

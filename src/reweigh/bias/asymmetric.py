@@ -26,15 +26,22 @@ def asymmetric(
 
     So fewer labels are actually wrong: on CIFAR-10, with four of ten classes in the map, 0.4 * rate.
 
+    Examples:
+        >>> biased = asymmetric(torch.arange(900) % 3, num_classes=3, seed=0, rate=0.4, map={0: 1})
+        >>> biased.transition.round(decimals=1)
+        tensor([[0.6000, 0.4000, 0.0000],
+                [0.0000, 1.0000, 0.0000],
+                [0.0000, 0.0000, 1.0000]], dtype=torch.float64)
+
     Args:
-        labels: shape (N,).
-        class_names: class names, required for a map of names.
-        rate: average share of wrong labels in each class of the map.
-        map: a name from ``MAPS`` ("cifar10", "cifar100-next", ...), or {from: to} by class name or number; with
+        labels: Shape (N,).
+        class_names: Class names, required for a map of names.
+        rate: Average share of wrong labels in each class of the map.
+        map: A name from ``MAPS`` ("cifar10", "cifar100-next", ...), or {from: to} by class name or number; with
             several targets, {from: [to, to]}, one is drawn. By default, the usual map of well-known data.
 
     Raises:
-        DataError: the map names an unknown class, or the rate is not in [0, 1].
+        DataError: The map names an unknown class, or the rate is not in [0, 1].
     """
     check_labels(labels, num_classes)
     if map is None:

@@ -16,13 +16,13 @@ class Biased:
     """Labels after a bias, and what it changed.
 
     Attributes:
-        index: indices of the samples that remain, in order, shape (n,); all of them unless a long tail was cut.
-        labels: labels after the bias, shape (n,).
-        flipped: shape (n,) bool, samples whose label differs from that before any bias, or whose input is to be
+        index: Indices of the samples that remain, in order, shape (n,); all of them unless a long tail was cut.
+        labels: Labels after the bias, shape (n,).
+        flipped: Shape (n,) bool, samples whose label differs from that before any bias, or whose input is to be
             replaced.
-        rate: share of ``flipped`` samples: the actual noise, which is not always the requested rate.
-        transition: shape (C, C), row: label before, column: label after; rows sum to one.
-        replaced: shape (n,) bool, samples whose input is to be replaced by a foreign one (``open-set``); None if there
+        rate: Share of ``flipped`` samples: the actual noise, which is not always the requested rate.
+        transition: Shape (C, C), row: label before, column: label after; rows sum to one.
+        replaced: Shape (n,) bool, samples whose input is to be replaced by a foreign one (``open-set``); None if there
             are none.
     """
 
@@ -43,9 +43,9 @@ def compare(
     """Compare the labels of the remaining samples with those before.
 
     Args:
-        before: labels of the remaining samples before the bias, shape (n,).
-        after: their labels after it, shape (n,).
-        index: indices of these samples, shape (n,); all samples by default.
+        before: Labels of the remaining samples before the bias, shape (n,).
+        after: Their labels after it, shape (n,).
+        index: Indices of these samples, shape (n,); all samples by default.
     """
     flipped = before != after
     if replaced is not None:
@@ -92,7 +92,7 @@ def chosen(num_samples: int, rate: float, generator: np.random.Generator) -> np.
     """Exactly ``rate`` of the samples, drawn without replacement.
 
     Raises:
-        DataError: the rate is not in [0, 1].
+        DataError: The rate is not in [0, 1].
     """
     check_share("rate", rate)
     return generator.permutation(num_samples)[: round(rate * num_samples)]

@@ -15,9 +15,15 @@ from reweigh.errors import DataError
 def independent(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[float, Ge(0), Le(1)]) -> CandidateSets:
     """Each false label becomes a candidate with probability q; a sample without any gets one at random.
 
+    Examples:
+        >>> sets = independent(torch.arange(6) % 3, num_classes=3, seed=0, q=0.3)
+        >>> sets[torch.arange(2)]
+        tensor([[ True,  True,  True],
+                [ True,  True, False]])
+
     Args:
-        labels: shape (N,), the true labels.
-        q: probability that a false label is a candidate. Paper: 0.1 to 0.7.
+        labels: Shape (N,), the true labels.
+        q: Probability that a false label is a candidate. Paper: 0.1 to 0.7.
 
     Returns:
         CandidateSets: two or more candidates per sample.
@@ -42,9 +48,13 @@ def independent(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[flo
 def pairs(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[float, Ge(0), Le(1)]) -> CandidateSets:
     """The next class (the first for the last) becomes a candidate with probability q, and no other class.
 
+    Examples:
+        >>> pairs(torch.arange(6) % 3, num_classes=3, seed=0, q=0.5).counts
+        tensor([1, 2, 2, 2, 1, 1])
+
     Args:
-        labels: shape (N,), the true labels.
-        q: share of samples with two candidates.
+        labels: Shape (N,), the true labels.
+        q: Share of samples with two candidates.
 
     Returns:
         CandidateSets: one or two candidates per sample.

@@ -34,14 +34,20 @@ def feature_dependent(
     As in PLC, the likeliest class is kept with probability min(1, (1 - mistake(margin)) / factor), whatever the given
     label. So mistakes of the posteriors are noise too, and the rate cannot be lower than theirs.
 
+    Examples:
+        >>> posteriors = torch.tensor([[0.9, 0.1], [0.6, 0.4], [0.5, 0.5], [0.1, 0.9]]).repeat(250, 1)
+        >>> biased = feature_dependent(posteriors.argmax(1), 2, 0, posteriors, rate=0.2)
+        >>> biased.flipped.view(250, 4).float().mean(0).round(decimals=2)  # unsure samples are wrong most often
+        tensor([0.0200, 0.3600, 0.4600, 0.0100])
+
     Args:
-        labels: labels that are taken as true, shape (N,).
-        posteriors: rows that sum to one, shape (N, C), from a well-trained network or ``probe.out_of_fold``.
-        rate: average share of wrong labels, which determines the factor. Paper: 0.35 and 0.70.
-        kind: how the probability of a mistake falls with the margin.
+        labels: Labels that are taken as true, shape (N,).
+        posteriors: Rows that sum to one, shape (N, C), from a well-trained network or ``probe.out_of_fold``.
+        rate: Average share of wrong labels, which determines the factor. Paper: 0.35 and 0.70.
+        kind: How the probability of a mistake falls with the margin.
 
     Raises:
-        DataError: the posteriors are not valid, or no factor gives the rate; the message has the possible range.
+        DataError: The posteriors are not valid, or no factor gives the rate; the message has the possible range.
     """
     posteriors = checked(labels, num_classes, posteriors, rate, kind)
     (first, second), (likeliest, rival) = (part.T for part in posteriors.topk(2, dim=1))
@@ -74,14 +80,20 @@ def feature_dependent_rival(
     min(1, factor * mistake(margin)). So any rate is possible even with a weak probe. Where the posteriors prefer the
     rival, the margin is 0; where they agree with the labels, this is what the text of the paper describes.
 
+    Examples:
+        >>> posteriors = torch.tensor([[0.9, 0.1], [0.6, 0.4], [0.5, 0.5], [0.1, 0.9]]).repeat(250, 1)
+        >>> biased = feature_dependent_rival(posteriors.argmax(1), 2, 0, posteriors, rate=0.2)
+        >>> biased.flipped.view(250, 4).float().mean(0).round(decimals=2)
+        tensor([0.1000, 0.2700, 0.2900, 0.0800])
+
     Args:
-        labels: labels that are taken as true, shape (N,).
-        posteriors: rows that sum to one, shape (N, C).
-        rate: average share of wrong labels, which determines the factor.
-        kind: how the probability of a mistake falls with the margin.
+        labels: Labels that are taken as true, shape (N,).
+        posteriors: Rows that sum to one, shape (N, C).
+        rate: Average share of wrong labels, which determines the factor.
+        kind: How the probability of a mistake falls with the margin.
 
     Raises:
-        DataError: the posteriors are not valid, or no factor gives the rate; the message has the possible range.
+        DataError: The posteriors are not valid, or no factor gives the rate; the message has the possible range.
     """
     posteriors = checked(labels, num_classes, posteriors, rate, kind)
     own = posteriors.gather(1, labels[:, None]).squeeze(1)
@@ -126,7 +138,7 @@ def bisect(expected: Callable[[float], float], rate: float, remedy: str) -> floa
     """The log of the factor at which ``expected``, which rises with the factor, is ``rate``.
 
     Raises:
-        DataError: no factor gives the rate.
+        DataError: No factor gives the rate.
     """
     low, high = -50.0, 50.0
     least, most = expected(low), expected(high)

@@ -23,13 +23,18 @@ def long_tail(
 
     Labels do not change; class 0 becomes the largest and the last class the smallest.
 
+    Examples:
+        >>> biased = long_tail(torch.arange(400) % 4, num_classes=4, seed=0, imbalance_factor=10)
+        >>> torch.bincount(biased.labels)
+        tensor([100,  46,  21,  10])
+
     Args:
-        labels: shape (N,).
-        imbalance_factor: size of the largest class over that of the smallest. Paper: 1 to 200.
-        largest: size of class 0; by default as large as the data allow (CIFAR-10: 5000).
+        labels: Shape (N,).
+        imbalance_factor: Size of the largest class over that of the smallest. Paper: 1 to 200.
+        largest: Size of class 0; by default as large as the data allow (CIFAR-10: 5000).
 
     Raises:
-        DataError: the factor is below 1, or a class has fewer samples than the tail needs.
+        DataError: The factor is below 1, or a class has fewer samples than the tail needs.
     """
     check_labels(labels, num_classes)
     if not 1 <= imbalance_factor < float("inf"):

@@ -72,7 +72,7 @@ def usual(num_classes: int, class_names: Sequence[str] | None) -> ClassMap:
     """The map of well-known data, recognized by their classes.
 
     Raises:
-        DataError: the data are not among them.
+        DataError: The data are not among them.
     """
     name = USUAL.get((*class_names[:3], num_classes)) if class_names else None
     if name is None:
@@ -87,7 +87,7 @@ def known(name: str) -> str:
     """``name``, if there is a map of that name.
 
     Raises:
-        DataError: there is none.
+        DataError: There is none.
     """
     if name not in MAPS:
         raise DataError(
@@ -101,7 +101,7 @@ def named(name: str, num_classes: int) -> ClassMap:
     """The map called ``name``.
 
     Raises:
-        DataError: there is none, or it is for another number of classes.
+        DataError: There is none, or it is for another number of classes.
     """
     size, found = MAPS[known(name)]
     if size != num_classes:
@@ -117,7 +117,7 @@ def resolved(given: GivenMap, num_classes: int, class_names: Sequence[str] | Non
     A string that is a number but not a class name is a class number: the keys of a TOML table are always strings.
 
     Raises:
-        DataError: with every unknown class.
+        DataError: With every unknown class.
     """
     names = {name: number for number, name in enumerate(class_names or ())}
     unknown: list[str | int] = []

@@ -21,11 +21,11 @@ def apply(
     """Apply biases in sequence, each to the result of the one before.
 
     Args:
-        biases: members of ``BIASES`` with their options bound: ``partial(symmetric, rate=0.4)``.
-        labels: labels to start from, shape (N,).
-        seed: one seed, from which each bias gets its own, or one seed per bias.
-        class_names: class names, for a map of names.
-        posteriors: class posteriors for feature-dependent noise, shape (N, C), or a function (index, labels) -> (n, C)
+        biases: Members of ``BIASES`` with their options bound: ``partial(symmetric, rate=0.4)``.
+        labels: Labels to start from, shape (N,).
+        seed: One seed, from which each bias gets its own, or one seed per bias.
+        class_names: Class names, for a map of names.
+        posteriors: Class posteriors for feature-dependent noise, shape (N, C), or a function (index, labels) -> (n, C)
             that is called with the remaining samples and their labels at that point, only if a bias needs it.
 
     Returns:

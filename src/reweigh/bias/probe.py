@@ -12,11 +12,11 @@ def out_of_fold(
     The components are fitted to all inputs, without labels. This takes about ten seconds for 50,000 small images.
 
     Args:
-        inputs: shape (N, ...), bytes or floats; flattened.
-        labels: shape (N,).
-        seed: seed of the folds and of the components.
-        folds: number of folds; each sample is predicted by the model of the other folds.
-        components: largest number of components; a larger one is slower and more accurate.
+        inputs: Shape (N, ...), bytes or floats; flattened.
+        labels: Shape (N,).
+        seed: Seed of the folds and of the components.
+        folds: Number of folds; each sample is predicted by the model of the other folds.
+        components: Largest number of components; a larger one is slower and more accurate.
 
     Returns:
         Tensor: shape (N, num_classes), rows sum to one. A class with fewer samples than folds may get 0 somewhere.

@@ -47,6 +47,14 @@ Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Column o
 JoinLabels = Annotated[
     bool, typer.Option("--join-labels", help="Count labels such as 'gold', 'Gold' and 'gold.' as one class.")
 ]
+ClassShares = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARES",
+        help="Class shares of the new data: estimated, given, uniform, or such as 'cat=0.9,dog=0.1'. Default: as in "
+        "training.",
+    ),
+]
 Root = Annotated[Path | None, typer.Option(help="Folder of the datasets. Default: $REWEIGH_DATA, or data.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")]
 SpreadsheetSafe = Annotated[

@@ -210,7 +210,7 @@ def table(rows: "Sequence[Row]") -> tuple[list[str], list[list[str]]]:
             spread([row.last for row in its if row.last is not None]),
             spread([row.best for row in its if row.best is not None]),
             *(
-                spread([100 * row.last_epoch[name] for row in its if row.last_epoch.get(name) is not None])
+                spread([row.last_epoch[name] for row in its if row.last_epoch.get(name) is not None], name)
                 for name in others
             ),
             "-" if method not in spent else f"{spent[method] / unit:.2f}" if unit else f"{spent[method]:.1f}",
@@ -230,12 +230,17 @@ def fitting(columns: list[str], cells: list[list[str]], width: int) -> tuple[lis
     return [column.replace(" ", "\n") for column in columns], rows
 
 
-def spread(values: Sequence[float]) -> str:
-    """Mean, and standard deviation if there are several values."""
+def spread(values: Sequence[float], name: str = "") -> str:
+    """Mean, and standard deviation if there are several values.
+
+    Args:
+        name: Name of the metric; all but a log loss are shares, and become percent.
+    """
     if not values:
         return "-"
-    mean = f"{statistics.mean(values):.2f}"
-    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.2f}"
+    unit, digits = (1, 3) if name.endswith("log_loss") else (100 if name else 1, 2)
+    mean = f"{unit * statistics.mean(values):.{digits}f}"
+    return mean if len(values) == 1 else f"{mean} ± {unit * statistics.stdev(values):.{digits}f}"
 
 
 def failures(rows: "Sequence[Row]") -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reweigh.cli.arguments import Overwrite, RunFolder, TrustCode
+from reweigh.cli.arguments import ClassShares, Overwrite, RunFolder, TrustCode
 from reweigh.cli.printing import echo
 from reweigh.cli.target import check_ending, check_target
 from reweigh.names import listed
@@ -23,6 +23,7 @@ def export(
     run: RunFolder,
     to: Annotated[Format, typer.Option(help="Format of the file.")],
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write. Default: RUN.FORMAT.")] = None,
+    class_shares: ClassShares = None,
     overwrite: Overwrite = False,
     trust_code: TrustCode = False,
 ) -> None:
@@ -40,14 +41,14 @@ def export(
     from reweigh.fit.export import about, to_onnx, to_safetensors, whole
     from reweigh.fit.run_folder import load_model
 
-    trained = load_model(run, trust_code)
+    trained = load_model(run, trust_code).meeting(class_shares)
     write_whole(file, to_onnx(trained) if to is Format.onnx else to_safetensors(trained))
     shape = ", ".join(map(str, whole(trained)[1]))
     echo(f"Model: {file} ({file.stat().st_size / 1e6:.1f} MB), {len(trained.class_names)} classes")
     if to is Format.onnx:
         scale = "bytes divided by 255" if trained.inputs.bytes else "raw numbers"
         scale = "features as encoded from the table" if trained.inputs.encoding else scale
-        echo(f"  inputs: float32 (n, {shape}), {scale}; normalization is included")
+        echo(f"  inputs: float32 (n, {shape}), {scale}; normalization and class shares are included")
         if trained.inputs.encoding is not None:
             echo("  encode the columns of a table first, as the metadata describe:")
             echo("  reweigh.data.tables.encoding.Encoding.from_json(metadata['encoding']).apply(table)")

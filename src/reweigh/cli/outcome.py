@@ -33,7 +33,7 @@ def show_outcome(outcome: Outcome) -> None:
     result = outcome.result
     kept, best = result.kept, result.best
     tests = [name for name in kept if name.startswith("test_")]
-    rows = [[in_words(name), percent(kept[name]), percent(best[name])] for name in tests]
+    rows = [[in_words(name), measured(name, kept[name]), measured(name, best[name])] for name in tests]
     title = f"{outcome.plan.method.name} on {describe(outcome.plan)}"
     show_table(
         title, ["test", f"{result.kept_name} epoch ({kept['epoch']})", f"best epoch ({best['epoch']})"], rows, True
@@ -97,9 +97,9 @@ def trust(outcome: Outcome) -> str | None:
     )
 
 
-def percent(share: float) -> str:
-    """A share in percent, with two decimals."""
-    return f"{100 * share:.2f}"
+def measured(name: str, value: float) -> str:
+    """A metric: a share in percent, with two decimals; a log loss as it is."""
+    return f"{value:.3f}" if name.endswith("log_loss") else f"{100 * value:.2f}"
 
 
 def worth(before: Path, after: Path) -> str | None:

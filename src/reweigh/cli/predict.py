@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reweigh.cli.arguments import Encoding, Overwrite, RunFolder, Sep, SpreadsheetSafe, TrustCode
+from reweigh.cli.arguments import ClassShares, Encoding, Overwrite, RunFolder, Sep, SpreadsheetSafe, TrustCode
 from reweigh.cli.printing import bars, echo, show_table
 from reweigh.cli.target import check_ending, check_target
 from reweigh.errors import RecipeError
@@ -39,6 +39,7 @@ def predict(
             metavar="SHARE", help="Share of the samples to predict, the most confident ones; abstain from the rest."
         ),
     ] = None,
+    class_shares: ClassShares = None,
     sep: Sep = None,
     encoding: Encoding = None,
     overwrite: Overwrite = False,
@@ -54,6 +55,11 @@ def predict(
         from reweigh.selective import check_coverage
 
         check_coverage(coverage, "--coverage")
+        if class_shares is not None:
+            raise RecipeError(
+                "--coverage: its threshold holds for the class shares of the run; leave out --class-shares, or train "
+                "with train.class_shares"
+            )
     if proba and not out:
         raise RecipeError("--proba writes to a file; give --out FILE too")
     if out:
@@ -64,7 +70,7 @@ def predict(
     from reweigh.files.cells import to_csv
     from reweigh.fit.run_folder import load_model
 
-    trained = load_model(run, trust_code)
+    trained = load_model(run, trust_code).meeting(class_shares)
     least = None if coverage is None else calibrated_threshold(trained.run, coverage)
     given, found = predictions(trained, data, sep, encoding)
     likeliest = found.probabilities.max(1) if len(found.logits) else found.logits.new_empty((2, 0))
@@ -115,6 +121,7 @@ def predictions(
     from reweigh.fit.scored import Scored, scored
     from reweigh.fit.source import source_of
     from reweigh.fit.trainer import find_device
+    from reweigh.models.selective import selects
     from reweigh.training import progress
 
     form = trained.inputs
@@ -135,7 +142,8 @@ def predictions(
     samples = form.dataset(given.inputs, trained.class_names, trained.front, device, progress())
     if given.names and samples.origin is not None:  # some could not be read
         given = given._replace(inputs=samples.inputs, names=tuple(given.names[row] for row in samples.origin.tolist()))
-    return given, scored(trained.model.to(device), samples, device)
+    found = scored(trained.model.to(device), samples, device)
+    return given, found.decided(trained.decision, selects(trained.model))
 
 
 def id_column(trained: "TrainedModel", frame: "pd.DataFrame | None") -> dict[str, list[str]]:
@@ -194,14 +202,14 @@ def calibrated_threshold(run: "Run", coverage: float) -> float:
     from reweigh.runs.tables import read_tested
     from reweigh.selective import threshold
 
-    if not run.calibration.is_file():
+    if not run.abstain.is_file():
         raise DataError(
-            f"{run.path}: no {run.calibration.name}, so there is no threshold for --coverage: the run trained on all "
-            "its samples; hold some out with: reweigh train RECIPE train.calibration=0.1"
+            f"{run.path}: no {run.abstain.name}, so there is no threshold for --coverage: the run trained on all "
+            "its samples; hold some out with: reweigh train RECIPE train.abstain=0.1"
         )
-    held_out = read_tested(run.calibration)
+    held_out = read_tested(run.abstain)
     if held_out is None or held_out.score is None or bool(np.isnan(held_out.score).any()):
-        raise DataError(f"{run.calibration}: a score is missing; is this file the one that the run wrote?")
+        raise DataError(f"{run.abstain}: a score is missing; is this file the one that the run wrote?")
     return threshold(torch.from_numpy(held_out.score), coverage)
 
 

@@ -148,8 +148,8 @@ def hours(plan: "Plan", samples: int, classes: int) -> float:
     """Hours that plain training by a plan takes here, without reading its data.
 
     Args:
-        samples: number of training samples.
-        classes: number of classes.
+        samples: Number of training samples.
+        classes: Number of classes.
     """
     import torch
     import torch.nn.functional as F

@@ -45,6 +45,14 @@ def train(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder. Default: runs/NAME-METHOD-seedSEED.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Continue the run in this folder.")] = None,
+    branch: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            help="Start, with another method, from what RUN has trained by the end of its warm-up, or so far if it has "
+            "none. Without RECIPE, the recipe is that of RUN.",
+        ),
+    ] = None,
     overwrite: arg.Overwrite = False,
     trust_code: arg.TrustCode = False,
 ) -> None:
@@ -55,11 +63,12 @@ def train(
     \b
       reweigh train demo train.seed=1
       reweigh train --data table.csv --label kind
+      reweigh train demo method.name=mw-net --branch runs/demo-erm-seed0
     """
     how = arg.written(sep, encoding, drop, join_labels)
-    if resume and (recipe or data or label or labels or candidates or how or reviewed or out or overwrite):
+    if resume and (recipe or data or label or labels or candidates or how or reviewed or out or overwrite or branch):
         raise RecipeError(
-            "--resume continues a run as it was started; leave out recipe, changes, data, --out and --overwrite"
+            "--resume continues a run as it was started; leave out recipe, changes, data, --branch, --out, --overwrite"
         )
     if resume:
         from reweigh.cli.outcome import show_outcome
@@ -74,8 +83,12 @@ def train(
 
         file = decisions_file(reviewed)
         changes = [*changes, f"data.reviewed={file.resolve()}", f"data.decisions={Decisions(file).count}"]
+    if branch is not None:
+        from reweigh.training.branch import check_branch
+
+        changes = [*changes, f"train.branch={check_branch(branch).resolve()}"]
     if recipe is None and data is None:
-        recipe = "demo" if reviewed is None else str(reviewed)
+        recipe = str(reviewed or branch or "demo")
     name, contents = contents_of(recipe, changes, data, label, labels, candidates, how)
     folder = carry_out(contents, name if reviewed is None else f"{name}-reviewed", out, overwrite, trust_code)
     if reviewed is not None and reviewed.is_dir():

@@ -64,7 +64,7 @@ def _add(changes: Changes, text: str) -> None:
     """Add one bias, or candidates or a number of labels, to what a name stands for.
 
     Raises:
-        RecipeError: it is not written as one.
+        RecipeError: It is not written as one.
     """
     word, _, number = text.partition("-")
     if word not in OTHERS:
@@ -80,7 +80,7 @@ def _one(text: str) -> dict[str, Any]:
     """One bias as a table.
 
     Raises:
-        RecipeError: it is not written as one.
+        RecipeError: It is not written as one.
     """
     known = [name for name in members("biases") if text == name or text.startswith(f"{name}-")]
     if not known:

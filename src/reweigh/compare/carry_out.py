@@ -53,17 +53,17 @@ def carry_out(
     """Make the runs, each in its own folder in ``folder``; if one fails, its row has the error and the others continue.
 
     Args:
-        workers: how many runs at once, each in a process with its share of torch's threads; a script that asks for
+        workers: How many runs at once, each in a process with its share of torch's threads; a script that asks for
             several must start its work under ``if __name__ == "__main__"``. One is this process itself.
-        resume: leave finished runs as they are without a look at the data, continue begun ones, begin the others.
-        overwrite: replace the runs that are there.
-        series: watches.
+        resume: Leave finished runs as they are without a look at the data, continue begun ones, begin the others.
+        overwrite: Replace the runs that are there.
+        series: Watches.
         trust_code: Whether models from outside the package may be built, which runs their code.
 
     Raises:
-        DataError: runs exist already and may be neither continued nor replaced, or ``folder`` is a run itself; nothing
+        DataError: Runs exist already and may be neither continued nor replaced, or ``folder`` is a run itself; nothing
             was started.
-        RecipeError: several processes cannot train one of the methods together; nothing was started.
+        RecipeError: Several processes cannot train one of the methods together; nothing was started.
         KeyboardInterrupt: Ctrl-C; the message has the number of finished runs. Every run can be continued.
     """
     if workers < 1:
@@ -141,7 +141,7 @@ def check_folders(planned: Mapping[Path, Plan], resume: bool, overwrite: bool) -
     """Refuse to start if a folder holds files that may not be overwritten.
 
     Raises:
-        DataError: names the folders, and says what to do.
+        DataError: Names the folders, and says what to do.
     """
     if overwrite:
         return

@@ -41,14 +41,14 @@ def plan(
     labels, and their classifiers start from the same weights.
 
     Args:
-        source: the recipe: a file, a run, the name of a shipped one, or its contents.
+        source: The recipe: a file, a run, the name of a shipped one, or its contents.
         overrides: ``key=value``, for all runs.
-        methods: by name; the recipe's own if None.
-        biases: in short, see ``bias_names``; the recipe's own if None.
-        seeds: how many, counted from the recipe's.
+        methods: By name; the recipe's own if None.
+        biases: In short, see ``bias_names``; the recipe's own if None.
+        seeds: How many, counted from the recipe's.
 
     Raises:
-        RecipeError: with every mistake for any of the methods and biases.
+        RecipeError: With every mistake for any of the methods and biases.
     """
     contents = source if isinstance(source, Contents) else read(source, overrides)
     own = check(contents)

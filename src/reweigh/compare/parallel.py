@@ -17,13 +17,13 @@ def side_by_side(attempt: Attempt, jobs: Mapping[K, Any], workers: int, ended: C
     """Do all jobs, several at once.
 
     Args:
-        attempt: does a job and returns what went wrong; see ``Worker``.
-        workers: how many processes.
-        ended: called here as jobs end, in whatever order, with what went wrong.
+        attempt: Does a job and returns what went wrong; see ``Worker``.
+        workers: How many processes.
+        ended: Called here as jobs end, in whatever order, with what went wrong.
 
     Raises:
         KeyboardInterrupt: Ctrl-C; every job under way was interrupted too, and has come to its end.
-        ReweighError: no process can be started.
+        ReweighError: No process can be started.
     """
     waiting = deque(jobs.items())
     crew: dict[Any, Worker] = {}

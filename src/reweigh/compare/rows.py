@@ -18,7 +18,7 @@ class Row(NamedTuple):
 
     Attributes:
         last: the number that decides (accuracy, say) on the test set after the epoch that was kept (the last one,
-            unless a judge chose another), in percent; None unless the run is finished.
+            unless a judge chose another), in percent (a log loss as it is); None unless the run is finished.
         best: The same after the epoch with the highest such number.
         last_epoch: the line of metrics.jsonl; empty if no epoch was finished.
         seconds: Training time, before and after interruptions.
@@ -56,12 +56,13 @@ def read_row(recipe: Plan, path: Path, bias: str = "", error: str | None = None)
     last, best = (result.kept, result.best) if result.history else ({}, {})
     judged_by = next((name for name in last if name.startswith("test_")), "")
     judged = found == "finished" and None not in (last.get(judged_by), best.get(judged_by))
+    unit = 1 if judged_by.endswith("log_loss") else 100
     return Row(
         bias=bias or name_of(recipe.source),
         method=recipe.method.name,
         seed=recipe.train["seed"],
-        last=100 * last[judged_by] if judged else None,
-        best=100 * best[judged_by] if judged else None,
+        last=unit * last[judged_by] if judged else None,
+        best=unit * best[judged_by] if judged else None,
         last_epoch=last,
         best_epoch=best,
         seconds=sum(line["seconds"] for line in result.history),

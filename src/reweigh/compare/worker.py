@@ -28,11 +28,11 @@ class Worker:
     """A worker, as seen by the process that distributes jobs. It ends when its pipe is closed or that process dies.
 
     Args:
-        attempt: does a job; a function at the top of a module. It raises nothing but KeyboardInterrupt.
+        attempt: Does a job; a function at the top of a module. It raises nothing but KeyboardInterrupt.
 
     Attributes:
-        pipe: a job goes in, an ``Answer`` comes out, the first before any job; in between, log records.
-        key: of the job it is at; None if it has none.
+        pipe: A job goes in, an ``Answer`` comes out, the first before any job; in between, log records.
+        key: Of the job it is at; None if it has none.
     """
 
     def __init__(self, attempt: Attempt) -> None:
@@ -55,7 +55,7 @@ class Worker:
         """Its next message, which must be waiting; if it died, an answer that its job failed.
 
         Raises:
-            ReweighError: it died before it got a job, so another would die as well.
+            ReweighError: It died before it got a job, so another would die as well.
         """
         try:
             return self.pipe.recv()

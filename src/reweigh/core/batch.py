@@ -10,11 +10,11 @@ class Batch:
     """What one step of training sees.
 
     Attributes:
-        inputs: shape (n, ...), on the model's device, ready for the model.
-        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
-        index: shape (n,), the index of each sample in the training set, on the CPU; weights and pseudo-labels are keyed
+        inputs: Shape (n, ...), on the model's device, ready for the model.
+        labels: Shape (n,) integers, or (n, num_classes) rows that sum to one.
+        index: Shape (n,), the index of each sample in the training set, on the CPU; weights and pseudo-labels are keyed
             by it.
-        weights: shape (n,), the user's weight of each sample; None weighs all the same.
+        weights: Shape (n,), the user's weight of each sample; None weighs all the same.
     """
 
     inputs: Tensor

@@ -13,9 +13,9 @@ class CandidateSets:
     """The candidate labels of each sample: a mask of N x num_classes of which only what is true is stored.
 
     Attributes:
-        counts: number of candidates of each sample, shape (N,).
-        classes: candidates of all samples, one sample after the other, each in ascending order, shape (counts.sum(),).
-        num_classes: number of classes.
+        counts: Number of candidates of each sample, shape (N,).
+        classes: Candidates of all samples, one sample after the other, each in ascending order, shape (counts.sum(),).
+        num_classes: Number of classes.
     """
 
     def __init__(self, counts: Tensor, classes: Tensor, num_classes: int) -> None:

@@ -10,7 +10,7 @@ from torch.amp.grad_scaler import GradScaler
 from torch.optim import Optimizer
 
 from reweigh.core.jvp import Engine
-from reweigh.core.norm import norm
+from reweigh.core.update import norm
 
 _scaler: GradScaler | None = None
 

@@ -1,8 +1,9 @@
 """A model under ``fully_shard``: each process has a piece of every parameter, to be overwritten but not replaced."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
@@ -10,7 +11,6 @@ from torch import Tensor, distributed, nn
 from reweigh.errors import ModelError
 
 Params = dict[str, Tensor]
-Jvp = Callable[[Callable[[Params], Tensor], Params, Params], Tensor]
 
 
 def is_fully_sharded(model: nn.Module) -> bool:
@@ -37,13 +37,20 @@ def sharding_group(model: nn.Module) -> distributed.ProcessGroup:
         raise ModelError(
             f"the model is sharded over a mesh of {mesh.ndim} dimensions; sample weights can be learned over one only"
         )
-    policies = [part._get_fsdp_state()._mp_policy for part in model.modules() if isinstance(part, FSDPModule)]
-    if any(policy.param_dtype not in (None, torch.float32, torch.float64) for policy in policies):
+    if any(_computes_in_half(part) for part in model.modules() if isinstance(part, FSDPModule)):
         raise ModelError(
             "fully_shard computes the model in half precision (mp_policy), which rounds away the small differences by "
             "which weights are learned; use torch.autocast instead, from which these are exempt"
         )
     return mesh.get_group()
+
+
+def _computes_in_half(part: Any) -> bool:
+    """Whether the parameters of a part are in half precision once they are gathered, as for a forward."""
+    part.unshard()
+    found = any(param.dtype in (torch.float16, torch.bfloat16) for param in part.parameters())
+    part.reshard()
+    return found
 
 
 def gather_again(model: nn.Module) -> None:
@@ -85,20 +92,3 @@ def gradients(loss: Tensor, params: Params) -> list[Tensor | None]:
     for param, grad in zip(params.values(), before, strict=True):
         param.grad = grad
     return found
-
-
-def gathered(params: Params) -> Params:
-    """Whole parameters in place of pieces; every process must ask for the same ones."""
-    return {name: getattr(param, "full_tensor", lambda own=param: own)() for name, param in params.items()}
-
-
-def is_in_pieces(params: Params) -> bool:
-    """Whether processes have pieces of these parameters."""
-    from torch.distributed.tensor import DTensor
-
-    return all(isinstance(param, DTensor) for param in params.values())
-
-
-def with_whole_parameters(jvp: Jvp) -> Jvp:
-    """The same Jacobian-vector product of a fully sharded model, from whole parameters in every process."""
-    return lambda f, at, along: jvp(f, gathered(at), gathered(along))

@@ -1,28 +1,29 @@
 """One training step in which the weights of the samples are learned as well."""
 
 import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
 from copy import deepcopy
+from functools import partial
 from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from torch.utils._pytree import tree_map_only
 
 from reweigh.core import descent
+from reweigh.core.check import check_engine, check_repetition, distance, stepping, tolerance
+from reweigh.core.fast import Tricks
 from reweigh.core.fully_sharded import gather_again, gradients, is_fully_sharded
 from reweigh.core.jvp import Engine
-from reweigh.core.norm import norm
 from reweigh.core.normalize import Normalizer, mean
-from reweigh.core.objective import Forward, MetaObjective, Objective, Terms
+from reweigh.core.objective import Forward, MetaObjective, Objective, Terms, map_tensors
 from reweigh.core.processes import Averaged, Reduce, alone
-from reweigh.core.replicated import is_replicated
-from reweigh.core.rerun import Params, Randomness, Rerun, is_compiled, unwrapped
+from reweigh.core.rerun import Params, Randomness, Rerun, is_compiled, sources_of_randomness, unwrapped
 from reweigh.core.scope import scoped
 from reweigh.core.shards import ask_apart, is_sharded
-from reweigh.core.speed import Tricks
 from reweigh.core.step import Step, Weigher
-from reweigh.core.update import LookAhead, Update, dense
+from reweigh.core.update import LookAhead, Update, dense, norm
 from reweigh.errors import RecipeError
 from reweigh.names import lookup
 
@@ -44,6 +45,7 @@ class MetaLearner:
         every: learn in every n-th step. Paper: T_meta.
         normalize: how weights are scaled, see ``core.normalize``.
         reduce: averages tensors over processes, in place.
+        check: whether the first step that learns checks that the meta-gradient is exact, see ``core.check``.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class MetaLearner:
         every: int = 1,
         normalize: Normalizer = mean,
         reduce: Reduce = alone,
+        check: bool = True,
     ):
         if lookahead == "real" and not weigher.remembers:
             why = f"{type(weigher).__name__} computes them from scratch for every batch; use lookahead = 'virtual'"
@@ -75,8 +78,9 @@ class MetaLearner:
         self.reduce = reduce
         self._plain = unwrapped(model)
         self._sharded = is_fully_sharded(model)
-        self._hooked = self._sharded or is_replicated(model)
+        self._sources = sources_of_randomness(self._plain)
         self._wanted, self._plain_step, self._warned = scope, plain_step, False
+        self._check = check
         self._move(scoped(self._plain, optimizer, scope))
         self._device = next(iter(self._scope.values())).device
 
@@ -140,46 +144,50 @@ class MetaLearner:
         self._follow()
         real, trains = lookahead == "real", lookahead != "only"
         compiled = is_compiled(self._plain)
-        randomness = Randomness.now(self._device) if trains else Randomness.drawn(self._device)
-        again = Rerun(self._plain, randomness, compiled, self._hooked)
+        starts = Randomness.now if trains else Randomness.drawn
+        randomness = starts(self._device, self._sources)
+        again = Rerun(self._plain, randomness, compiled, self._sharded)
         state = {name: p.detach().clone() if real else p.detach() for name, p in again.params.items()}
         params = {name: state[name] for name in self._scope}
 
         # One forward of the batch serves the look-ahead and the training step, except that a compiled or wrapped model
         # gives up its graph after one backward, and a fully sharded one when it is computed at other parameters.
-        plain = self._plain is self.model and not compiled and not self._hooked
-        first = trains and (real or not self._sharded)
-        terms = self._tricks.first(objective, plain, state if real else None)(self.model) if first else None
+        plain = self._plain is self.model and not compiled and not self._sharded
+        terms = None
+        if trains and (real or not self._sharded):
+            terms = self._tricks.first(objective)(self.model)
+            randomness.narrow()
         if terms is not None and (plain or real):
             here, leaves = terms, self._scope
         else:
             leaves = {name: param.requires_grad_() for name, param in params.items()}
             with torch.enable_grad():
-                here = again(self._tricks.first(objective, not self._sharded), {**state, **leaves})
+                here = again(self._tricks.first(objective), {**state, **leaves})
 
         def coefficients(at: Params) -> Tensor:
-            if at is start and (plain or not real):  # known; what a compiled model computes differs in the last digits
+            if at is params and (plain or not real):  # known; what a compiled model computes differs in the last digits
                 return here.coefficients.detach()
-            return again(self._tricks.again(objective, at), {**state, **at}).coefficients
+            return again(self._tricks.again(objective), {**state, **at}).coefficients
 
         # Weights, the inner gradient, and the parameters to which it leads.
         losses = here.losses.detach()
         with torch.enable_grad():
             raw = self.weigher.propose(losses, family)
             weights, loss = self._weighted(here, raw)
+        check = self._check_now and bool(here.coefficients.isfinite().all())
+        if check:
+            check = self._check_forward(objective, again, state, here, weights)
         grads = self._backward(loss) if real else self._gradient(loss, leaves)
         ahead = LookAhead(self._update, params, grads)
         if real:
-            self._descend()
+            self._descend(partial(self._clean_gradient, objective, again, state, raw.detach()) if check else None)
 
         # The meta gradient there, back to the weights of the batch and to whatever gave them.
-        there = Rerun(self._plain, Randomness.drawn(self._device), compiled, self._hooked)
-        thin = plain and ahead.factor is not None and self.reduce is alone and not is_sharded(self._plain)
+        there = Rerun(self._plain, Randomness.drawn(self._device, self._sources), compiled, self._sharded)
         at = there.params if real else {**there.params, **ahead.params()}
-        meta_loss, slopes = self._meta_gradient(meta, there, at, thin)
+        meta_loss, slopes = self._meta_gradient(meta, there, at)
         direction, factor = ahead.pull_back(slopes)
-        start, direction = self._tricks.shorten(params, direction)
-        change = descent.steady(self.engine)(coefficients, start, direction) * factor
+        change = descent.steady(self.engine)(coefficients, params, direction) * factor
         self._tricks.forget()
         outer = self.weigher.learn(weights, change.to(weights.dtype), self.reduce)
 
@@ -190,15 +198,17 @@ class MetaLearner:
             if terms is None:
                 randomness.restore()
                 terms = objective(self.model)
-            step = self._train(terms, self.weigher(terms.losses.detach(), family))
+            raw = self.weigher(terms.losses.detach(), family)
+            clean = partial(self._clean_gradient, objective, again, state, raw) if check else None
+            step = self._train(terms, raw, clean)
         self._warn_of_collapse(step.weights)
         inner = norm([dense(p.grad) for p in self._scope.values() if p.grad is not None])
         return step._replace(meta_loss=meta_loss, gradient_norms=(inner, outer))
 
-    def _train(self, terms: Terms, weights: Tensor) -> Step:
+    def _train(self, terms: Terms, weights: Tensor, clean: Callable[[], Params] | None = None) -> Step:
         _, loss = self._weighted(terms, weights)
         self._backward(loss)
-        self._descend()
+        self._descend(clean)
         return Step(loss.detach(), weights, terms.losses.detach(), outputs=detached(terms.outputs))
 
     def _weighted(self, terms: Terms, weights: Tensor) -> tuple[Tensor, Tensor]:
@@ -243,21 +253,59 @@ class MetaLearner:
         descent.backward(loss, self.optimizer)
         return {name: param.grad for name, param in self._scope.items() if param.grad is not None}
 
-    def _descend(self) -> None:
-        descent.step(self.optimizer)
+    def _descend(self, clean: Callable[[], Params] | None = None) -> None:
+        """The step of the optimizer; ``clean`` computes the gradient of the loss where the step is to be checked."""
+        watched = stepping(self._plain, self._scope, self._update, clean) if clean and self._alone else nullcontext()
+        with watched:
+            descent.step(self.optimizer)
         torch.clear_autocast_cache()  # it would hand the parameters of before the step to the forwards after it
 
-    def _meta_gradient(self, meta: MetaObjective, there: Rerun, at: Params, thin: bool) -> tuple[Tensor, Params]:
+    @property
+    def _alone(self) -> bool:
+        """Whether a single process computes the whole model."""
+        return self.reduce is alone and not self._sharded and not is_sharded(self._plain)
+
+    def _check_forward(self, objective: Objective, again: Rerun, state: Params, here: Terms, weights: Tensor) -> bool:
+        """Once, in the first step that learns: which tricks and which engine are right for the model.
+
+        Returns:
+            Whether the forward can be repeated.
+        """
+        self._check_now = False
+
+        def is_same() -> bool:
+            found = again(self._tricks.again(objective), state)
+            return distance([found.coefficients], [here.coefficients]) <= tolerance(here.coefficients)
+
+        with torch.no_grad():
+            repeats = not self._alone or check_repetition(lambda: again(objective, state), here)
+            if repeats:
+                self._tricks.try_out(is_same)
+        if repeats and self._alone:
+            check_engine(self.engine, objective, again, state, list(self._scope), weights)
+        return repeats
+
+    def _clean_gradient(self, objective: Objective, again: Rerun, state: Params, weights: Tensor) -> Params:
+        """The gradient of the objective at copies of the parameters, which no hook sees."""
+        leaves = {name: state[name].detach().requires_grad_() for name in self._scope}
+        with torch.enable_grad():
+            _, loss = self._weighted(again(objective, {**state, **leaves}), weights)
+        return self._gradient(loss, leaves)
+
+    def _meta_gradient(self, meta: MetaObjective, there: Rerun, at: Params) -> tuple[Tensor, Params]:
         """The loss on trusted data at parameters ``at``, and its gradient by those that the look-ahead moves."""
         state = {name: param.detach() for name, param in at.items()}
         leaves = {name: state[name].requires_grad_() for name in self._scope}
 
         def differentiated(forward: Forward) -> tuple[Tensor, Params]:
-            loss = self._tricks.elsewhere(meta, leaves if thin else {})(forward)
-            if not self._sharded:
-                return loss.detach(), self._tricks.gradient(loss, leaves)
-            found = zip(leaves.items(), gradients(loss, self._scope), strict=True)
-            return loss.detach(), {n: torch.zeros_like(leaf) if grad is None else grad for (n, leaf), grad in found}
+            with self._tricks.layout():
+                loss = meta(forward)
+            if self._sharded:
+                found = gradients(loss, self._scope)
+            else:
+                found = descent.gradient(loss, list(leaves.values()), allow_unused=True)
+            pairs = zip(leaves.items(), found, strict=True)
+            return loss.detach(), {n: torch.zeros_like(leaf) if grad is None else grad for (n, leaf), grad in pairs}
 
         with torch.enable_grad():
             loss, grads = there(differentiated, state)
@@ -280,8 +328,9 @@ class MetaLearner:
         if self._wanted != "all":
             ask_apart(self._plain, scope)
         self._update = Update(self.optimizer, scope, self._plain_step)
-        known = self._wanted != "all" and self._plain is self.model and not self._hooked
+        known = self._wanted != "all" and self._plain is self.model and not self._sharded
         self._tricks = Tricks(self._plain, scope if known else None)
+        self._check_now = self._check
 
     def _warn_of_collapse(self, weights: Tensor) -> None:
         average = float(weights.mean())
@@ -296,5 +345,5 @@ class MetaLearner:
 
 
 def detached(outputs: Any) -> Any:
-    """What a model returned, without its graph: a tensor, or tensors in tuples, lists and dicts; else as it is."""
-    return outputs.detach() if isinstance(outputs, Tensor) else tree_map_only(Tensor, torch.detach, outputs)
+    """What a model returned, without its graph."""
+    return map_tensors(torch.detach, outputs)

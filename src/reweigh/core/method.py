@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from torch import Tensor, nn
 
@@ -29,6 +29,8 @@ class Method(Protocol):
             options of the method as well.
         train_defaults: options of [train] that suit it better than the usual defaults, where a recipe leaves them open.
         fixed: options of ``Reweighter`` that the method fixes, and that are therefore not options of it.
+        contains: class shares that its logits contain: those of the "given" labels, those of the labels "weighted" by
+            its sample weights, or "uniform" ones; prior correction and losses that balance classes make them uniform.
         one_process: whether it looks at layers inside its model, of which each of several processes has its rows only.
     """
 
@@ -39,6 +41,7 @@ class Method(Protocol):
     learns_weights: ClassVar[bool] = False
     train_defaults: ClassVar[Mapping[str, Any]] = {}
     fixed: ClassVar[Mapping[str, Any]] = {}
+    contains: ClassVar[Literal["given", "weighted", "uniform"]] = "given"
     one_process: ClassVar[bool] = False
 
     @abstractmethod

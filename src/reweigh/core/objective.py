@@ -1,6 +1,7 @@
 """Training objectives that are linear in the weights of the samples."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
+from copy import copy
 from typing import Any, NamedTuple
 
 import torch
@@ -45,6 +46,26 @@ def call(forward: Forward, inputs: Any) -> Any:
     if isinstance(inputs, tuple | list) and not isinstance(inputs, PackedSequence):
         return forward(*inputs)
     return forward(inputs)
+
+
+def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
+    """The same for every tensor in what a model takes or returns: tuples, lists and mappings of tensors.
+
+    >>> map_tensors(lambda tensor: tensor.shape, {"logits": torch.zeros(2, 3), "kind": "pair"})
+    {'logits': torch.Size([2, 3]), 'kind': 'pair'}
+    """
+    if isinstance(value, Tensor):
+        return function(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(map_tensors(function, part) for part in value))
+    if type(value) in (tuple, list):
+        return type(value)(map_tensors(function, part) for part in value)
+    if isinstance(value, MutableMapping):
+        found = copy(value)  # keeps its type, such as the outputs of a language model
+        for key, part in value.items():
+            found[key] = map_tensors(function, part)
+        return found
+    return value
 
 
 def reweighted(loss: Loss, inputs: Any, labels: Tensor, scale: Tensor | float = 1.0) -> Objective:

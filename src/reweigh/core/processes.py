@@ -9,7 +9,6 @@ from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from reweigh.core.fully_sharded import is_fully_sharded, sharding_group
-from reweigh.core.replicated import is_replicated, replicating_group
 from reweigh.errors import LostProcessError, ModelError
 
 Reduce = Callable[[list[Tensor]], None]
@@ -54,8 +53,6 @@ def group_of(model: nn.Module) -> distributed.ProcessGroup | None:
         )
     if is_fully_sharded(inner):
         return sharding_group(inner)
-    if is_replicated(inner):
-        return replicating_group(inner)
     return inner.process_group if isinstance(inner, DistributedDataParallel) else None
 
 

@@ -1,23 +1,25 @@
 """Run a model again as it was, at other parameters, and leave no trace in it."""
 
-from collections.abc import Callable, Iterator
+import random
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
-from reweigh.core.fully_sharded import gathered, is_in_pieces, overwritten
+from reweigh.core.fully_sharded import overwritten
 from reweigh.core.objective import Forward
-from reweigh.core.replicated import unhooked
 
 T = TypeVar("T")
 Params = dict[str, Tensor]
 
 
 def unwrapped(model: nn.Module) -> nn.Module:
-    """The plain module inside ``torch.compile``, DataParallel and DistributedDataParallel.
+    """The plain module inside ``torch.compile`` (which has no public name for it), and data parallel wrappers.
 
     Forward mode and functional calls do not pass through such wrappers, so the core never calls them.
     """
@@ -33,47 +35,97 @@ def unwrapped(model: nn.Module) -> nn.Module:
 def is_compiled(model: nn.Module) -> bool:
     """Whether a part of a model is compiled: as a wrapper of its own, or in place."""
     return any(
-        "_orig_mod" in module._modules or getattr(module, "_compiled_call_impl", None) is not None
+        hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None
         for module in model.modules()
     )
 
 
-@dataclass(frozen=True)
-class Randomness:
-    """The state of the generators that a forward on ``device`` draws from."""
+Source = tuple[Callable[[], Any], Callable[[Any], Any]]
+"""How to read the state of a generator, and how to set it."""
 
-    device: torch.device
-    cpu: Tensor
-    accelerator: Tensor | None
+
+class Randomness:
+    """The state of the generators that a forward on ``device`` draws from.
+
+    Args:
+        device: Device of the model.
+        cpu: State of torch's generator of the CPU.
+        accelerator: That of the device, if it is another one.
+        others: States of generators outside torch, and of the model's own ones.
+    """
+
+    def __init__(
+        self, device: torch.device, cpu: Tensor, accelerator: Tensor | None, others: list[tuple[Source, Any]]
+    ) -> None:
+        self.device, self.cpu = device, cpu
+        self._accelerator, self._others = accelerator, others
+        self._is_narrow = False
 
     @classmethod
-    def now(cls, device: torch.device) -> "Randomness":
+    def now(cls, device: torch.device, sources: Iterable[Source] = ()) -> "Randomness":
         """Where the generators stand at this moment."""
         accelerator = None if _is_cpu(device) else torch.get_device_module(device).get_rng_state(*_which(device))
-        return cls(device, torch.get_rng_state(), accelerator)
+        return cls(device, torch.get_rng_state(), accelerator, [(source, source[0]()) for source in sources])
 
     @classmethod
-    def drawn(cls, device: torch.device) -> "Randomness":
-        """Generators of their own, seeded by one draw from the global one."""
+    def drawn(cls, device: torch.device, sources: Iterable[Source] = ()) -> "Randomness":
+        """Generators of torch seeded by one draw from the global one; the others as they are."""
         seed = int(torch.randint(2**62, ()).numpy())  # drawn on the host: no device is waited for
         accelerator = None if _is_cpu(device) else torch.Generator(device).manual_seed(seed).get_state()
-        return cls(device, torch.Generator().manual_seed(seed).get_state(), accelerator)
+        others = [(source, source[0]()) for source in sources]
+        return cls(device, torch.Generator().manual_seed(seed).get_state(), accelerator, others)
+
+    def narrow(self) -> None:
+        """After the first forward: forget the generators outside torch that it did not draw from."""
+        if not self._is_narrow:
+            self._others = [(source, state) for source, state in self._others if not _is_equal(state, source[0]())]
+            self._is_narrow = True
 
     def restore(self) -> None:
         """Put the generators where they stood."""
         torch.set_rng_state(self.cpu)
-        if self.accelerator is not None:
-            torch.get_device_module(self.device).set_rng_state(self.accelerator, *_which(self.device))
+        if self._accelerator is not None:
+            torch.get_device_module(self.device).set_rng_state(self._accelerator, *_which(self.device))
+        for (_, put), state in self._others:
+            put(state)
 
     @contextmanager
     def replayed(self) -> Iterator[None]:
         """Inside, the same random numbers come again; afterwards the generators stand where they stood before."""
-        before = Randomness.now(self.device)
+        before = Randomness.now(self.device, [source for source, _ in self._others])
         self.restore()
         try:
             yield
         finally:
+            self.narrow()
             before.restore()
+
+
+def sources_of_randomness(model: nn.Module) -> list[Source]:
+    """Generators that a model may draw from besides torch's own: those of Python and NumPy, and its attributes."""
+    kinds = random.Random, np.random.RandomState, np.random.Generator, torch.Generator
+    own = {id(part): part for module in model.modules() for part in vars(module).values() if isinstance(part, kinds)}
+    found: list[Source] = [(random.getstate, random.setstate)]
+    found.append((partial(np.random.get_state, legacy=False), np.random.set_state))
+    for part in own.values():
+        if isinstance(part, torch.Generator):
+            found.append((part.get_state, part.set_state))
+        elif isinstance(part, random.Random):
+            found.append((part.getstate, part.setstate))
+        elif isinstance(part, np.random.Generator):
+            bits = part.bit_generator
+            found.append((partial(getattr, bits, "state"), partial(setattr, bits, "state")))
+        else:
+            found.append((partial(part.get_state, legacy=False), part.set_state))
+    return found
+
+
+def _is_equal(state: Any, other: Any) -> bool:
+    if isinstance(state, dict):
+        return all(_is_equal(part, other[key]) for key, part in state.items())
+    if isinstance(state, Tensor):
+        return torch.equal(state, other)
+    return bool(np.array_equal(state, other)) if isinstance(state, np.ndarray) else state == other
 
 
 def _which(device: torch.device) -> tuple[torch.device, ...]:
@@ -94,29 +146,21 @@ class Rerun:
     silently computes something else.
 
     Attributes:
-        params: the model's own parameters, by name.
+        params: The model's own parameters, by name.
 
     Args:
-        compiled: whether ``model`` has compiled parts.
-        hooked: whether it is under ``fully_shard`` or ``replicate``.
+        model: A plain module.
+        randomness: Where the generators stand at the beginning of the forward.
+        compiled: Whether ``model`` has compiled parts.
+        sharded: Whether it is under ``fully_shard``.
     """
 
-    def __init__(self, model: nn.Module, randomness: Randomness, compiled: bool = False, hooked: bool = False):
-        self._model = model
+    def __init__(self, model: nn.Module, randomness: Randomness, compiled: bool = False, sharded: bool = False):
+        self._within = _Within(model)
         self._randomness = randomness
-        self._compiled, self._hooked = compiled, hooked
-        self.params: Params = {}
-        self._places: list[tuple[dict[str, Any], str, str]] = []
-        buffers: Params = {}
-        names: dict[int, str] = {}  # a tensor that the model holds in several places goes by its first name
-        for path, module in model.named_modules():  # a single walk: it takes as long as a small layer
-            for known, tensors in ((self.params, module._parameters), (buffers, module._buffers)):
-                for key, tensor in tensors.items():
-                    if tensor is not None:
-                        name = names.setdefault(id(tensor), f"{path}.{key}" if path else key)
-                        known.setdefault(name, tensor)
-                        self._places.append((tensors, key, name))
-        self._buffers = {name: buffer.clone() for name, buffer in buffers.items()}
+        self._compiled, self._sharded = compiled, sharded
+        self.params: Params = dict(model.named_parameters())
+        self._buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
 
     def __call__(self, function: Callable[[Forward], T], params: Params) -> T:
         """``function`` of the model at ``params``; a parameter that is not named there keeps its present value.
@@ -124,21 +168,21 @@ class Rerun:
         A backward inside ``function`` sees these parameters too, as activation checkpointing needs, which computes
         a part of the forward again.
         """
-        buffers = {name: buffer.clone() for name, buffer in self._buffers.items()}
+        state = {name: buffer.clone() for name, buffer in self._buffers.items()}
         as_written = torch.compiler.set_stance("force_eager") if self._compiled else nullcontext()
-        state = {**params, **buffers}
-        around: Any = nullcontext()
-        if self._hooked and is_in_pieces(params):
-            around, state = overwritten(self._model, params), buffers
-        elif self._hooked:
-            around, state = unhooked(self._model), gathered(state)
+        around = overwritten(self._within.model, params) if self._sharded else nullcontext()
+        if not self._sharded:
+            state |= params
         with self._randomness.replayed(), as_written, around:
-            before = [(tensors, key, tensors[key]) for tensors, key, _ in self._places]
-            try:
-                for tensors, key, name in self._places:
-                    if name in state:
-                        tensors[key] = state[name]
-                return function(self._model)
-            finally:
-                for tensors, key, tensor in before:
-                    tensors[key] = tensor
+            return functional_call(self._within, {f"model.{name}": part for name, part in state.items()}, (function,))
+
+
+class _Within(nn.Module):
+    """Calls a function of a model, so that torch can call it at other parameters."""
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = model
+
+    def forward(self, function: Callable[[Forward], T]) -> T:
+        return function(self.model)

@@ -20,7 +20,7 @@ def scoped(model: nn.Module, optimizer: Optimizer, scope: str) -> Params:
             such as ``"layer4.*"``.
 
     Raises:
-        ModelError: nothing is left to move.
+        ModelError: Nothing is left to move.
     """
     trained = {id(param) for group in optimizer.param_groups for param in group["params"]}
     names: Params = {name: p for name, p in model.named_parameters() if p.requires_grad and id(p) in trained}
@@ -50,7 +50,7 @@ def last_layer(model: nn.Module, names: Params) -> str:
     """The name of the last module that has one of these parameters as its own: the classifier, as models are written.
 
     Args:
-        names: parameters of ``model`` by name, at least one.
+        names: Parameters of ``model`` by name, at least one.
     """
     return next(name for name, module in reversed(list(model.named_modules())) if _own(module, names))
 

@@ -7,7 +7,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.utils._pytree import tree_map_only
+
+from reweigh.core.objective import map_tensors
 
 
 class Entries(NamedTuple):
@@ -113,8 +114,12 @@ class SparseBatch(Tensor):
     def __torch_dispatch__(
         cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        dense, named = tree_map_only(SparseBatch, SparseBatch.dense, (args, kwargs or {}))
+        dense, named = map_tensors(_densely, args), map_tensors(_densely, kwargs or {})
         return func(*dense, **named)
+
+
+def _densely(tensor: Tensor) -> Tensor:
+    return tensor.dense() if isinstance(tensor, SparseBatch) else tensor
 
 
 class Rows:

@@ -13,7 +13,7 @@ class Weigher(Protocol):
 
     Attributes:
         learns: False if the weights are fixed.
-        remembers: what was learned from one batch serves the next; otherwise only a virtual look-ahead makes sense.
+        remembers: What was learned from one batch serves the next; otherwise only a virtual look-ahead makes sense.
     """
 
     learns: bool
@@ -48,12 +48,12 @@ class Step(NamedTuple):
     """What one step did.
 
     Attributes:
-        loss: the weighted training loss, scalar.
-        weights: shape (slots,), the weights that were trained with, before normalization.
-        losses: shape (slots,), the unweighted losses that the weight net read.
-        meta_loss: the loss on trusted data one step ahead, scalar; None where the weights were not learned.
-        outputs: what the model returned for the batch; None if the objective does not say.
-        gradient_norms: of the training loss by the parameters that the look-ahead moves, and of the meta loss by what
+        loss: The weighted training loss, scalar.
+        weights: Shape (slots,), the weights that were trained with, before normalization.
+        losses: Shape (slots,), the unweighted losses that the weight net read.
+        meta_loss: The loss on trusted data one step ahead, scalar; None where the weights were not learned.
+        outputs: What the model returned for the batch; None if the objective does not say.
+        gradient_norms: Of the training loss by the parameters that the look-ahead moves, and of the meta loss by what
             is learned (paper: Theorems 1 and 2); None where the weights were not learned.
     """
 

@@ -1,12 +1,10 @@
 """The step that an optimizer would take, taken on copies, and how it depends on the gradient."""
 
-# pyright: reportPrivateImportUsage=false
-
 import inspect
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,184 +16,124 @@ from reweigh.errors import RecipeError
 logger = logging.getLogger(__name__)
 
 State = Mapping[str, Any]
-Tensors = list[Tensor] | tuple[Tensor, ...]
-Slope = float | Tensors
 
 
-class Taken(Protocol):
-    """One step on the parameters of a group. Each entry moves by its own gradient alone."""
+class Taken(NamedTuple):
+    """One step on a parameter, of which each entry moves by its own gradient alone.
 
-    def after(self) -> Tensors:
-        """The parameters after the step."""
-        ...
-
-    def slope(self) -> Slope:
-        """The derivative of each entry by its gradient: tensors, or one number for all entries."""
-        ...
-
-
-Rule = Callable[[Tensors, Tensors, list[State], Mapping[str, Any]], Taken]
-"""(parameters, gradients, their states in the optimizer, options of their group) -> the step."""
-
-
-class GradientStep:
-    """One plain step at the optimizer's learning rate. The published code, whatever the optimizer."""
-
-    def __init__(self, params: Tensors, grads: Tensors, states: list[State], group: Mapping[str, Any]):
-        if group.get("lr") is None:
-            raise RecipeError(
-                "the look-ahead takes a step at the learning rate of the optimizer, which has none; give it one, such "
-                "as optimizer.param_groups[0]['lr'] = 0.01 (every group), about as large as its steps are for a "
-                "gradient of 1"
-            )
-        self._params, self._grads, self._lr = params, grads, float(group["lr"])
-
-    def after(self) -> Tensors:
-        return torch._foreach_add(self._params, self._grads, alpha=-self._lr)
-
-    def slope(self) -> float:
-        return -self._lr
-
-
-class SGDStep:
-    """SGD with weight decay, momentum, dampening and Nesterov's correction.
-
-    Args:
-        states: all with a velocity, or all without one (before the first step).
+    Attributes:
+        slope: The derivative of each entry by its gradient: a tensor, or one number for all entries.
+        after: Computes the parameter after the step.
     """
 
-    def __init__(self, params: Tensors, grads: Tensors, states: list[State], group: Mapping[str, Any]):
-        self._params, self._grads, self._group = params, grads, group
-        self._velocities: list[Any] = [state.get("momentum_buffer") for state in states]
-        self._moving = bool(group["momentum"]) and self._velocities[0] is not None
-        self._sign = -1 if group["maximize"] else 1
-
-    def after(self) -> Tensors:
-        """p - lr * (share * g + decay * p + momentum * v), where shares are as in ``_shares``."""
-        share, decay, momentum = self._shares()
-        lr = float(self._group["lr"])
-        ahead = torch._foreach_add(self._params, self._grads, alpha=-lr * share)
-        if decay:
-            torch._foreach_add_(ahead, self._params, alpha=-lr * decay)
-        if momentum:
-            torch._foreach_add_(ahead, self._velocities, alpha=-lr * momentum)
-        return ahead
-
-    def slope(self) -> float:
-        return -float(self._group["lr"]) * self._shares()[0]
-
-    def _shares(self) -> tuple[float, float, float]:
-        """How much of the gradient, of the parameters and of the velocity is in the direction of the step."""
-        momentum, nesterov = self._group["momentum"], self._group["nesterov"]
-        fresh = 1 - self._group["dampening"] if self._moving else 1
-        share = fresh if momentum else 1
-        if nesterov:
-            share = 1 + momentum * fresh
-        kept = (momentum**2 if nesterov else momentum) if self._moving else 0
-        return self._sign * share, share * self._group["weight_decay"], kept
+    slope: Tensor | float
+    after: Callable[[], Tensor]
 
 
-class AdamStep:
-    """Adam with weight decay added to the gradient, or decoupled as in AdamW."""
-
-    def __init__(self, params: Tensors, grads: Tensors, states: list[State], group: Mapping[str, Any]):
-        self._params, self._group = params, group
-        grads = torch._foreach_neg(grads) if group["maximize"] else grads
-        decay = group["weight_decay"]
-        if decay and not group.get("decoupled_weight_decay", False):
-            grads = torch._foreach_add(grads, params, alpha=decay)
-        self._grads = grads
-        beta1, beta2 = group["betas"]
-        before = states if "exp_avg" in states[0] else [{"exp_avg": z, "exp_avg_sq": z} for z in map(_zeros, params)]
-        steps = torch.stack([torch.as_tensor(state.get("step", 0.0)) for state in states]) + 1
-        self._unbiased = [1 - beta ** steps.to(params[0].dtype) for beta in (beta1, beta2)]
-        self._first = torch._foreach_lerp([state["exp_avg"] for state in before], grads, 1 - beta1)
-        second = torch._foreach_mul([state["exp_avg_sq"] for state in before], beta2)
-        torch._foreach_addcmul_(second, grads, grads, 1 - beta2)
-        self._latest = self._second = second
-        if group["amsgrad"] and "max_exp_avg_sq" in states[0]:
-            self._second = torch._foreach_maximum(second, [state["max_exp_avg_sq"] for state in states])
-        # where a gradient was never anything but zero, the root has no slope; with a floor it is divided by no zero
-        self._root = torch._foreach_clamp_min(self._second, torch.finfo(params[0].dtype).tiny)
-        torch._foreach_sqrt_(self._root)
-        torch._foreach_div_(self._root, list(self._unbiased[1].sqrt().unbind()))
-        self._divisor = torch._foreach_add(self._root, group["eps"])
-
-    def after(self) -> Tensors:
-        lr, params = float(self._group["lr"]), self._params
-        if self._group["weight_decay"] and self._group.get("decoupled_weight_decay", False):
-            params = torch._foreach_mul(params, 1 - lr * self._group["weight_decay"])
-        moves = torch._foreach_div(self._first, self._divisor)
-        torch._foreach_mul_(moves, self._rates())
-        return torch._foreach_add(params, moves)
-
-    def slope(self) -> Tensors:
-        """rate * (m / d)' for the mean m and the divisor d = r + eps with the root r:
-
-        m' / d - m d' / d^2,   m' = 1 - beta1,   d' = (1 - beta2) g / (r * unbiased)
-        """
-        beta1, beta2 = self._group["betas"]
-        slopes = torch._foreach_mul(self._grads, self._first)
-        torch._foreach_div_(slopes, self._root)
-        torch._foreach_div_(slopes, self._divisor)
-        if self._second is not self._latest:  # the root does not follow the gradient where an earlier maximum is larger
-            same = [kept == now for kept, now in zip(self._second, self._latest, strict=True)]
-            torch._foreach_mul_(slopes, same)
-        torch._foreach_mul_(slopes, list(((beta2 - 1) / self._unbiased[1]).unbind()))
-        torch._foreach_add_(slopes, 1 - beta1)
-        torch._foreach_div_(slopes, self._divisor)
-        torch._foreach_mul_(slopes, self._rates())
-        return torch._foreach_neg(slopes) if self._group["maximize"] else slopes
-
-    def _rates(self) -> Tensors:
-        return list((-float(self._group["lr"]) / self._unbiased[0]).unbind())
+Rule = Callable[[Tensor, Tensor, State, Mapping[str, Any]], Taken]
+"""(parameter, gradient, its state in the optimizer, options of its group) -> the step."""
 
 
-def _zeros(param: Tensor) -> Tensor:
-    return torch.zeros_like(param)
+def gradient_step(param: Tensor, grad: Tensor, state: State, group: Mapping[str, Any]) -> Taken:
+    """One plain step at the optimizer's learning rate. The published code, whatever the optimizer."""
+    if group.get("lr") is None:
+        raise RecipeError(
+            "the look-ahead takes a step at the learning rate of the optimizer, which has none; give it one, such as "
+            "optimizer.param_groups[0]['lr'] = 0.01 (every group), about as large as its steps are for a gradient of 1"
+        )
+    lr = float(group["lr"])
+    return Taken(-lr, lambda: torch.add(param, grad, alpha=-lr))
 
 
-RULES: dict[type[Optimizer], Rule] = {SGD: SGDStep, Adam: AdamStep, AdamW: AdamStep}
+def sgd_step(param: Tensor, grad: Tensor, state: State, group: Mapping[str, Any]) -> Taken:
+    """SGD with weight decay, momentum, dampening and Nesterov's correction.
+
+    p - lr * (share * (sign * g + decay * p) + kept * v), where v is the velocity before the step
+    """
+    lr, momentum, nesterov = float(group["lr"]), float(group["momentum"]), group["nesterov"]
+    velocity = state.get("momentum_buffer") if momentum else None
+    share = 1.0 if velocity is None else 1 - float(group["dampening"])
+    kept = 0.0 if velocity is None else momentum**2 if nesterov else momentum
+    if nesterov:
+        share = 1 + momentum * share
+    slope = (lr if group["maximize"] else -lr) * share
+
+    def after() -> Tensor:
+        ahead = torch.add(param, grad, alpha=slope)
+        if group["weight_decay"]:
+            ahead = ahead.add_(param, alpha=-lr * share * float(group["weight_decay"]))
+        return ahead if velocity is None else ahead.add_(velocity, alpha=-lr * kept)
+
+    return Taken(slope, after)
 
 
-class _Part(NamedTuple):
-    """Parameters of one group whose states are alike, and the step on them."""
+def adam_step(param: Tensor, grad: Tensor, state: State, group: Mapping[str, Any]) -> Taken:
+    """Adam with weight decay added to the gradient, or decoupled as in AdamW.
 
-    names: list[str]
-    taken: Taken
+    p - rate * m / d for the mean m and the divisor d = r + eps with the root r. Its slope is
+
+        -rate * (m' / d - m d' / d^2),   m' = 1 - beta1,   d' = (1 - beta2) g / (r * unbiased)
+    """
+    lr, decay, (beta1, beta2) = float(group["lr"]), float(group["weight_decay"]), map(float, group["betas"])
+    decoupled = group.get("decoupled_weight_decay", False)
+    grad = -grad if group["maximize"] else grad
+    if decay and not decoupled:
+        grad = torch.add(grad, param, alpha=decay)
+    step = _precise(state["step"]) + 1 if state else torch.ones((), dtype=torch.float64)
+    rate, unbiased = lr / (1 - beta1**step), 1 - beta2**step
+    zero = torch.zeros_like(param) if not state else None
+    first = torch.lerp(state.get("exp_avg", zero), grad, 1 - beta1)
+    second = latest = torch.addcmul(state.get("exp_avg_sq", zero) * beta2, grad, grad, value=1 - beta2)
+    if group["amsgrad"] and state:
+        second = torch.maximum(latest, state["max_exp_avg_sq"])
+    # where a gradient was never anything but zero, the root has no slope; with a floor it is divided by no zero
+    root = second.clamp_min(torch.finfo(param.dtype).tiny).sqrt_().div_(unbiased.sqrt())
+    divisor = root + group["eps"]
+    bend = grad * first / root / divisor * ((beta2 - 1) / unbiased)
+    if second is not latest:  # the root does not follow the gradient where an earlier maximum is larger
+        bend = bend * (second == latest)
+    slope = bend.add_(1 - beta1).div_(divisor).mul_(rate if group["maximize"] else -rate)
+    kept = 1 - lr * decay if decoupled else 1.0
+    return Taken(slope, lambda: param * kept - first / divisor * rate)
+
+
+def _precise(step: Tensor) -> Tensor:
+    """The count of steps, so that one minus a power of 0.999 keeps its digits."""
+    return step.double() if step.device.type == "cpu" else step.float()
+
+
+RULES: dict[type[Optimizer], Rule] = {SGD: sgd_step, Adam: adam_step, AdamW: adam_step}
 
 
 class Update:
     """The next step of ``optimizer``, taken on copies.
 
     Args:
-        named: the parameters that move, by name; each must be in a group of the optimizer.
-        plain: take a plain gradient step at its learning rate instead of its own.
+        named: Parameters that move, by name; each must be in a group of the optimizer.
+        plain: Whether to take a plain gradient step at its learning rate instead of its own.
     """
 
     def __init__(self, optimizer: Optimizer, named: Mapping[str, Tensor], plain: bool = False):
-        self._optimizer = optimizer
+        self.optimizer = optimizer
         self._named = dict(named)
         self._groups = {id(p): index for index, group in enumerate(optimizer.param_groups) for p in group["params"]}
-        rule = GradientStep if plain else RULES.get(type(optimizer))
+        rule = gradient_step if plain else RULES.get(type(optimizer))
+        self.is_own = rule is not None and not plain
         if rule is None:
             logger.warning(
                 "the step of %s is not known; the look-ahead takes a plain gradient step at its learning rate",
                 type(optimizer).__name__,
             )
-        self._rule: Rule = rule or GradientStep
+        self._rule: Rule = rule or gradient_step
 
-    def __call__(self, params: Params, grads: Params) -> Iterator[_Part]:
+    def __call__(self, params: Params, grads: Params) -> dict[str, Taken]:
         """The step at ``params`` along ``grads``; a parameter without a gradient stays, as it does in torch."""
-        alike: dict[tuple[Any, ...], list[str]] = {}
+        taken = {}
         for name, grad in grads.items():
             own = self._named[name]
-            kind = self._groups[id(own)], len(self._optimizer.state.get(own, ())), grad.dtype, grad.device
-            alike.setdefault(kind, []).append(name)
-        for kind, names in alike.items():
-            states = [self._optimizer.state.get(self._named[name], {}) for name in names]
-            of_group = [params[name] for name in names], [grads[name] for name in names]
-            yield _Part(names, self._rule(*of_group, states, self._optimizer.param_groups[kind[0]]))
+            group = self.optimizer.param_groups[self._groups[id(own)]]
+            taken[name] = self._rule(params[name], dense(grad), self.optimizer.state.get(own, {}), group)
+        return taken
 
 
 def refuse_closures(optimizer: Optimizer) -> None:
@@ -218,28 +156,22 @@ class LookAhead:
     """Parameters one step ahead, and the way back from a gradient there to a gradient of the step's own input.
 
     Args:
-        update: the optimizer's step.
-        params: parameters before the step.
-        grads: the gradient of the training objective at ``params``.
+        update: The optimizer's step.
+        params: Parameters before the step.
+        grads: The gradient of the training objective at ``params``.
     """
 
+    @torch.no_grad()
     def __init__(self, update: Update, params: Params, grads: Params):
-        with torch.no_grad():
-            self._before = params
-            self._parts = list(update(params, {name: dense(grad) for name, grad in grads.items()}))
-            self._slopes: list[Slope] = [part.taken.slope() for part in self._parts]
+        self._before = params
+        self._taken = update(params, grads)
 
     @torch.no_grad()
     def params(self) -> Params:
         """The parameters after the step."""
-        moved = {name: p for part in self._parts for name, p in zip(part.names, part.taken.after(), strict=True)}
-        return {name: moved.get(name, param) for name, param in self._before.items()}
-
-    @property
-    def factor(self) -> float | None:
-        """What ``pull_back`` multiplies by, if that is one number, as for SGD."""
-        factors = {slope if isinstance(slope, float) else None for slope in self._slopes}
-        return factors.pop() if len(factors) == 1 else None
+        return {
+            name: self._taken[name].after() if name in self._taken else param for name, param in self._before.items()
+        }
 
     @torch.no_grad()
     def pull_back(self, vector: Params) -> tuple[Params, float]:
@@ -248,15 +180,21 @@ class LookAhead:
         Returns:
             A direction and a factor, whose product it is: a factor of all parameters costs no pass over them.
         """
-        if self.factor is not None:
-            moved = (name for part in self._parts for name in part.names)
-            return {name: vector[name] for name in moved if name in vector}, self.factor
-        pulled: Params = {}
-        for part, slope in zip(self._parts, self._slopes, strict=True):
-            pulled |= zip(part.names, torch._foreach_mul([vector[name] for name in part.names], slope), strict=True)
-        return pulled, 1.0
+        slopes = {name: taken.slope for name, taken in self._taken.items()}
+        factors = {slope if isinstance(slope, float) else None for slope in slopes.values()}
+        if len(factors) == 1 and (factor := factors.pop()) is not None:
+            return {name: vector[name] for name in slopes}, factor
+        return {name: vector[name] * slope for name, slope in slopes.items()}, 1.0
 
 
 def dense(grad: Tensor) -> Tensor:
     """A gradient as a dense tensor: that of ``nn.Embedding(sparse=True)`` is not."""
     return grad if grad.layout is torch.strided else grad.to_dense()
+
+
+def norm(tensors: list[Tensor]) -> Tensor:
+    """The Euclidean norm of all entries of tensors on one device, scalar."""
+    if not tensors:
+        return torch.zeros(())
+    found = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(tensor) for tensor in tensors]))
+    return found.full_tensor() if hasattr(found, "full_tensor") else found  # of tensors in pieces: over all of these

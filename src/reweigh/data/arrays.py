@@ -30,17 +30,17 @@ def from_arrays(
     """A dataset from anything that NumPy or torch can convert to arrays; inputs of the right type are not copied.
 
     Args:
-        inputs: features (N, D), or images (N, H, W), (N, C, H, W) or (N, H, W, C); bytes stay bytes, other numbers
+        inputs: Features (N, D), or images (N, H, W), (N, C, H, W) or (N, H, W, C); bytes stay bytes, other numbers
             become float32.
         labels: N numbers or names.
-        class_names: class names; by default the distinct labels. Given classes may have no samples, as in a test set.
+        class_names: Class names; by default the distinct labels. Given classes may have no samples, as in a test set.
         true_labels: N numbers or names, where they are known.
-        normalize: normalization of batches; by default to mean 0 and standard deviation 1 per channel or feature.
-        unlabeled: whether labels may be missing (-1, None, NaN).
-        what: name of the data in messages.
+        normalize: Normalization of batches; by default to mean 0 and standard deviation 1 per channel or feature.
+        unlabeled: Whether labels may be missing (-1, None, NaN).
+        what: Name of the data in messages.
 
     Raises:
-        DataError: with every mistake in labels and inputs.
+        DataError: With every mistake in labels and inputs.
     """
     numbers, names = encode(labels, class_names, f"{what}: labels", unlabeled=unlabeled)
     check_precision(inputs, what)

@@ -22,10 +22,10 @@ def check(dataset: Dataset, what: str = "data") -> Dataset:
     checks them.
 
     Args:
-        what: name of the dataset in messages ("training set").
+        what: Name of the dataset in messages ("training set").
 
     Raises:
-        DataError: with every mistake found in labels and inputs.
+        DataError: With every mistake found in labels and inputs.
     """
     raise_all([*sample_mistakes(dataset, lowest=-1), *class_mistakes(dataset)], what)
     if dataset.candidates is not None and (empty := int((dataset.candidates.counts == dataset.num_classes).sum())):
@@ -42,7 +42,7 @@ def check_samples(dataset: Dataset, what: str = "data") -> Dataset:
     """Return the dataset if its samples are valid; classes may be empty, as in a test set.
 
     Raises:
-        DataError: with every mistake found in labels and inputs.
+        DataError: With every mistake found in labels and inputs.
     """
     raise_all(sample_mistakes(dataset), what)
     return dataset
@@ -52,7 +52,7 @@ def check_inputs(inputs: Inputs, what: str = "data") -> None:
     """Check inputs without labels.
 
     Raises:
-        DataError: there are none, or some contain NaN or infinity.
+        DataError: There are none, or some contain NaN or infinity.
     """
     raise_all(input_mistakes(inputs, len(inputs)) if len(inputs) else ["there are no samples"], what)
 
@@ -69,7 +69,7 @@ def sample_mistakes(dataset: Dataset, lowest: int = 0) -> list[str]:
     """What is wrong with single samples: labels of a wrong type or out of range, inputs that are not finite.
 
     Args:
-        lowest: the lowest label allowed; -1 allows samples without a label.
+        lowest: The lowest label allowed; -1 allows samples without a label.
     """
     labels = dataset.labels
     if labels.ndim != 1 or labels.dtype != torch.int64:

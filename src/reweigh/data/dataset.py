@@ -29,11 +29,11 @@ class Reading:
     """What a reader found out about the source, apart from the samples.
 
     Attributes:
-        names: name of each sample in the source (a file name), indexed by ``Dataset.origin``; empty if they have none.
-        skipped: what could not be read and was left out, each with the reason.
-        missing: number of missing values that were filled, by column.
-        encoding: how the columns of a table became features (``data.tables.encoding.Encoding``), for other tables.
-        source: the user's files that the samples were read from; None for arrays and named datasets.
+        names: Name of each sample in the source (a file name), indexed by ``Dataset.origin``; empty if they have none.
+        skipped: What could not be read and was left out, each with the reason.
+        missing: Number of missing values that were filled, by column.
+        encoding: How the columns of a table became features (``data.tables.encoding.Encoding``), for other tables.
+        source: The user's files that the samples were read from; None for arrays and named datasets.
     """
 
     names: tuple[str, ...] = ()
@@ -48,23 +48,23 @@ class Dataset:
     """Samples with their given labels.
 
     Attributes:
-        inputs: raw inputs: uint8 images (N, C, H, W), float images, or float features (N, D).
-        labels: the GIVEN labels, right or wrong, shape (N,), any integer type, stored as int64; -1 means no label.
-        class_names: name of class 0, 1, ...
-        true_labels: true labels where they are known, shape (N,); for evaluation only.
-        normalize: raw or [0, 1] batch -> float batch for the model.
-        sample_weight: how much each sample counts, shape (N,); None counts all the same.
-        soft_labels: rows that sum to one, shape (N, num_classes); batches carry them instead of ``labels``, which are
+        inputs: Raw inputs: uint8 images (N, C, H, W), float images, or float features (N, D).
+        labels: The GIVEN labels, right or wrong, shape (N,), any integer type, stored as int64; -1 means no label.
+        class_names: Name of class 0, 1, ...
+        true_labels: True labels where they are known, shape (N,); for evaluation only.
+        normalize: Raw or [0, 1] batch -> float batch for the model.
+        sample_weight: How much each sample counts, shape (N,); None counts all the same.
+        soft_labels: Rows that sum to one, shape (N, num_classes); batches carry them instead of ``labels``, which are
             then the likeliest classes.
-        candidates: several possible labels per sample, one of them right; batches carry rows that are uniform over
+        candidates: Several possible labels per sample, one of them right; batches carry rows that are uniform over
             them, and ``labels`` hold one of each (``data.labels.candidates``). A mask, shape (N, num_classes) bool, is
             stored as sets.
-        trusted: samples whose label a person has checked, shape (N,) bool; None if nobody checked any.
-        uncorrected: the labels before a person corrected some, shape (N,); None if nobody did.
-        origin: index of each sample in what was read, shape (N,); a subset keeps it. None means 0, 1, ..., N - 1.
-        reading: what the reader left out or filled in.
-        mirrored: the same samples mirrored, if they are features of images; an augmented batch has either, drawn.
-        distorted: likewise, strongly distorted; for methods that compare such views with the samples.
+        trusted: Samples whose label a person has checked, shape (N,) bool; None if nobody checked any.
+        uncorrected: The labels before a person corrected some, shape (N,); None if nobody did.
+        origin: Index of each sample in what was read, shape (N,); a subset keeps it. None means 0, 1, ..., N - 1.
+        reading: What the reader left out or filled in.
+        mirrored: The same samples mirrored, if they are features of images; an augmented batch has either, drawn.
+        distorted: Likewise, strongly distorted; for methods that compare such views with the samples.
     """
 
     inputs: Inputs
@@ -153,11 +153,11 @@ class Dataset:
         """The samples at ``index``, augmented in [0, 1] (bytes) or as they are (floats), then normalized.
 
         Args:
-            index: indices into this dataset, shape (n,).
-            augment: float batch and generator -> float batch; before it, samples that have mirror images are mirrored
+            index: Indices into this dataset, shape (n,).
+            augment: Float batch and generator -> float batch; before it, samples that have mirror images are mirrored
                 half of the time.
-            generator: random generator for ``augment``; torch's global one by default.
-            raw: their raw inputs, if they were read ahead.
+            generator: Random generator for ``augment``; torch's global one by default.
+            raw: Their raw inputs, if they were read ahead.
         """
         inputs = as_float(self.inputs[index] if raw is None else raw)
         if augment is not None:

@@ -15,7 +15,7 @@ class Patched(Fetched):
     """Inputs that are read on demand, some of them from another dataset.
 
     Args:
-        source: index into ``foreign`` for each sample, -1 for its own input, shape (N,).
+        source: Index into ``foreign`` for each sample, -1 for its own input, shape (N,).
     """
 
     def __init__(self, inputs: Inputs, foreign: Inputs, source: Tensor) -> None:
@@ -35,8 +35,8 @@ def replace_inputs(dataset: Dataset, replaced: Tensor, foreign: Inputs, seed: in
     """Give each ``replaced`` sample a foreign input under its own label; none is used twice while there are enough.
 
     Args:
-        replaced: the samples to replace, shape (N,) bool, as ``bias.open_set`` chooses them.
-        foreign: inputs of the same shape and type (CIFAR-100 for CIFAR-10).
+        replaced: The samples to replace, shape (N,) bool, as ``bias.open_set`` chooses them.
+        foreign: Inputs of the same shape and type (CIFAR-100 for CIFAR-10).
     """
     theirs = foreign[torch.empty(0, dtype=torch.int64)]
     own = dataset.inputs[torch.empty(0, dtype=torch.int64)]

@@ -27,7 +27,7 @@ class Fetched(ABC):
     """Inputs that are not in memory.
 
     Attributes:
-        content: index -> bytes that determine the sample and are quicker to read than the sample itself; None if there
+        content: Index -> bytes that determine the sample and are quicker to read than the sample itself; None if there
             are none.
     """
 

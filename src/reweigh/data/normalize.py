@@ -57,7 +57,7 @@ def standardize_like(inputs: "Inputs") -> Standardize:
     """The normalization that gives ``inputs`` mean 0 and standard deviation 1; a constant channel keeps its scale.
 
     Args:
-        inputs: shape (N, C, ...), bytes or floats; floats may be fetched from elsewhere.
+        inputs: Shape (N, C, ...), bytes or floats; floats may be fetched from elsewhere.
     """
     # counting the 256 values of bytes needs no float copy of the images
     if isinstance(inputs, Tensor) and inputs.dtype == torch.uint8:

@@ -28,9 +28,9 @@ class OnDemand(Fetched):
     """Inputs that a function reads one by one: a single batch in several threads, many batches in worker processes.
 
     Args:
-        read_one: index -> the sample, of ``shape`` and ``dtype``.
-        content: see ``Fetched``.
-        disk_gb: gigabytes that decoded samples may take on disk during a training; larger sets are decoded again
+        read_one: Index -> the sample, of ``shape`` and ``dtype``.
+        content: See ``Fetched``.
+        disk_gb: Gigabytes that decoded samples may take on disk during a training; larger sets are decoded again
             whenever they are needed.
     """
 

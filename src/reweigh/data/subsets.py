@@ -15,8 +15,8 @@ def stratified(labels: Tensor, size: int, seed: int, what: str = "size") -> Tens
     With the same seed, a smaller part is contained in every larger one.
 
     Args:
-        labels: shape (N,).
-        what: name of the size in messages.
+        labels: Shape (N,).
+        what: Name of the size in messages.
     """
     if not 0 < size <= len(labels):
         raise DataError(f"{what}: {size}; the data have {plural(len(labels), 'sample')}, so give 1 to {len(labels)}")
@@ -60,7 +60,7 @@ def few_labels(dataset: Dataset, count: int, seed: int) -> Dataset:
     set of labels is part of every larger one. The old labels become the true ones, unless these were known before.
 
     Args:
-        count: number of labels to keep, at least one per class.
+        count: Number of labels to keep, at least one per class.
     """
     classes = dataset.num_classes
     if count < classes:

@@ -13,7 +13,7 @@ def watched(callbacks: Any, label: str | None) -> Observer | None:
     """The observer of the training: a progress bar with this label, the user's functions, both, or neither.
 
     Args:
-        callbacks: a function of the user, several, or None.
+        callbacks: A function of the user, several, or None.
     """
     bar = None if label is None else progress(label=label)
     if callbacks is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss
 from sklearn.utils.validation import check_is_fitted
 
 from reweigh.data import Dataset
@@ -16,7 +17,9 @@ from reweigh.estimator.inputs import read_more_inputs
 from reweigh.estimator.learning import Learned, learn
 from reweigh.estimator.reviewing import Reviewing, trained_html
 from reweigh.estimator.targets import undecided
-from reweigh.fit.scored import device_of, scored
+from reweigh.fit.decision import Decision, read_costs
+from reweigh.fit.scored import Scored, device_of, scored
+from reweigh.models.selective import selects
 from reweigh.selective import check_coverage, threshold
 
 if TYPE_CHECKING:
@@ -27,9 +30,15 @@ if TYPE_CHECKING:
 class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
     """A neural classifier that learns, while it trains, how much to trust each sample.
 
-        classifier = RobustClassifier(random_state=0).fit(X, y)
-        classifier.predict(X_new)
-        classifier.label_issues_.head(20)
+    Examples:
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> y[0] = 2  # a wrong label
+        >>> classifier = RobustClassifier(epochs=10, random_state=0).fit(X, y)
+        >>> classifier.predict(X[:3])
+        array([0, 0, 0])
+        >>> classifier.label_issues_.index[:1].tolist()  # the label to look at first
+        [0]
 
     Args:
         method: Training method, a name that ``reweigh list methods`` shows; "erm" is plain training, and "auto" chooses
@@ -51,9 +60,14 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             briefly and without the sample ("out-of-fold"); or "auto", which chooses by the data.
         validation_fraction: Share of the samples of each class that is held out to judge which epoch to keep; 0 keeps
             the last. None: a tenth from 2,000 samples on, otherwise 0; "two-looks" has its own judge.
-        prior: Whether to correct the loss for the class shares, which aims at balanced accuracy. Off by default, but
-            "two-looks" corrects by itself.
-        calibration: Share of the samples of each class, such as 0.1, that is not trained on, so that
+        prior: Whether to correct the loss for the class shares, so that rare classes are learned as well as frequent
+            ones; ``class_shares`` are applied afterward. Off by default, but "two-looks" corrects by itself.
+        aim: What to optimize: "accuracy", "balanced" (balanced accuracy) or "log-loss" (good probabilities). It decides
+            which epoch is kept, what ``score`` returns and, unless given, the class shares.
+        class_shares: Class shares of the data that will be predicted: "estimated" (those of the true labels), "given"
+            (those of y), "uniform", a dict from class to share, or "as-trained" (what training makes of it). It can be
+            changed after ``fit`` without training again. None: "uniform" for the aim "balanced", else "estimated".
+        abstain: Share of the samples of each class, such as 0.1, that is not trained on, so that
             ``predict(X, coverage=0.9)`` knows when to abstain.
         device: Where to train; "auto" uses a GPU if there is one.
         candidates: Whether y is a mask, N x num_classes, true where a class may be the right one; it may be sparse.
@@ -73,6 +87,8 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         suggested_labels_: Shape (N,), the label that training suggests for each sample.
         label_quality_: Shape (N,), how credible each given label is, from 0 to 1, in the order of y.
         is_label_issue_: Shape (N,) bool, which labels look wrong, in the order of y.
+        decision_: How scores become probabilities: the class shares, the temperature, and how many labels it is
+            calibrated on.
         finding_: How many labels are wrong: ``finding_.words`` is one sentence; ``share``, ``low`` and ``high`` have
             one number per class, as in ``classes_``. None for a method that does not estimate it.
         weighting_: The learned weighting function, ``weighting_(losses, family)``; None for a method without one.
@@ -98,7 +114,9 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         scoring: str = "auto",
         validation_fraction: float | None = None,
         prior: bool | None = None,
-        calibration: float | None = None,
+        aim: str = "accuracy",
+        class_shares: Any = None,
+        abstain: float | None = None,
         device: str = "auto",
         candidates: bool = False,
         warm_start: bool = False,
@@ -119,7 +137,9 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.prior = prior
-        self.calibration = calibration
+        self.aim = aim
+        self.class_shares = class_shares
+        self.abstain = abstain
         self.device = device
         self.candidates = candidates
         self.warm_start = warm_start
@@ -173,32 +193,75 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             ValueError: X has other columns or another shape than in training.
         """
         check_is_fitted(self)
-        return scored(self.model_, self._samples(X), device_of(self.model_)).probabilities.numpy()
+        return self._scored(X).probabilities.numpy()
 
-    def predict(self, X: Any, coverage: float | None = None) -> np.ndarray:
-        """The likeliest label of each sample, shape (N,).
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The logits of the probabilities, shape (N, num_classes); for two classes the log-odds of the second, (N,).
+
+        Raises:
+            ValueError: X has other columns or another shape than in training.
+        """
+        check_is_fitted(self)
+        logits = self._scored(X).logits.double().log_softmax(1).numpy()
+        return logits[:, 1] - logits[:, 0] if logits.shape[1] == 2 else logits
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """How well the labels are predicted, by the ``aim``: accuracy, balanced accuracy, or the negative log loss.
+
+        Args:
+            X: As for ``predict``.
+            y: Shape (N,), the labels.
+            sample_weight: Shape (N,), how much each sample counts.
+        """
+        if self.aim == "log-loss":
+            return -float(log_loss(y, self.predict_proba(X), sample_weight=sample_weight, labels=self.classes_))
+        measure = balanced_accuracy_score if self.aim == "balanced" else accuracy_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def predict(self, X: Any, coverage: float | None = None, costs: Any = None) -> np.ndarray:
+        """The likeliest label of each sample, shape (N,); with ``costs``, the one of lowest expected cost.
 
         Args:
             coverage: Share of the samples to predict, the most confident ones; it holds for samples like those of
                 training. The others become -1, or None if labels are not numbers (or -1 is one of them). Needs
-                ``calibration``. None predicts all samples.
+                ``abstain``. None predicts all samples.
+            costs: A dict from each class to the cost of missing it, such as ``{"ok": 1, "fraud": 5}``; or an array,
+                shape (num_classes, num_classes), cost by true (row) and predicted (column) class, as in ``classes_``.
 
         Raises:
             ValueError: X has other columns or another shape than in training; the coverage is not above 0 and at most
-                1, or there was no ``calibration`` to set its threshold.
+                1, or nothing was held out (``abstain``) to set its threshold; costs are not valid, or given together
+                with a coverage.
         """
         check_is_fitted(self)
+        if costs is not None:
+            if coverage is not None:
+                raise DataError("predict: costs and coverage were both given; pass one of them")
+            matrix = read_costs(costs, self.classes_.tolist())
+            return self.classes_[(self.predict_proba(X).astype(float) @ matrix).argmin(1)]
         if coverage is None:
-            return self.classes_[self.predict_proba(X).argmax(1)]
+            return self.classes_[self._scored(X).logits.argmax(1).numpy()]
         if self._fit.held_out is None:
             raise DataError(
-                "predict: coverage needs samples that were not trained on; fit with RobustClassifier(calibration=0.1), "
+                "predict: coverage needs samples that were not trained on; fit with RobustClassifier(abstain=0.1), "
                 "which holds out a tenth"
             )
         check_coverage(coverage)
-        found = scored(self.model_, self._samples(X), device_of(self.model_))
-        doubtful = found.scores < threshold(self._fit.held_out.scores, coverage)
+        found, held_out = self._scored(X), self._fit.held_out.decided(self.decision_, selects(self.model_))
+        doubtful = found.scores < threshold(held_out.scores, coverage)
         return undecided(self.classes_[found.logits.argmax(1).numpy()], doubtful.numpy(), self.classes_)
+
+    @property
+    def decision_(self) -> Decision:
+        """How logits become probabilities: for which class shares, and how they are calibrated."""
+        check_is_fitted(self)
+        by_aim = "uniform" if self.aim == "balanced" else "estimated"
+        shares = by_aim if self.class_shares is None else self.class_shares
+        return self._fit.decision.meeting(shares, self.classes_.tolist())
+
+    def _scored(self, X: Any) -> Scored:
+        decision = self.decision_  # before X is read: wrong shares are reported at once
+        return scored(self.model_, self._samples(X), device_of(self.model_)).decided(decision, selects(self.model_))
 
     def _samples(self, X: Any) -> Dataset:
         found, form = self._fit, self._fit.inputs

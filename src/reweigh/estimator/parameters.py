@@ -26,7 +26,9 @@ KEYS = {
     "scoring": "train.scoring",
     "validation_fraction": "train.judge",
     "prior": "train.prior",
-    "calibration": "train.calibration",
+    "abstain": "train.abstain",
+    "aim": "train.aim",
+    "class_shares": "train.class_shares",
     "device": "train.device",
     "method": "method.name",
     "model": "model.name",
@@ -44,6 +46,8 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
     given: dict[str, Any] = {"train": {"seed": draw_seed(params["random_state"])}}
     for name, key in KEYS.items():
         value = plain(params[name])
+        if name == "class_shares" and isinstance(value, Mapping):
+            value = {str(key): plain(share) for key, share in value.items()}
         if name == "features" and isinstance(value, Mapping):
             given["features"] = dict(value)
             continue

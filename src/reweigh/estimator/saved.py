@@ -16,6 +16,7 @@ from reweigh.fit import Fit, store
 from reweigh.fit.trainer import find_device
 from reweigh.models.foreign import untrusted
 
+BY_CLASS = ("class_weight", "class_shares")  # parameters that may be mappings from class
 SEEN = ("n_features_in_", "feature_names_in_")  # what scikit-learn wants to know of X
 logger = logging.getLogger(__name__)
 
@@ -55,8 +56,7 @@ def load(
     found, more = store.load(path, build, features, trust_code)
     try:
         params = dict(more["params"])
-        if isinstance(params["class_weight"], list):
-            params["class_weight"] = dict(map(tuple, params["class_weight"]))
+        params |= {name: dict(map(tuple, params[name])) for name in BY_CLASS if isinstance(params[name], list)}
         classes = _classes(more["classes"]["values"], np.dtype(more["classes"]["dtype"]), path)
         device, seen, columns = _device(params["device"]), {name: more["seen"][name] for name in SEEN}, more["columns"]
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -97,7 +97,7 @@ def _classes(values: list[Any], dtype: np.dtype, path: str | Path) -> np.ndarray
 
 def _storable(params: dict[str, Any]) -> dict[str, Any]:
     """The parameters as JSON holds them: no network, generator or function; dicts as pairs, whatever their keys."""
-    model, state, weights = params["model"], params["random_state"], params["class_weight"]
+    model, state = params["model"], params["random_state"]
     return {
         **params,
         "model": model if isinstance(model, str) else None,
@@ -105,9 +105,14 @@ def _storable(params: dict[str, Any]) -> dict[str, Any]:
         "optimizer": plain(params["optimizer"]),
         "callbacks": None,
         "random_state": state if isinstance(state, int | np.integer) else None,
-        "class_weight": [list(map(plain, pair)) for pair in weights.items()] if isinstance(weights, dict) else weights,
+        **{name: _pairs(params[name]) for name in BY_CLASS},
         "device": str(params["device"]),
     }
+
+
+def _pairs(value: Any) -> Any:
+    """A mapping as a list of pairs; anything else as it is."""
+    return [list(map(plain, pair)) for pair in value.items()] if isinstance(value, Mapping) else value
 
 
 def _device(name: str) -> torch.device:

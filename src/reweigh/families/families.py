@@ -20,7 +20,7 @@ def sizes_differ(class_sizes: Tensor) -> bool:
     variance 2 k. Chance explains a difference from the mean of at most three standard deviations.
 
     Args:
-        class_sizes: shape (num_classes,), number of samples of each class; empty classes do not count.
+        class_sizes: Shape (num_classes,), number of samples of each class; empty classes do not count.
     """
     sizes = class_sizes[class_sizes > 0].double()
     if len(sizes) < 2 or float(sizes.max()) < DIFFERENT * float(sizes.min()):
@@ -33,8 +33,8 @@ class Families(NamedTuple):
     """Which classes share a curve.
 
     Attributes:
-        of_class: shape (num_classes,), family of each class; 0 is the rarest.
-        centers: shape (num_families,), mean class size of each family, ascending. Paper: mu_k.
+        of_class: Shape (num_classes,), family of each class; 0 is the rarest.
+        centers: Shape (num_families,), mean class size of each family, ascending. Paper: mu_k.
     """
 
     of_class: Tensor
@@ -87,9 +87,9 @@ def best_runs(values: Tensor, counts: Tensor, num_runs: int) -> list[int]:
     best division of the first i values into k - 1 runs, for some i, with values i to j as the last run.
 
     Args:
-        values: shape (n,), ascending.
-        counts: shape (n,), how often each value occurs.
-        num_runs: number of runs, at most n.
+        values: Shape (n,), ascending.
+        counts: Shape (n,), how often each value occurs.
+        num_runs: Number of runs, at most n.
     """
     values = values - values.mean()  # keeps the sums of squares small
     number, total, squares = (_between(counts * values**power) for power in range(3))

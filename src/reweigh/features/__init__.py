@@ -40,8 +40,8 @@ def find(name: str, trust_code: bool = False) -> Callable[..., Network | TextNet
         trust_code: Whether a name with a colon, which stands for code outside the package, may be built.
 
     Raises:
-        RecipeError: no network has that name.
-        ModelError: one side of the colon is empty.
+        RecipeError: No network has that name.
+        ModelError: One side of the colon is empty.
     """
     return foreign.foreign(name, trust_code) if ":" in name else lookup(FEATURES, name, "network for features")
 
@@ -52,8 +52,8 @@ def build(
     """The network of that name with its weights; None for "none".
 
     Raises:
-        RecipeError: unknown network.
-        ModelError: the network or its weights are not available, or it does not accept such samples.
-        DataError: the samples are not images.
+        RecipeError: Unknown network.
+        ModelError: The network or its weights are not available, or it does not accept such samples.
+        DataError: The samples are not images.
     """
     return find(name, trust_code)(input_shape, **options)

@@ -26,7 +26,7 @@ def foreign(name: str, trust_code: bool = False) -> Callable[..., Network | Text
         trust_code: Whether the user allows code outside the package to run.
 
     Raises:
-        ModelError: one side of the colon is empty.
+        ModelError: One side of the colon is empty.
     """
     source, _, member = name.partition(":")
     if not source or not member:

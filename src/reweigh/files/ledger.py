@@ -85,14 +85,13 @@ def _record(line: str, where: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
         del record["sum"]
-        fine = _line(record) == line
+        if _line(record) == line:
+            return record
     except (ValueError, TypeError, LookupError, RecursionError):
-        fine = False
-    if not fine:
-        raise DataError(
-            f"{where}: damaged or changed since it was written; restore the file from a copy, or remove this line"
-        )
-    return record
+        pass
+    raise DataError(
+        f"{where}: damaged or changed since it was written; restore the file from a copy, or remove this line"
+    )
 
 
 def _drop_unfinished(descriptor: int) -> int:

@@ -2,18 +2,19 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from numbers import Real
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from reweigh.errors import RecipeError
+from reweigh.errors import DataError, RecipeError
 from reweigh.fit.calibration import EPS_SHARE
 from reweigh.names import listed, suggestion
+from reweigh.plan.schema import NAMED_SHARES
 
-NAMED_SHARES = ("estimated", "given", "uniform", "as-trained")
 SUM_TOLERANCE = 1e-3
 Shares = tuple[float, ...]
 
@@ -36,33 +37,34 @@ class Decision:
         contained: Class shares that the logits contain.
         given: Class shares of the given labels.
         estimated: Class shares of the true labels, as estimated; those of the given labels where labels are right.
-        shares: Class shares that will be met.
+        shares: Class shares that will be met; None takes the logits as they are.
         temperature: Temperature of the logits without shares.
         bias: One number per class; empty means none.
         calibrated: Number of held-out labels that temperature and bias were fitted on; 0 means not calibrated.
+        wrong: Share of wrong labels that explains the held-out labels best.
     """
 
     contained: Shares
     given: Shares
     estimated: Shares
-    shares: Shares
+    shares: Shares | None = None
     temperature: float = 1.0
     bias: tuple[float, ...] = ()
     calibrated: int = 0
+    wrong: float = 0.0
 
     @property
     def scale(self) -> float:
         """Factor of the logits."""
-        return 1 / self.temperature
+        return 1.0 if self.shares is None else 1 / self.temperature
 
     @property
     def offset(self) -> Tensor:
-        """What is added to the scaled logits, shape (C,); exactly 0 for logits that are taken as they are."""
-        contained = torch.tensor(self.contained, dtype=torch.float64).clamp_min(EPS_SHARE).log()
+        """What is added to the scaled logits, shape (C,), float64."""
+        if self.shares is None:
+            return torch.zeros(len(self.contained), dtype=torch.float64)
         wanted = torch.tensor(self.shares, dtype=torch.float64).log()
-        met = torch.tensor(self.shares, dtype=torch.float64) > 0
-        offset = torch.where(met, wanted.clamp_min(math.log(EPS_SHARE)), wanted) - contained / self.temperature
-        return offset + torch.tensor(self.bias or (0.0,), dtype=torch.float64)
+        return wanted - _logs(self.contained) * self.scale + torch.tensor(self.bias or (0.0,), dtype=torch.float64)
 
     def logits(self, logits: Tensor) -> Tensor:
         """Logits whose softmax is the probability of each class, shape (n, C), from those of the model."""
@@ -70,7 +72,7 @@ class Decision:
 
     def scores(self, logits: Tensor) -> Tensor:
         """The logits of the model without the class shares that they contain, shape (n, C), float64."""
-        return logits.double() - torch.tensor(self.contained, dtype=torch.float64).clamp_min(EPS_SHARE).log()
+        return logits.double() - _logs(self.contained)
 
     def meeting(self, shares: Any, class_names: Sequence[Any]) -> Self:
         """The decision for other class shares.
@@ -85,10 +87,38 @@ class Decision:
         if isinstance(shares, Mapping):
             return replace(self, shares=read_shares(shares, class_names))
         uniform = (1 / len(self.given),) * len(self.given)
-        named = dict(zip(NAMED_SHARES, (self.estimated, self.given, uniform, self.contained), strict=True))
-        if shares not in named:
+        named = dict(zip(NAMED_SHARES, (self.estimated, self.given, uniform, None), strict=True))
+        if not isinstance(shares, str) or shares not in named:
             raise RecipeError(unknown_shares(shares))
         return replace(self, shares=named[shares])
+
+    def to_json(self) -> dict[str, Any]:
+        """The decision as JSON holds it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: Any, where: str) -> Self:
+        """The decision that ``to_json`` wrote.
+
+        Args:
+            where: Name of the file, for the message.
+
+        Raises:
+            DataError: It is another content, such as that of an older version.
+        """
+        try:
+            lists = {name: tuple(map(float, each)) for name, each in content.items() if isinstance(each, list | tuple)}
+            found = cls(**{**content, **lists})
+            valid = bool(found.logits(torch.zeros(1, len(found.given))).softmax(1).isfinite().all())
+            if valid and math.isfinite(found.wrong) and found.calibrated >= 0:
+                return found
+        except (TypeError, ValueError, AttributeError, RuntimeError, ZeroDivisionError):
+            pass
+        raise DataError(f"{where}: how to decide is not as this version of reweigh writes it; train again")
+
+
+def _logs(shares: Shares) -> Tensor:
+    return torch.tensor(shares, dtype=torch.float64).clamp_min(EPS_SHARE).log()
 
 
 def unknown_shares(shares: Any, what: str = "class_shares") -> str:
@@ -125,3 +155,38 @@ def read_shares(shares: Mapping[Any, Any], class_names: Sequence[Any], what: str
     if wrong:
         raise RecipeError(f"{what}: {'; '.join(wrong)}")
     return tuple(float(numbers[name]) / total for name in names)
+
+
+def read_costs(costs: Any, class_names: Sequence[Any], what: str = "costs") -> np.ndarray:
+    """Cost by true (row) and predicted (column) class, shape (C, C); right predictions cost nothing.
+
+    >>> read_costs({"ok": 1, "fraud": 5}, ["fraud", "ok"])  # an alarm if p(fraud) > 1 / 6
+    array([[0., 5.],
+           [1., 0.]])
+
+    Args:
+        costs: A mapping from class to the cost of missing it, or an array of that shape.
+        class_names: Names of the classes, in the order of the logits.
+        what: Name of the value, for the message.
+
+    Raises:
+        RecipeError: A class is missing or unknown, or a cost is not a finite number of at least 0.
+    """
+    classes = len(class_names)
+    allowed = (
+        f"a mapping from each of {listed(class_names)} to a cost of at least 0, or an array ({classes}, {classes})"
+    )
+    if isinstance(costs, Mapping):
+        by_name = {str(name): cost for name, cost in costs.items()}
+        if by_name.keys() != {str(name) for name in class_names}:
+            raise RecipeError(f"{what}: got costs of {listed(by_name)}; should be {allowed}")
+        costs = np.array([[by_name[str(name)]] * classes for name in class_names]) * (1 - np.eye(classes))
+    try:
+        matrix = np.asarray(costs, dtype=float)
+    except (TypeError, ValueError):
+        raise RecipeError(f"{what}: got {costs!r}; should be {allowed}") from None
+    if matrix.shape != (classes, classes):
+        raise RecipeError(f"{what}: got an array of shape {matrix.shape}; should be {allowed}")
+    if not np.isfinite(matrix).all() or (matrix < 0).any():
+        raise RecipeError(f"{what}: got a cost that is negative or not finite; should be {allowed}")
+    return matrix

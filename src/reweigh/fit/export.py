@@ -15,6 +15,7 @@ from reweigh.errors import ModelError
 from reweigh.features.network import Network
 from reweigh.features.text_network import TextNetwork
 from reweigh.files.tensors import pack
+from reweigh.fit.decision import Decision
 from reweigh.fit.run_folder import TrainedModel
 from reweigh.models.ensemble import Ensemble
 from reweigh.plan.toml import inline, plain
@@ -55,13 +56,27 @@ class Whole(nn.Module):
         return self.model(self.front(inputs))
 
 
+class Decided(nn.Module):
+    """A model and what turns its logits into those of probabilities."""
+
+    def __init__(self, model: nn.Module, decision: Decision) -> None:
+        super().__init__()
+        self.model, self.scale = model, decision.scale
+        self.register_buffer("offset", decision.offset.float())
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Logits whose softmax is the probability of each class."""
+        return self.model(inputs) * self.scale + self.get_buffer("offset")
+
+
 def whole(trained: TrainedModel) -> tuple[nn.Module, tuple[int, ...]]:
-    """The model with all that comes before it, and the shape of one sample that it takes, resized already.
+    """The model with all that comes before and after it, and the shape of one sample that it takes, resized already.
 
     A network for text is not part of it.
     """
     form = trained.inputs
-    model = Normalized(trained.model, form.mean, form.std, len(form.model_shape)).eval()
+    bare = trained.model if trained.decision.shares is None else Decided(trained.model, trained.decision)
+    model = Normalized(bare, form.mean, form.std, len(form.model_shape)).eval()
     if trained.front is None:
         return model, form.shape
     network = trained.front.network
@@ -82,6 +97,10 @@ def about(trained: TrainedModel) -> dict[str, str]:
         "input_shape": json.dumps(whole(trained)[1]),
         "input_scale": "bytes / 255" if form.bytes else "as is",
     }
+    if trained.decision.shares is not None:
+        scale, offset = trained.decision.scale, trained.decision.offset.tolist()
+        known["class_shares"] = json.dumps(dict(zip(trained.class_names, trained.decision.shares, strict=True)))
+        known["decision"] = json.dumps({"scale": scale, "offset": offset, "calibrated": trained.decision.calibrated})
     if isinstance(trained.model, Ensemble):
         known["ensemble"] = "probabilities: the sum over m of shares[m] * softmax(members.m), each a model as above"
     if form.mean:
@@ -100,7 +119,10 @@ def about(trained: TrainedModel) -> dict[str, str]:
 
 
 def to_safetensors(trained: TrainedModel) -> bytes:
-    """The weights, to be given inputs that are normalized already; those of a frozen network as ``features.``."""
+    """The weights, to be given inputs that are normalized already; those of a frozen network as ``features.``.
+
+    How to decide is in the metadata: softmax(scale * logits + offset) is the probability of each class.
+    """
     state = trained.model.state_dict()
     if trained.front is not None:
         state |= {f"features.{name}": value for name, value in trained.front.network.module.state_dict().items()}
@@ -108,7 +130,7 @@ def to_safetensors(trained: TrainedModel) -> bytes:
 
 
 def to_onnx(trained: TrainedModel) -> bytes:
-    """The model with its normalization: ``inputs`` (n, ...) float32 to ``logits`` (n, classes), any n.
+    """The model with normalization and decision: ``inputs`` (n, ...) float32 to ``logits`` (n, classes), any n.
 
     A frozen network for images is part of it; images must be resized to its input size before. Text must be turned into
     features before.

@@ -13,20 +13,23 @@ from torch import Tensor, nn
 from reweigh.core.shards import whole
 from reweigh.data import Dataset, with_label
 from reweigh.data.subsets import at_origin
+from reweigh.fit.decision import Decision
 from reweigh.fit.front import Front, beside_neighbors, open_front
-from reweigh.fit.held_out import judges, set_apart
+from reweigh.fit.held_out import is_held_out, judges, set_apart
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import judge_samples, unseen
 from reweigh.fit.scored import Scored, judged_by, scored
-from reweigh.fit.trainer import Build, Trainer, builder, find_device
+from reweigh.fit.shares import after_training, before_training
+from reweigh.fit.trainer import Build, Trained, Trainer, builder, find_device
 from reweigh.fit.tuning import fine_tuned
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Samples
+from reweigh.issues.true_labels import correction, on_true_labels
 from reweigh.issues.verdict import Finding
 from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
 from reweigh.threads import threads
-from reweigh.training import Observer, Run, labels_of, processes
+from reweigh.training import Observer, Result, Run, labels_of, processes
 
 logger = logging.getLogger(__name__)
 
@@ -45,12 +48,16 @@ class Fit:
         weighting: The weighting function with the families that were used; None if the method has none.
         history: The numbers of each epoch.
         origin: Shape (N,), the row of each training sample in the data that it was read from.
+        decision: How logits become probabilities; the predictions below have the logits of the model itself.
         tested: Predictions for the test set with its labels; None without a test set.
         test_origin: The row of each test sample in its data; None without a test set.
-        held_out: Predictions for the samples held out for calibration; None if there are none.
+        held_out: Predictions for the samples held out to set when to abstain; None if there are none.
         finding: How many labels are wrong, and what was done about it; None if the method does not estimate that.
         front: The frozen network in front of the model; None if there is none.
         unseen: What the model makes of the labels of the test set, which it was not trained on; None without one.
+        apart: Predictions for training samples by networks that were not trained on them; None if there are none.
+        correction: Shape (C, C), how much a given label of a test sample counts for each true class
+            (``reweigh.issues.true_labels``); None if test labels count as right.
     """
 
     plan: Plan
@@ -62,12 +69,15 @@ class Fit:
     weighting: Weighting | None
     history: list[dict[str, Any]]
     origin: Tensor
+    decision: Decision
     tested: Scored | None = None
     test_origin: Tensor | None = None
     held_out: Scored | None = None
     finding: Finding | None = None
     front: Front | None = None
     unseen: Samples | None = None
+    apart: Scored | None = None
+    correction: Tensor | None = None
 
 
 def fit(
@@ -185,13 +195,15 @@ def trained_by(
     test_set = tests.get("")
     plan, device = trainer.plan, trainer.device
     share, seed = plan.train["judge"], plan.train["seed"]
-    kept, calibrating = set_apart(train_set, plan.train["calibration"], seed)
+    kept, abstaining = set_apart(train_set, plan.train["abstain"], seed)
     judging = kept[:0] if trainer.looks_twice or not share else kept[judges(train_set.subset(kept), share, seed)]
     kept = kept[~torch.isin(kept, judging)]
-    apart = torch.cat([judging, calibrating])
+    apart = torch.cat([judging, abstaining])
     used = train_set.subset(kept) if len(apart) else train_set
     sizes = used.class_sizes
-    evaluate = judged_by(tests, sizes, device, method_named(plan.method.name).abstains) if tests else None
+    first = before_training(plan, used.labels, used.sample_weight, used.class_names)
+    tested_by = partial(judged_by, tests, sizes, device, method_named(plan.method.name).abstains, aim=plan.train["aim"])
+    evaluate = tested_by(first) if tests else None
     trained = trainer.train(used, evaluate, run, observer, train_set.subset(judging) if len(judging) else None)
     model, look = trained.model, partial(judged, trained.model, device=device)
     net, families = trained.net, trained.families
@@ -201,6 +213,14 @@ def trained_by(
         samples = beside_neighbors(samples, train_set.inputs, front)
     counted = train_set.with_labels(torch.where(samples.given >= 0, samples.given, samples.suggested))
     tested = None if test_set is None else look(test_set)
+    predicted = look(train_set.subset(apart)) if len(apart) else None
+    decision, confusion = decided(first, trained, used, plan, predicted)
+    line, right = Result(trained.history).kept, None
+    if tests and decision != first:
+        line |= {f"test_{name}": found for name, found in tested_by(decision)(model).items()}
+    if tested is not None and confusion is not None and is_held_out(plan, test_set):
+        right = correction(confusion)
+        line |= if_labels_were_right(tested, decision, confusion)
     return Fit(
         plan=plan,
         inputs=InputForm.of(train_set, raw if front is not None else None),
@@ -211,13 +231,44 @@ def trained_by(
         weighting=weighting,
         history=trained.history,
         origin=train_set.source_rows,
+        decision=decision,
         tested=tested,
         test_origin=None if test_set is None else test_set.source_rows,
-        held_out=look(train_set.subset(calibrating)) if len(calibrating) else None,
+        held_out=predicted and predicted.part(len(judging)) if len(abstaining) else None,
         finding=trained.finding,
         front=front,
+        apart=predicted,
+        correction=right,
         unseen=None if test_set is None or tested is None else unseen(plan, test_set, tested, samples),
     )
+
+
+def decided(
+    first: Decision, trained: Trained, used: Dataset, plan: Plan, apart: Scored | None
+) -> tuple[Decision, Tensor | None]:
+    """How to decide after training; see ``after_training``."""
+    weights, own = trained.weights, used.sample_weight
+    weights = weights if weights is None or own is None else weights.nan_to_num(1.0) * own
+    held_out = joint = None
+    if trained.stock is not None and len(trained.held_out):
+        contained = torch.tensor(first.contained).log()
+        held_out, joint = (trained.unseen + contained, used.labels[trained.held_out]), trained.stock.joint
+    elif apart is not None and apart.labels is not None:
+        held_out = apart.logits, apart.labels
+    return after_training(first, plan, used.class_names, weights, used.labels, held_out, joint)
+
+
+def if_labels_were_right(tested: Scored, decision: Decision, confusion: Tensor) -> dict[str, float]:
+    """What the test would come to on true labels, as ``true_accuracy`` and so on, each with its standard error."""
+    assert tested.labels is not None
+    known = tested.labels >= 0
+    logits, labels = decision.logits(tested.logits[known]), tested.labels[known]
+    found = on_true_labels(logits, labels, confusion, decision.calibrated)
+    return {
+        f"true_{name}{kind}": value
+        for name, (value, error) in found.items()
+        for kind, value in (("", value), ("_error", error))
+    }
 
 
 def usable(train_set: Dataset, method: str) -> Dataset:

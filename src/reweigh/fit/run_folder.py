@@ -16,14 +16,17 @@ from reweigh.errors import DataError, LostProcessError, RecipeError, StorageErro
 from reweigh.files import read_json, read_text, write_whole
 from reweigh.files.lock import locked
 from reweigh.files.tensors import read
+from reweigh.fit.decision import Decision
 from reweigh.fit.fitting import Fit, fit, usable
 from reweigh.fit.front import Front, open_front
+from reweigh.fit.held_out import is_held_out
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.origin import describe, origin_of
 from reweigh.fit.source import check_there, read_source
 from reweigh.fit.start import refilled
 from reweigh.fit.trainer import builder
 from reweigh.issues import Samples
+from reweigh.models.selective import selects
 from reweigh.plan import Plan
 from reweigh.plan.toml import from_toml, to_toml
 from reweigh.training import Observer, Result, Run, processes
@@ -134,24 +137,25 @@ def write(found: Fit, run: Run, train_set: Dataset, test_set: Dataset | None = N
     run.unseal()
     write_whole(run.inputs, found.inputs.to_json())
     run.write_model(found.model, found.front.network.module if found.front and found.front.tuned else None)
-    for scored, file in ((found.tested, run.test), (found.held_out, run.calibration)):
+    for scored, file in ((found.tested, run.test), (found.held_out, run.abstain)):
         if scored is not None and scored.labels is not None:
-            run.write_predictions(file, scored.labels, scored.logits, scored.scores)
+            decided = scored.decided(found.decision, selects(found.model))
+            weights = found.correction if scored is found.tested else None
+            run.write_predictions(file, scored.labels, decided.logits, decided.scores, weights)
     curves = None
     if found.weighting is not None:
         save_weighting(run.weighting, found.weighting.net, origin_of(found))
         curves = found.weighting.curve_of_class.tolist()
-    run.write_classes(found.class_names, found.class_sizes, curves, found.finding and found.finding._asdict())
+    finding = found.finding and found.finding._asdict()
+    run.write_classes(found.class_names, found.class_sizes, curves, finding, found.decision.to_json())
+    if found.history != run.read_metrics():  # those of the kept epoch are as decided
+        run.write_metrics(found.history)
+        run.write_summary(Result(found.history).summary("finished", found.plan.train["epochs"]))
     run.write_samples(columns(found.samples, found.origin, train_set))
     if found.unseen is not None and test_set is not None and is_held_out(found.plan, test_set):
         assert test_set.origin is not None
         run.write_samples(columns(found.unseen, test_set.origin, test_set), held_out=True)
     run.seal()
-
-
-def is_held_out(plan: Plan, test_set: Dataset) -> bool:
-    """Whether the test set is a part of the user's own data, and not data of its own."""
-    return plan.source.name == "files" and plan.source.options["test"] is None and test_set.origin is not None
 
 
 def columns(samples: Samples, origin: Tensor, train_set: Dataset) -> dict[str, list[Any]]:
@@ -200,6 +204,7 @@ class TrainedModel(NamedTuple):
         model: The network, on the CPU and in evaluation mode.
         class_names: Names of the classes, in the order of the logits.
         inputs: How raw inputs become its inputs.
+        decision: How its logits become probabilities.
         front: The frozen network in front of it; None if there is none.
     """
 
@@ -208,7 +213,32 @@ class TrainedModel(NamedTuple):
     model: nn.Module
     class_names: tuple[str, ...]
     inputs: InputForm
+    decision: Decision
     front: Front | None = None
+
+    def meeting(self, shares: str | None) -> "TrainedModel":
+        """The model for other class shares; None leaves them.
+
+        Args:
+            shares: A name, or the share of each class, such as "cat=0.9,dog=0.1".
+
+        Raises:
+            RecipeError: The shares are not valid.
+        """
+        if shares is None:
+            return self
+        wanted: Any = shares
+        if "=" in shares:
+            pairs = [part.rpartition("=") for part in shares.split(",")]
+            wanted = {name.strip(): _number(share) for name, _, share in pairs}
+        return self._replace(decision=self.decision.meeting(wanted, self.class_names))
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def open_run(path: Path) -> tuple[Run, Plan]:
@@ -261,7 +291,8 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     front = open_front(plan.features, inputs.shape, inputs.encoding, trust_code)
     if front is not None and tuned:
         front = front.with_weights(tuned, run.model)
-    return TrainedModel(run, plan, model.eval(), class_names, inputs, front)
+    decision = Decision.from_json(read_json(run.classes).get("decision"), str(run.classes))
+    return TrainedModel(run, plan, model.eval(), class_names, inputs, decision, front)
 
 
 def names_of(run: Run) -> tuple[str, ...]:

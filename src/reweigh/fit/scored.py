@@ -4,18 +4,21 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
 from reweigh.data.findings import LONG_TAIL
 from reweigh.errors import DataError
+from reweigh.fit.decision import Decision
 from reweigh.issues import chunks
-from reweigh.models.selective import Ranked
-from reweigh.selective import LEVELS, area, error_at, risk_coverage
+from reweigh.models.selective import Ranked, selects
+from reweigh.selective import LEVELS, area, error_at, log_odds, risk_coverage
 from reweigh.training import labels_of, predict
 
 MANY, FEW = 100, 20  # training samples of a class
 TOP5_FROM = 10  # classes
+FIRST = {"accuracy": "accuracy", "balanced": "balanced_accuracy", "log-loss": "log_loss"}  # metric by aim
 
 
 class Scored(NamedTuple):
@@ -40,6 +43,21 @@ class Scored(NamedTuple):
             found[some] = self.logits[some].double().softmax(1).float()
         return found
 
+    def part(self, first: int) -> "Scored":
+        """The samples from the one at ``first`` on."""
+        return Scored(*(None if each is None else each[first:] for each in self))  # pyright: ignore[reportArgumentType]
+
+    def decided(self, decision: Decision, selects: bool) -> "Scored":
+        """The predictions for the class shares that will be met.
+
+        Args:
+            selects: Whether the scores are those of a selection head, which stay.
+        """
+        if decision.shares is None:
+            return self
+        logits = decision.logits(self.logits)
+        return Scored(logits, self.scores if selects else log_odds(logits.double()).sigmoid(), self.labels)
+
 
 def scored(model: nn.Module, dataset: Dataset, device: str | torch.device = "cpu") -> Scored:
     """Logits and scores of every sample, on the CPU."""
@@ -48,7 +66,12 @@ def scored(model: nn.Module, dataset: Dataset, device: str | torch.device = "cpu
 
 
 def judged_by(
-    test_sets: Mapping[str, Dataset], class_sizes: Tensor, device: torch.device, abstains: bool
+    test_sets: Mapping[str, Dataset],
+    class_sizes: Tensor,
+    device: torch.device,
+    abstains: bool,
+    decision: Decision | None = None,
+    aim: str = "accuracy",
 ) -> Callable[[nn.Module], dict[str, float]]:
     """A function that judges a model on some test sets.
 
@@ -56,13 +79,17 @@ def judged_by(
         test_sets: By what the names of their numbers begin with; nothing for the main one.
         class_sizes: samples of each class in the training set, shape (num_classes,).
         abstains: whether to report the errors among the surest samples too.
+        decision: how logits become predictions; by default they are taken as they are.
+        aim: what is reported first, see ``TrainOptions``.
     """
 
     def judged(model: nn.Module) -> dict[str, float]:
         numbers = {}
         for name, dataset in test_sets.items():
-            logits, scores, _ = scored(model, dataset, device)
+            found = scored(model, dataset, device)
+            logits, scores, _ = found if decision is None else found.decided(decision, selects(model))
             found = metrics(logits, labels_of(dataset, logits), class_sizes, scores if abstains else None)
+            found = {FIRST[aim]: found[FIRST[aim]], **found}
             numbers |= {name + key: value for key, value in found.items()}
         return numbers
 
@@ -75,7 +102,7 @@ def device_of(model: nn.Module) -> torch.device:
 
 
 def metrics(logits: Tensor, labels: Tensor, class_sizes: Tensor, scores: Tensor | None = None) -> dict[str, float]:
-    """``accuracy``, which decides which epoch was best; ``balanced_accuracy``, the mean over classes; and more.
+    """``accuracy``; ``balanced_accuracy``, the mean over classes; ``log_loss``; and more.
 
     If the largest class of the training set has five times the samples of the smallest, also ``head_accuracy``,
     ``middle_accuracy`` and ``tail_accuracy``, the mean class accuracy of the largest third of the classes, of the
@@ -100,6 +127,7 @@ def metrics(logits: Tensor, labels: Tensor, class_sizes: Tensor, scores: Tensor 
     right = logits.argmax(1) == labels
     per_class = class_accuracy(logits, labels)
     numbers = {"accuracy": right.double().mean().item(), "balanced_accuracy": per_class.nanmean().item()}
+    numbers["log_loss"] = F.cross_entropy(logits.double(), labels).item()
     if class_sizes.max() >= LONG_TAIL * class_sizes.min():
         ranked = per_class[class_sizes.argsort(descending=True, stable=True)]
         third = max(1, round(len(ranked) / 3))

@@ -216,8 +216,8 @@ def draw(train: Dataset, parts: Sequence[Part], seed: int, file: str | None = No
     """What biases in sequence do to the labels of a training set; the set itself stays as it is.
 
     Args:
-        parts: the biases; one without a seed of its own gets a stream of ``seed``.
-        file: posteriors for feature-dependent noise, a .npy; by default those of a probe.
+        parts: The biases; one without a seed of its own gets a stream of ``seed``.
+        file: Posteriors for feature-dependent noise, a .npy; by default those of a probe.
     """
     own = [part.added["seed"] for part in parts]
     seeds = [stream(seed, place) if given is None else given for place, given in enumerate(own)]

@@ -13,6 +13,7 @@ from reweigh.errors import DataError, ModelError, ReweighError
 from reweigh.families import Families
 from reweigh.files import write_whole
 from reweigh.files.tensors import pack, read_as
+from reweigh.fit.decision import Decision
 from reweigh.fit.fitting import Fit
 from reweigh.fit.front import open_front, own_front
 from reweigh.fit.inputs import InputForm
@@ -29,7 +30,7 @@ from reweigh.training.checkpoint import plain_tensor
 from reweigh.weighting import construction, rebuilt
 
 KIND = "reweigh classifier"
-VERSION = 3
+VERSION = 4
 
 
 def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
@@ -46,6 +47,7 @@ def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
         "class_names": found.class_names,
         "class_sizes": found.class_sizes,
         "history": found.history,
+        "decision": found.decision.to_json(),
         "finding": found.finding and found.finding._asdict(),
         "weighting": None if weighting is None else construction(weighting.net),
         "reads": None if weighting is None else weighting.reads,
@@ -128,6 +130,7 @@ def _loaded(path: str | Path, build: Build | None, module: Any, trust_code: bool
         weighting=weighting,
         history=content["history"],
         origin=tensors["origin"],
+        decision=Decision.from_json(content["decision"], str(path)),
         held_out=Scored(**held_out) if held_out else None,
         finding=Finding(**content["finding"]) if content["finding"] else None,
         front=front,

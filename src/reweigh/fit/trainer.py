@@ -27,6 +27,7 @@ from reweigh.methods.two_looks import READS
 from reweigh.plan import Part, Plan
 from reweigh.plan.schema import TrainOptions
 from reweigh.training import Observer, Recall, Result, Run, predict, processes, seed_all, train
+from reweigh.training.branch import Branch
 from reweigh.training.judge import Judge
 from reweigh.training.loop import Evaluate, batch_bounds
 from reweigh.training.randomness import restore, snapshot
@@ -56,11 +57,12 @@ class Trained(NamedTuple):
         net: The weight net; None if the method has none.
         families: The families of classes that it was used with.
         reads: What it reads of a sample besides the family of its class.
+        weights: Shape (N,), the factor by which each sample was trained on; None if the method has none.
         verdict: What is thought of each label, if the training came to a verdict.
         finding: How many labels are wrong, and what was done about it, if the training estimates that.
         stock: The confusion of the labels and the shares of the true classes, likewise.
         held_out: Indices of samples that were predicted by networks that did not see them; empty if there are none.
-        unseen: Their logits by these networks, shape (n, num_classes).
+        unseen: Their logits by these networks, shape (n, num_classes), as if all classes were equally frequent.
     """
 
     model: nn.Module
@@ -69,6 +71,7 @@ class Trained(NamedTuple):
     net: nn.Module | None = None
     families: Families | None = None
     reads: str = "loss"
+    weights: Tensor | None = None
     verdict: Verdict | None = None
     finding: Finding | None = None
     stock: Stock | None = None
@@ -92,18 +95,21 @@ class Trainer:
     device: torch.device
     trusted: Dataset | None = None
 
-    def assemble(self, train_set: Dataset) -> Assembly:
+    def assemble(self, train_set: Dataset, branch: Branch | None = None) -> Assembly:
         """Network, optimizer and method for some samples; initial weights come from the global generators.
+
+        Args:
+            branch: What network and optimizer continue from.
 
         Raises:
             ModelError: The network does not fit the samples, or the weights that it should start from.
         """
-        plan, setup = self.plan, self.setup(train_set)
+        plan, setup = self.plan, self.setup(train_set, branch)
         schedule = plan.optimizer.parts["schedule"][0].bind()(setup.optimizer, plan.train["epochs"])
         return Assembly(methods.build(plan.method.name, setup, **plan.method.options), schedule, setup)
 
-    def setup(self, train_set: Dataset) -> Setup:
-        """What a method is given for some samples."""
+    def setup(self, train_set: Dataset, branch: Branch | None = None) -> Setup:
+        """What a method is given for some samples; see ``assemble``."""
         plan, train = self.plan, self.plan.train
         if processes.several() and methods.find(plan.method.name).one_process:
             raise RecipeError(
@@ -112,6 +118,8 @@ class Trainer:
             )
         fresh = partial(self._network, train_set.shape, train_set.num_classes)
         model, optimizer = fresh()
+        if branch is not None:
+            branch.take_over(model, optimizer)
         loss = with_class_sizes(plan.loss.bind(), train_set.class_sizes)
         transforms = [part.bind()() for part in plan.augment]
         return Setup(
@@ -131,6 +139,10 @@ class Trainer:
             started=plan.model is not None and plan.model.added.get("start") is not None,
         )
 
+    def _branch(self) -> Branch | None:
+        path = self.plan.train["branch"]
+        return None if path is None else processes.first(lambda: Branch.open(path))
+
     def _network(self, shape: tuple[int, ...], num_classes: int) -> tuple[nn.Module, Optimizer]:
         """A network as the plan starts it, with its optimizer."""
         plan = self.plan
@@ -140,7 +152,7 @@ class Trainer:
             start_from(model, how["start"])
         if how.get("trains") == "last-layer":
             freeze_features(model)
-        if how.get("channels_last"):
+        if _channels_last(how.get("channels_last"), plan.model, self.device):
             model = model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (not declared)
         if how.get("compile"):
             model.compile()
@@ -170,7 +182,8 @@ class Trainer:
         if self.looks_twice:
             return self._look_twice(train_set, evaluate, run, observer)
         with own_randomness(self._loop_options["seed"]):
-            method, schedule, setup = self.assemble(train_set)
+            branch = None if run is None else self._branch()
+            method, schedule, setup = self.assemble(train_set, branch)
             recall = Recall(train_set, self.plan.train["epochs"], self.plan.train["looks"], self.device)
             judge = None if held_out is None else self._judge(method.model, held_out, len(train_set))
             result = train(
@@ -185,9 +198,11 @@ class Trainer:
                 device=self.device,
                 record=recall,
                 judge=judge,
+                branch=branch,
                 **self._loop_options,
             )
-        return Trained(ready(method.model), result.history, recall, method.weighting(), method.families())
+        net, families, weights = method.weighting(), method.families(), method.sample_weights()
+        return Trained(ready(method.model), result.history, recall, net, families, weights=weights)
 
     @property
     def looks_twice(self) -> bool:
@@ -242,7 +257,7 @@ class Trainer:
         if stages.run is not None and processes.is_first():
             stages.run.write_metrics(history)
             stages.run.write_summary(Result(history).summary("finished", len(history)))
-        named = {key: getattr(found, key) for key in ("verdict", "finding", "stock", "held_out", "unseen")}
+        named = {key: getattr(found, key) for key in ("weights", "verdict", "finding", "stock", "held_out", "unseen")}
         return Trained(model, history, recall, found.net, found.families, READS, **named)
 
 
@@ -258,6 +273,11 @@ def ready(model: nn.Module) -> nn.Module:
     for module in model.eval().modules():
         module._compiled_call_impl = None
     return model
+
+
+def _channels_last(asked: bool | None, part: Part | None, device: torch.device) -> bool:
+    """Whether to keep channels last; by default on the CPU, but a model from outside may not work that way."""
+    return asked or (asked is None and device.type == "cpu" and part is not None and part.name in models.MODELS)
 
 
 def builder(part: Part, trust_code: bool = False) -> Build:

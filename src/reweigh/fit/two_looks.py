@@ -73,8 +73,8 @@ def two_looks(
     held_out, unseen = first.held_out, first.unseen.exp()
     stock, count = labels.take_stock(first.best.exp(), unseen, held_out, first.best, weak)
     if not twice:
-        outcome = Outcome(Ensemble(first.models), first.history, *judged(train_set, labels, stock, count, None, False))
-        return outcome._replace(held_out=held_out, unseen=first.unseen)
+        verdict = judged(train_set, labels, stock, count, None, False)
+        return Outcome(Ensemble(first.models), first.history, *verdict, held_out=held_out, unseen=first.unseen)
     hardly_wrong = count.in_all(labels.given)[0] < SLIGHT and bool((labels.given.amax(1) == 1).all())
     targets = labels.given if hardly_wrong else stock.posterior
     later = networks.second_folds(fold, judging)

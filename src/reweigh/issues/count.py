@@ -37,7 +37,7 @@ class Count(NamedTuple):
         """Share, low and high over all samples.
 
         Args:
-            given: shape (N, C), the given labels as rows that sum to one.
+            given: Shape (N, C), the given labels as rows that sum to one.
         """
         share, low, high = (float(given.mean(0) @ each) for each in self)
         return share, low, high
@@ -46,8 +46,8 @@ class Count(NamedTuple):
         """The wrong labels that are left after some of them were corrected.
 
         Args:
-            uncorrected: shape (N, C), the labels that were counted.
-            given: shape (N, C), the same labels, some of them corrected.
+            uncorrected: Shape (N, C), the labels that were counted.
+            given: Shape (N, C), the same labels, some of them corrected.
         """
         corrected = uncorrected[(uncorrected != given).any(1)].sum(0)
         left = ((each * uncorrected.sum(0) - corrected).clamp_min(0) for each in self)
@@ -70,14 +70,14 @@ def count_wrong(
     estimate is the lower of the two. The limits are the extremes of all these counts and of the mean doubt.
 
     Args:
-        stock: what is known about the labels.
-        own: shape (C, C), the confident joint of predictions made with the label.
-        prior: shape (C,), expected shares of the true classes; predictions are as if all were equally frequent.
-        given: shape (N, C), the given labels as rows that sum to one.
-        unseen: shape (n, C), predictions made without the label.
-        known: shape (n,), indices of the samples of these predictions.
-        latest: shape (N, C), logits of the last network.
-        weak: whether the network was still learning when most would begin to memorize, or classes are rare.
+        stock: What is known about the labels.
+        own: Shape (C, C), the confident joint of predictions made with the label.
+        prior: Shape (C,), expected shares of the true classes; predictions are as if all were equally frequent.
+        given: Shape (N, C), the given labels as rows that sum to one.
+        unseen: Shape (n, C), predictions made without the label.
+        known: Shape (n,), indices of the samples of these predictions.
+        latest: Shape (N, C), logits of the last network.
+        weak: Whether the network was still learning when most would begin to memorize, or classes are rare.
     """
     labels = given[known]
     without = take_stock(unseen, labels, confident_joint(with_prior(unseen, prior), labels))
@@ -107,12 +107,12 @@ def sentence(
     """What was found, what was done about it, and how much the judge says was gained.
 
     Args:
-        given: shape (N, C), the given labels as rows that sum to one.
-        joint: shape (C, C), number of samples by given (row) and true (column) class.
-        names: class names.
-        gain: gain of the second look in balanced accuracy on held-out labels, and its standard error; None if there
+        given: Shape (N, C), the given labels as rows that sum to one.
+        joint: Shape (C, C), number of samples by given (row) and true (column) class.
+        names: Class names.
+        gain: Gain of the second look in balanced accuracy on held-out labels, and its standard error; None if there
             was no second look.
-        dropped: whether the second look was worse, so that the first is kept.
+        dropped: Whether the second look was worse, so that the first is kept.
     """
     likely, lowest, highest = count.in_all(given)
     share, low, high = (f"{each:.1%}" if 0.0005 <= each < FEW else f"{each:.0%}" for each in (likely, lowest, highest))

@@ -20,10 +20,16 @@ SLACK = 1e-3
 def find_label_issues(labels: Any, pred_probs: Any, *, ranked: bool = True) -> "pd.DataFrame":
     """Which labels look wrong, judged by predictions of models that did not see them.
 
-        issues = find_label_issues(y, cross_val_predict(model, X, y, method="predict_proba"))
-
     Computes the posterior of the true class of each sample by Bayes' rule, as ``two-looks`` does. How often each class
     is given for each other class is estimated from the predictions themselves.
+
+    Examples:
+        >>> labels = np.tile([0, 1], 50)
+        >>> labels[7] = 0  # a wrong label
+        >>> pred_probs = np.tile([[0.9, 0.1], [0.1, 0.9]], (50, 1))  # such as cross_val_predict gives
+        >>> find_label_issues(labels, pred_probs).loc[[7], ["given_label", "suggested_label", "is_label_issue"]]
+           given_label  suggested_label  is_label_issue
+        7            0                1            True
 
     Args:
         labels: Shape (N,), class numbers 0, 1, ...: the columns of ``pred_probs``.

@@ -23,11 +23,11 @@ class Stock(NamedTuple):
     """What is known about the labels.
 
     Attributes:
-        posterior: shape (N, C), probability of each true class, given the prediction and the label.
-        joint: shape (C, C), number of samples by given (row) and true (column) class.
-        transition: shape (C, C), T(y | k): probability of the given class y (row) if k is the true one (column).
-        prior: shape (C,), share of each true class.
-        temperature: temperature by which predictions were sharpened.
+        posterior: Shape (N, C), probability of each true class, given the prediction and the label.
+        joint: Shape (C, C), number of samples by given (row) and true (column) class.
+        transition: Shape (C, C), T(y | k): probability of the given class y (row) if k is the true one (column).
+        prior: Shape (C,), share of each true class.
+        temperature: Temperature by which predictions were sharpened.
     """
 
     posterior: Tensor
@@ -52,9 +52,9 @@ def take_stock(predictions: Tensor, given: Tensor, joint: Tensor | None = None) 
     through the confusion, explain the given labels best.
 
     Args:
-        predictions: shape (N, C), probabilities as if all classes were equally frequent. Formula: q.
-        given: shape (N, C), the given labels as rows that sum to one.
-        joint: shape (C, C), see ``Stock``; the confident joint by default.
+        predictions: Shape (N, C), probabilities as if all classes were equally frequent. Formula: q.
+        given: Shape (N, C), the given labels as rows that sum to one.
+        joint: Shape (C, C), see ``Stock``; the confident joint by default.
     """
     if joint is None:
         joint = confident_joint(predictions, given)
@@ -71,8 +71,8 @@ def take_stock_unseen(predictions: Tensor, given: Tensor) -> Stock:
     finds more of the labels that are wrong because samples are hard.
 
     Args:
-        predictions: shape (n, C), probabilities as if all classes were equally frequent.
-        given: shape (n, C), rows that sum to one.
+        predictions: Shape (n, C), probabilities as if all classes were equally frequent.
+        given: Shape (n, C), rows that sum to one.
     """
     prior = expected_shares(predictions, given)
     return take_stock(predictions, given, None if is_even(prior) else learned_joint(predictions, given, prior))
@@ -85,9 +85,9 @@ def learned_joint(predictions: Tensor, given: Tensor, prior: Tensor) -> Tensor:
     the temperature is chosen again too.
 
     Args:
-        predictions: shape (n, C), made without the label, as if all classes were equally frequent.
-        given: shape (n, C), rows that sum to one.
-        prior: shape (C,), expected shares of the classes.
+        predictions: Shape (n, C), made without the label, as if all classes were equally frequent.
+        given: Shape (n, C), rows that sum to one.
+        prior: Shape (C,), expected shares of the classes.
     """
     joint = anchored_joint(predictions, given, prior)
     for _ in range(ROUNDS):
@@ -104,8 +104,8 @@ def expected_shares(predictions: Tensor, given: Tensor) -> Tensor:
     that go one way, so the shares are equal. They are also equal if this explains the labels clearly better.
 
     Args:
-        predictions: shape (n, C), made without the label, as if all classes were equally frequent.
-        given: shape (n, C), rows that sum to one.
+        predictions: Shape (n, C), made without the label, as if all classes were equally frequent.
+        given: Shape (n, C), rows that sum to one.
     """
     shares = given.mean(0)
     even = torch.full_like(shares, 1 / len(shares))
@@ -131,7 +131,7 @@ def explain(
     """The posterior of ``take_stock`` for a known confusion and prior, and the temperature.
 
     Args:
-        chosen: samples whose labels are to be explained; all of them by default.
+        chosen: Samples whose labels are to be explained; all of them by default.
     """
     logs, evidence = predictions.clamp_min(TINY).log(), given.to_sparse() @ transition
     temperature = max(TEMPERATURES, key=partial(_explained, logs[chosen], evidence[chosen], prior))
@@ -147,8 +147,8 @@ def _explained(logs: Tensor, evidence: Tensor, prior: Tensor, temperature: float
     """Mean log-likelihood of given labels, if predictions are sharpened by this temperature.
 
     Args:
-        logs: shape (n, C), logarithms of predictions.
-        evidence: shape (n, C), probability of the given label for each true class.
+        logs: Shape (n, C), logarithms of predictions.
+        evidence: Shape (n, C), probability of the given label for each true class.
     """
     explained, rows = [], _at_once(prior)
     for some, observed in zip(logs.split(rows), evidence.split(rows), strict=True):
@@ -172,8 +172,8 @@ def confident_joint(predictions: Tensor, given: Tensor) -> Tensor:
     particular direction, because a confusion that does not occur among few samples is still possible.
 
     Args:
-        predictions: shape (n, C).
-        given: shape (n, C), rows that sum to one.
+        predictions: Shape (n, C).
+        given: Shape (n, C), rows that sum to one.
     """
     sizes = given.sum(0)
     bar = ((given * predictions).sum(0) / sizes.clamp_min(TINY)).clamp_max(SURE)
@@ -210,9 +210,9 @@ def anchored_joint(predictions: Tensor, given: Tensor, prior: Tensor) -> Tensor:
     Correction (CVPR 2017).
 
     Args:
-        predictions: shape (n, C), made without the label, as if all classes were equally frequent.
-        given: shape (n, C), rows that sum to one.
-        prior: shape (C,), shares of the classes.
+        predictions: Shape (n, C), made without the label, as if all classes were equally frequent.
+        given: Shape (n, C), rows that sum to one.
+        prior: Shape (C,), shares of the classes.
     """
     predictions = with_prior(predictions, prior)
     counts = torch.bincount(predictions.argmax(1), minlength=predictions.shape[1])

@@ -101,8 +101,8 @@ def verdict_by_posterior(posterior: Tensor, labels: Tensor) -> Verdict:
     """The quality of a given label is its posterior; it looks wrong if another class is likelier.
 
     Args:
-        posterior: shape (N, C).
-        labels: shape (N,); -1 means no label.
+        posterior: Shape (N, C).
+        labels: Shape (N,); -1 means no label.
     """
     labeled, likeliest = labels >= 0, posterior.argmax(1)
     quality = posterior.gather(1, labels.clamp_min(0)[:, None]).squeeze(1).float()
@@ -113,10 +113,10 @@ def least_believed(believed: Tensor, posterior: Tensor, labels: Tensor, share: f
     """As many labels look wrong as the share says: those that are least credible. Qualities are shifted to match.
 
     Args:
-        believed: shape (N,), how credible each label is, from 0 to 1.
-        posterior: shape (N, C), posterior of the true class; the likeliest other class is suggested for a wrong label.
-        labels: shape (N,), the given labels.
-        share: share of wrong labels, from 0 to 1.
+        believed: Shape (N,), how credible each label is, from 0 to 1.
+        posterior: Shape (N, C), posterior of the true class; the likeliest other class is suggested for a wrong label.
+        labels: Shape (N,), the given labels.
+        share: Share of wrong labels, from 0 to 1.
     """
     quality = in_line_with(share, believed)
     wrong = torch.zeros(len(labels), dtype=torch.bool)
@@ -134,7 +134,7 @@ def in_line_with(share: float, quality: Tensor) -> Tensor:
     labels that it has seen.
 
     Args:
-        share: share of wrong labels; at least half a sample counts as wrong, and at least half a sample as right.
+        share: Share of wrong labels; at least half a sample counts as wrong, and at least half a sample as right.
     """
     share = min(max(share, 0.5 / len(quality)), 1 - 0.5 / len(quality))
     logits = quality.double().logit(1e-15)

@@ -29,4 +29,7 @@ LOSSES: dict[str, Callable[..., Tensor]] = {
     "bootstrap-hard": bootstrap_hard,
 }
 
-__all__ = ["LOSSES"]
+BALANCING = ("class-balanced", "class-balanced-focal", "logit-adjustment")
+"""Losses whose logits predict as if all classes were equally frequent."""
+
+__all__ = ["BALANCING", "LOSSES"]

@@ -19,8 +19,14 @@ def class_balanced(
 
     Cui, Jia, Lin, Song, Belongie: Class-Balanced Loss Based on Effective Number of Samples, the softmax form.
 
+    Examples:
+        >>> import torch
+        >>> logits, labels = torch.zeros(2, 2), torch.tensor([0, 1])
+        >>> class_balanced(logits, labels, torch.tensor([10, 90]), beta=0.99).round(decimals=2)  # rare ones count more
+        tensor([1.1900, 0.1900])
+
     Args:
-        beta: how much rare classes count: 0 is cross-entropy; close to 1, a class is weighted by the inverse of its
+        beta: How much rare classes count: 0 is cross-entropy; close to 1, a class is weighted by the inverse of its
             size.
     """
     rows = as_rows(labels, logits) * effective_weights(class_sizes, logits, beta)
@@ -45,10 +51,16 @@ def class_balanced_focal(
     in ``focal``, each class has its own sigmoid. The paper initializes the bias of the last layer to
     -log(num_classes - 1); here this is left to the model.
 
+    Examples:
+        >>> import torch
+        >>> logits, labels = torch.zeros(2, 2), torch.tensor([0, 1])
+        >>> class_balanced_focal(logits, labels, torch.tensor([10, 90]), beta=0.99).round(decimals=2)
+        tensor([0.6000, 0.1000])
+
     Args:
-        beta: how much rare classes count: 0 weighs all classes the same; close to 1, a class is weighted by the inverse
+        beta: How much rare classes count: 0 weighs all classes the same; close to 1, a class is weighted by the inverse
             of its size.
-        gamma: how much less a confident decision counts; 0 is binary cross-entropy.
+        gamma: How much less a confident decision counts; 0 is binary cross-entropy.
     """
     rows = as_rows(labels, logits) * effective_weights(class_sizes, logits, beta)
     others = rows.sum(1, keepdim=True) - rows

@@ -15,8 +15,8 @@ def with_class_sizes(loss: Callable[..., Tensor], class_sizes: Tensor, **options
     """The loss with its options, and with the class sizes if it has an argument for them.
 
     Args:
-        loss: a member of ``LOSSES``, possibly with some options bound.
-        class_sizes: number of training samples of each class by given label, shape (num_classes,).
+        loss: A member of ``LOSSES``, possibly with some options bound.
+        class_sizes: Number of training samples of each class by given label, shape (num_classes,).
     """
     if "class_sizes" in inspect.signature(loss).parameters:
         options["class_sizes"] = class_sizes
@@ -27,11 +27,11 @@ def checked(class_sizes: Tensor | None, logits: Tensor) -> Tensor:
     """The sizes in double precision, on their own device.
 
     Args:
-        class_sizes: number of training samples of each class by given label, shape (num_classes,).
-        logits: shape (n, num_classes).
+        class_sizes: Number of training samples of each class by given label, shape (num_classes,).
+        logits: Shape (n, num_classes).
 
     Raises:
-        DataError: the sizes are missing, are not one per output of the model, or a class is empty.
+        DataError: The sizes are missing, are not one per output of the model, or a class is empty.
     """
     if class_sizes is None:
         raise DataError(

@@ -11,7 +11,16 @@ from reweigh.losses.labels import as_rows, wrong_labels
 
 
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Cross-entropy: minus the log probability of the label; with soft labels, its mean under them."""
+    """Cross-entropy: minus the log probability of the label; with soft labels, its mean under them.
+
+    Examples:
+        >>> import torch
+        >>> logits = torch.tensor([[2.0, 0.0], [0.0, 2.0]])
+        >>> cross_entropy(logits, torch.tensor([0, 0])).round(decimals=3)
+        tensor([0.1270, 2.1270])
+        >>> cross_entropy(logits, torch.tensor([[1.0, 0.0], [0.5, 0.5]])).round(decimals=3)  # soft labels
+        tensor([0.1270, 1.1270])
+    """
     try:
         return F.cross_entropy(logits, labels, reduction="none")
     except IndexError:
@@ -25,8 +34,14 @@ def focal(logits: Tensor, labels: Tensor, *, gamma: Annotated[float, Ge(0)] = 2.
 
     Lin, Goyal, Girshick, He, Dollar: Focal Loss for Dense Object Detection, Eq. 4, with a softmax over the classes.
 
+    Examples:
+        >>> import torch
+        >>> logits = torch.tensor([[2.0, 0.0], [0.0, 2.0]])
+        >>> focal(logits, torch.tensor([0, 0]), gamma=2.0).round(decimals=3)  # the easy sample counts much less
+        tensor([0.0020, 1.6500])
+
     Args:
-        gamma: how much less confident samples count; 0 is cross-entropy.
+        gamma: How much less confident samples count; 0 is cross-entropy.
     """
     log_probs = logits.log_softmax(1)
     each = -(gamma * log_complement(log_probs)).exp() * log_probs
@@ -42,7 +57,7 @@ def log_complement(log_probs: Tensor) -> Tensor:
     which the others are summed.
 
     Args:
-        log_probs: shape (n, num_classes), rows of a log-softmax.
+        log_probs: Shape (n, num_classes), rows of a log-softmax.
 
     Returns:
         Shape (n, num_classes), finite, with finite derivatives.

@@ -17,7 +17,7 @@ def stochastic(transition: Rows) -> Rows:
     """The matrix itself, if it is square and each row is a distribution.
 
     Raises:
-        DataError: it is not, and the message lists every wrong row; or a label never occurs in the matrix.
+        DataError: It is not, and the message lists every wrong row; or a label never occurs in the matrix.
     """
     wrong = [
         f"row {number} has {len(row)} entries" if len(row) != len(transition) else f"row {number} sums to {sum(row):g}"
@@ -48,12 +48,18 @@ def forward(logits: Tensor, labels: Tensor, *, transition: Annotated[Rows, After
 
     Patrini, Rozza, Menon, Nock, Qu: Making Deep Neural Networks Robust to Label Noise: a Loss Correction Approach.
 
+    Examples:
+        >>> import torch
+        >>> logits = torch.tensor([[8.0, 0.0]])  # sure of class 0, of whose labels 40 % are wrong
+        >>> forward(logits, torch.tensor([1]), transition=((0.6, 0.4), (0.0, 1.0))).round(decimals=2)  # -log 0.4
+        tensor([0.9200])
+
     Args:
-        transition: matrix of the noise; row: true class, column: given label; rows sum to one. Paper: T. The method
+        transition: Matrix of the noise; row: true class, column: given label; rows sum to one. Paper: T. The method
             ``forward`` can estimate it.
 
     Raises:
-        DataError: a label is not a class of the model; or the matrix has another size, or rows that do not sum to one.
+        DataError: A label is not a class of the model; or the matrix has another size, or rows that do not sum to one.
     """
     check_shape(labels, logits)
     log_transition = _log_columns(tuple(map(tuple, transition)), logits.dtype, logits.device)

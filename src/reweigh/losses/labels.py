@@ -10,14 +10,14 @@ def as_rows(labels: Tensor, logits: Tensor) -> Tensor:
     """One row per sample: the one-hot label, or the soft label unchanged.
 
     Args:
-        labels: shape (n,) integers, or (n, num_classes) rows that sum to one.
-        logits: shape (n, num_classes); gives dtype and device.
+        labels: Shape (n,) integers, or (n, num_classes) rows that sum to one.
+        logits: Shape (n, num_classes); gives dtype and device.
 
     Returns:
         Shape (n, num_classes).
 
     Raises:
-        DataError: a label is not a class of the model, or the shapes do not match.
+        DataError: A label is not a class of the model, or the shapes do not match.
     """
     if labels.shape == logits.shape:
         return labels.to(logits.dtype)

@@ -29,9 +29,15 @@ def ldam(
     Ordinary logits work too: on held-out training images (Fashion-MNIST, long tail 100, mlp), margins of 2 to 30 (scale
     * max_margin; the default is 15) did as well as the paper's layer.
 
+    Examples:
+        >>> import torch
+        >>> logits, labels = torch.zeros(2, 2), torch.tensor([0, 1])
+        >>> ldam(logits, labels, torch.tensor([10, 1000])).round(decimals=2)  # the rare class has the wider margin
+        tensor([15.0000,  4.7500])
+
     Args:
-        max_margin: margin of the rarest class, in cosines; sets C.
-        scale: factor of cosines in the logits. Paper: s.
+        max_margin: Margin of the rarest class, in cosines; sets C.
+        scale: Factor of cosines in the logits. Paper: s.
     """
     sizes = checked(class_sizes, logits)
     margins = (scale * max_margin * (sizes.min() / sizes) ** 0.25).to(logits.dtype).to(logits.device)

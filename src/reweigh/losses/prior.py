@@ -54,7 +54,7 @@ def logit_adjustment(
     Li: Balanced Meta-Softmax for Long-Tailed Visual Recognition (strength 1).
 
     Args:
-        strength: factor of the log shares. Paper: tau; 0 is cross-entropy.
+        strength: Factor of the log shares. Paper: tau; 0 is cross-entropy.
     """
     sizes = checked(class_sizes, logits)
     adjusted = logits + strength * (sizes / sizes.sum()).log().to(logits)

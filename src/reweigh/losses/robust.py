@@ -18,7 +18,7 @@ def bootstrap_soft(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(
     Reed, Lee, Anguelov, Szegedy, Erhan, Rabinovich: Training Deep Neural Networks on Noisy Labels with Bootstrapping.
 
     Args:
-        beta: weight of the given label; 1 is cross-entropy.
+        beta: Weight of the given label; 1 is cross-entropy.
     """
     log_probs = logits.log_softmax(1)
     target = beta * as_rows(labels, logits) + (1 - beta) * log_probs.exp()
@@ -33,7 +33,7 @@ def bootstrap_hard(logits: Tensor, labels: Tensor, *, beta: Annotated[float, Ge(
     Reed, Lee, Anguelov, Szegedy, Erhan, Rabinovich: Training Deep Neural Networks on Noisy Labels with Bootstrapping.
 
     Args:
-        beta: weight of the given label; 1 is cross-entropy.
+        beta: Weight of the given label; 1 is cross-entropy.
     """
     log_probs = logits.log_softmax(1)
     target = beta * as_rows(labels, logits) + (1 - beta) * as_rows(logits.argmax(1), logits)
@@ -48,8 +48,14 @@ def gce(logits: Tensor, labels: Tensor, *, q: Annotated[float, Gt(0), Le(1)] = 0
     Zhang, Sabuncu: Generalized Cross Entropy Loss for Training Deep Neural Networks with Noisy Labels. Left out: the
     truncation.
 
+    Examples:
+        >>> import torch
+        >>> logits = torch.tensor([[8.0, 0.0], [0.0, 8.0]])
+        >>> gce(logits, torch.tensor([0, 0])).round(decimals=2)  # bounded by 1 / q, unlike cross-entropy
+        tensor([0.0000, 1.4200])
+
     Args:
-        q: exponent; close to 0 is cross-entropy, and 1 is half the absolute error.
+        q: Exponent; close to 0 is cross-entropy, and 1 is half the absolute error.
     """
     each = -(q * logits.log_softmax(1)).expm1() / q
     return (as_rows(labels, logits) * each).sum(1)

@@ -15,11 +15,17 @@ class BalancedRandom(MetaSet):
 
     The labels are taken as right; only their unequal numbers are corrected.
 
+    Examples:
+        >>> labels = torch.tensor([0, 0, 0, 0, 1, 1])
+        >>> chosen = BalancedRandom().choose(labels, None, torch.Generator().manual_seed(0))
+        >>> labels[chosen]
+        tensor([0, 0, 1, 1])
+
     Args:
-        per_class: number of samples to draw of each class, or all of a class that has fewer; None draws as many as the
+        per_class: Number of samples to draw of each class, or all of a class that has fewer; None draws as many as the
             rarest class has.
-        mixup: whether trusted batches are mixed in pairs.
-        batch_size: number of samples in a trusted batch; by default as many as a training batch has.
+        mixup: Whether trusted batches are mixed in pairs.
+        batch_size: Number of samples in a trusted batch; by default as many as a training batch has.
     """
 
     def __init__(

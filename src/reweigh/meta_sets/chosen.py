@@ -15,12 +15,16 @@ class Clean(MetaSet):
 
     Paper: Sec. 3.2, as in MW-Net.
 
+    Examples:
+        >>> Clean(path="checked.csv", label="kind").source
+        'checked.csv'
+
     Args:
-        path: file or folder, relative to the data root; None uses samples of the training data that were set apart
+        path: File or folder, relative to the data root; None uses samples of the training data that were set apart
             before any bias (``data.clean``).
-        label: name of the label column, if it is a table.
-        mixup: whether trusted batches are mixed in pairs.
-        batch_size: number of samples in a trusted batch; by default as many as a training batch has.
+        label: Name of the label column, if it is a table.
+        mixup: Whether trusted batches are mixed in pairs.
+        batch_size: Number of samples in a trusted batch; by default as many as a training batch has.
     """
 
     vouched = True
@@ -44,10 +48,14 @@ class Clean(MetaSet):
 class Given(MetaSet):
     """Training samples whose labels were checked, given by their indices.
 
+    Examples:
+        >>> Given(index=(4, 7)).choose(torch.zeros(10), None, torch.Generator())
+        tensor([4, 7])
+
     Args:
-        index: indices into the training set.
-        mixup: whether trusted batches are mixed in pairs.
-        batch_size: number of samples in a trusted batch; by default as many as a training batch has.
+        index: Indices into the training set.
+        mixup: Whether trusted batches are mixed in pairs.
+        batch_size: Number of samples in a trusted batch; by default as many as a training batch has.
     """
 
     vouched = True
@@ -74,9 +82,13 @@ class Given(MetaSet):
 class Labeled(MetaSet):
     """All samples with a label; -1 marks those without. Paper: Sec. 7.2, semi-supervised learning.
 
+    Examples:
+        >>> Labeled().choose(torch.tensor([2, -1, 0, -1]), None, torch.Generator())
+        tensor([0, 2])
+
     Args:
-        mixup: whether trusted batches are mixed in pairs.
-        batch_size: number of samples in a trusted batch; by default as many as a training batch has.
+        mixup: Whether trusted batches are mixed in pairs.
+        batch_size: Number of samples in a trusted batch; by default as many as a training batch has.
     """
 
     def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:

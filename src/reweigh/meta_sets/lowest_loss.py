@@ -16,13 +16,19 @@ class LowestLoss(MetaSet):
     In your own loop, call ``LowestLoss(per_class=10).choose(labels, reweighter.losses)``; the other arguments are only
     used if ``reweigh`` does the training.
 
+    Examples:
+        >>> labels = torch.tensor([0, 0, 0, 1, 1, 1])
+        >>> losses = torch.tensor([0.9, 0.1, 0.2, 0.3, 2.0, 0.4])
+        >>> LowestLoss(per_class=2).choose(labels, losses)
+        tensor([1, 2, 3, 5])
+
     Args:
-        per_class: number of samples to trust in each class, or all of a class that has fewer.
-        mixup: whether trusted batches are mixed in pairs.
-        batch_size: number of samples in a trusted batch; by default as many as a training batch has.
-        judge: which losses to choose by: those of the "model", those of its EMA ("average"), or those seen in the steps
+        per_class: Number of samples to trust in each class, or all of a class that has fewer.
+        mixup: Whether trusted batches are mixed in pairs.
+        batch_size: Number of samples in a trusted batch; by default as many as a training batch has.
+        judge: Which losses to choose by: those of the "model", those of its EMA ("average"), or those seen in the steps
             of "training", on augmented samples. The last cost nothing; the others cost a pass over the data per epoch.
-        memory: momentum of the running average of losses over epochs. At the end, a model may have memorized wrong
+        memory: Momentum of the running average of losses over epochs. At the end, a model may have memorized wrong
             labels and find them as easy as right ones; in earlier epochs it had not. 0 uses the latest losses, as in
             the paper.
     """

@@ -12,14 +12,14 @@ class MetaSet(ABC):
     """Chooses samples to trust, again in each epoch. Trusted samples are also trained on.
 
     Attributes:
-        judge: which losses the choice depends on: those of the model at the start of the epoch, those of its EMA, or
+        judge: Which losses the choice depends on: those of the model at the start of the epoch, those of its EMA, or
             those seen in the training steps of the previous epoch; None if it does not depend on losses.
-        source: file or folder of trusted samples outside the training set; None chooses from the training set.
-        label: name of the label column, if the source is a table.
-        vouched: whether the user vouches for the labels; otherwise they are only likely to be right.
-        mixup: whether trusted batches are mixed in pairs, for variety.
-        batch_size: number of samples in a trusted batch; None takes as many as a training batch has.
-        memory: momentum of the running average of losses over epochs.
+        source: File or folder of trusted samples outside the training set; None chooses from the training set.
+        label: Name of the label column, if the source is a table.
+        vouched: Whether the user vouches for the labels; otherwise they are only likely to be right.
+        mixup: Whether trusted batches are mixed in pairs, for variety.
+        batch_size: Number of samples in a trusted batch; None takes as many as a training batch has.
+        memory: Momentum of the running average of losses over epochs.
     """
 
     judge: Literal["model", "average", "training"] | None = None
@@ -37,9 +37,9 @@ class MetaSet(ABC):
         """Indices of the trusted samples.
 
         Args:
-            labels: shape (N,), the given labels.
-            losses: shape (N,), losses of the samples; None if ``judge`` is None.
+            labels: Shape (N,), the given labels.
+            losses: Shape (N,), losses of the samples; None if ``judge`` is None.
 
         Raises:
-            DataError: there is nothing to choose.
+            DataError: There is nothing to choose.
         """

@@ -106,7 +106,7 @@ def find(name: str) -> type[Method]:
     """A method of ``METHODS``, or CMW-Net on top of one that is ``weighable``, such as "gce+cmw-net".
 
     Raises:
-        RecipeError: no method has that name.
+        RecipeError: No method has that name.
     """
     base = name.removesuffix("+cmw-net")
     beneath = METHODS.get(base)
@@ -126,7 +126,7 @@ def build(name: str, setup: Setup, /, **options: Any) -> Method:
     """The method of that name on a setup.
 
     Args:
-        options: options of the method and, if it learns weights, of its reweighter; see ``options_of_method``.
+        options: Options of the method and, if it learns weights, of its reweighter; see ``options_of_method``.
     """
     method = find(name)
     own = keyword_only(method).keys() if method.learns_weights else options.keys()

@@ -35,6 +35,7 @@ class CMWNet(Stateful, Method):
     """
 
     learns_weights = True
+    contains = "weighted"
     state = ("_reweighter", "_trusted", "_warm_up", "_weights", "_convergence")
 
     def __init__(self, setup: Setup, *, weighting: str | None = None, convergence: Annotated[int, Ge(0)] = 0):

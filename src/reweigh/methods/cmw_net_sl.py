@@ -46,6 +46,7 @@ class CMWNetSL(CMWNet):
         weighting: file of a weighting function learned elsewhere, used as it is.
     """
 
+    contains = "given"  # what a weight takes from a label, the pseudo-label gets
     state = ("_average", "_predictions", "_predicted_before", "_highest_lr", "_soft")
 
     def __init__(

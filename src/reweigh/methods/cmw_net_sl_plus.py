@@ -22,15 +22,15 @@ class CMWNetSLPlus(CMWNetSL):
     default. The paper takes both the start (``model.start``) and this term from earlier work, and gives no settings.
 
     Args:
-        consistency: factor of the consistency term; 0 leaves it out.
-        magnitude: strength of the strong view's distortions, between 0 and 30.
-        average: decay of the EMA of the model, as in ``cmw-net-sl``.
-        ensembling: momentum of the running average of predictions, as in ``cmw-net-sl``.
-        mixup: strength of mixing training samples in pairs, as in ``cmw-net-sl``.
-        settled: share of unchanged predictions at which soft labels begin, as in ``cmw-net-sl``.
-        average_mode: mode in which the EMA predicts pseudo-labels, as in ``cmw-net-sl``.
-        average_until: share of the epochs after which the EMA stays as it is, as in ``cmw-net-sl``.
-        weighting: file of a weighting function learned elsewhere, used as it is.
+        consistency: Factor of the consistency term; 0 leaves it out.
+        magnitude: Strength of the strong view's distortions, between 0 and 30.
+        average: Decay of the EMA of the model, as in ``cmw-net-sl``.
+        ensembling: Momentum of the running average of predictions, as in ``cmw-net-sl``.
+        mixup: Strength of mixing training samples in pairs, as in ``cmw-net-sl``.
+        settled: Share of unchanged predictions at which soft labels begin, as in ``cmw-net-sl``.
+        average_mode: Mode in which the EMA predicts pseudo-labels, as in ``cmw-net-sl``.
+        average_until: Share of the epochs after which the EMA stays as it is, as in ``cmw-net-sl``.
+        weighting: File of a weighting function learned elsewhere, used as it is.
     """
 
     def __init__(

@@ -18,10 +18,10 @@ class ERM(Stateful, Method):
     """Plain training (empirical risk minimization): the mean loss, without weights.
 
     Attributes:
-        deep: whether weights on top of this method (``on_top_of``) act through layers below the last one, so that the
+        deep: Whether weights on top of this method (``on_top_of``) act through layers below the last one, so that the
             look-ahead has to move these layers.
-        replaces_labels: whether its ``objective`` uses other labels than the given ones.
-        losses: shape (n,), losses of the samples in the last step; None if a subclass minimizes something else.
+        replaces_labels: Whether its ``objective`` uses other labels than the given ones.
+        losses: Shape (n,), losses of the samples in the last step; None if a subclass minimizes something else.
     """
 
     deep: ClassVar[bool] = False

@@ -21,7 +21,7 @@ class L2RW(CMWNet):
     Ren, Zeng, Yang, Urtasun: Learning to Reweight Examples for Robust Deep Learning.
 
     Args:
-        every: compute weights in every n-th step; in the others, every sample counts fully. The paper computes them in
+        every: Compute weights in every n-th step; in the others, every sample counts fully. The paper computes them in
             every step.
     """
 

@@ -38,7 +38,7 @@ class LogitAdjustment(ERM):
     """Logit adjustment, or balanced softmax (Menon et al., ICLR 2021): add the log of the class shares to the logits.
 
     Args:
-        strength: factor of the log shares. Paper: tau; 0 is cross-entropy.
+        strength: Factor of the log shares. Paper: tau; 0 is cross-entropy.
     """
 
     own_loss = "logit-adjustment"

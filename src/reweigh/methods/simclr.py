@@ -30,12 +30,12 @@ class SimCLR(ERM):
     leave out for small images too. Large batches are better, because each sample is compared with all others.
 
     Args:
-        temperature: temperature of the similarities; the smaller it is, the more the most similar samples count. Paper:
+        temperature: Temperature of the similarities; the smaller it is, the more the most similar samples count. Paper:
             tau.
-        projection: width of the space in which views are compared. The projection head has one hidden layer, has an
+        projection: Width of the space in which views are compared. The projection head has one hidden layer, has an
             optimizer like that of the model, and is not part of the model.
-        crop: smallest share of the image's area that a view shows.
-        color: strength of the color distortion.
+        crop: Smallest share of the image's area that a view shows.
+        color: Strength of the color distortion.
     """
 
     state = ("_head", "_head_optimizer")
@@ -93,8 +93,8 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
         (l(first_i, second_i) + l(second_i, first_i)) / 2
 
     Args:
-        first: one view of each sample, shape (n, d).
-        second: the other view of each sample, shape (n, d).
+        first: One view of each sample, shape (n, d).
+        second: The other view of each sample, shape (n, d).
 
     Returns:
         Shape (n,); zero for a single sample, which is not compared with any other.

@@ -131,7 +131,7 @@ class TwoLooks(Stateful, Method):
     ):
         self._setup, self._again = setup, setup.again or Again.of(setup.train_set)
         self._mixup = mixup if self._again.mixes else 0.0
-        self._model = setup.model if hasattr(setup.model, "each") else Ensemble([setup.model])
+        self._model: Any = setup.model if hasattr(setup.model, "each") else Ensemble([setup.model])
         self._optimizer, fold = setup.optimizer, self._again.fold
         members = range(len(self._model.shares))
         self._seen = torch.stack([fold != number for number in members], 1)  # which sample is seen by which network

@@ -44,8 +44,8 @@ def find(name: str, trust_code: bool = False) -> Callable[..., nn.Module]:
         trust_code: Whether a name with a colon, which stands for code outside the package, may be built.
 
     Raises:
-        RecipeError: no model has that name.
-        ModelError: one side of the colon is empty.
+        RecipeError: No model has that name.
+        ModelError: One side of the colon is empty.
     """
     return foreign.foreign(name, trust_code) if ":" in name else lookup(MODELS, name, "model")
 
@@ -62,16 +62,16 @@ def build(
     """A fresh model, initialized from torch's global generator.
 
     Args:
-        name: name of the model, as for ``find``.
-        input_shape: shape of one sample, without the batch dimension.
-        num_classes: number of logits.
-        trust_code: as for ``find``.
-        logits: kind of logits; "cosine" replaces the last layer, see ``reweigh.models.last_layer``.
-        options: keyword arguments of the model.
+        name: Name of the model, as for ``find``.
+        input_shape: Shape of one sample, without the batch dimension.
+        num_classes: Number of logits.
+        trust_code: As for ``find``.
+        logits: Kind of logits; "cosine" replaces the last layer, see ``reweigh.models.last_layer``.
+        options: Keyword arguments of the model.
 
     Raises:
-        RecipeError: unknown model or option.
-        ModelError: the model does not accept such samples, or cannot be built.
+        RecipeError: Unknown model or option.
+        ModelError: The model does not accept such samples, or cannot be built.
     """
     builder = find(name, trust_code)
     if name in MODELS:

@@ -13,7 +13,7 @@ class Bilinear(nn.Module):
     """Features of a network, the mean over positions of their outer product, and one linear layer.
 
     Attributes:
-        features: the convolutions of VGG-16, without BatchNorm and without the last pooling. Their names are those of
+        features: The convolutions of VGG-16, without BatchNorm and without the last pooling. Their names are those of
             torchvision, so that ``model.start`` takes its pretrained weights, stored as safetensors.
     """
 

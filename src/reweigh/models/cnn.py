@@ -38,8 +38,13 @@ def _convolution(inputs: int, outputs: int, stride: int) -> tuple[nn.Module, ...
 def cnn(input_shape: tuple[int, ...], num_classes: int, *, width: Annotated[int, Gt(0)] = 16) -> nn.Module:
     """A small network for images of about 8 to 64 pixels (0.1 million parameters).
 
+    Examples:
+        >>> import torch
+        >>> cnn((3, 32, 32), 10)(torch.randn(5, 3, 32, 32)).shape
+        torch.Size([5, 10])
+
     Args:
-        width: channels of the first layer; the last layers have four times as many.
+        width: Channels of the first layer; the last layers have four times as many.
     """
     channels, _, _ = image_shape("cnn", input_shape, at_least=4)
     return SmallCNN(channels, num_classes, width)

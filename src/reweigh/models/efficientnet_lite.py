@@ -89,7 +89,7 @@ def imagenet() -> EfficientNetLite0:
     """The network with its ImageNet weights, in evaluation mode; it takes (images - MEAN) / STD.
 
     Raises:
-        ModelError: the package is not installed, or its file is not the one that is known here.
+        ModelError: The package is not installed, or its file is not the one that is known here.
     """
     (content,) = pinned("efficientnet-lite0", PACKAGE, FILES, "pretrained")
     file = BytesIO(content)

@@ -20,10 +20,10 @@ class Experts(nn.Module):
     each expert.
 
     Args:
-        classifier: any model that ends in a linear layer and calls each layer once; it becomes the first expert.
+        classifier: Any model that ends in a linear layer and calls each layer once; it becomes the first expert.
 
     Raises:
-        ModelError: the model does not end in a linear layer.
+        ModelError: The model does not end in a linear layer.
     """
 
     def __init__(self, classifier: nn.Module, experts: int = EXPERTS):

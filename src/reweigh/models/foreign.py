@@ -26,7 +26,7 @@ def foreign(name: str, trust_code: bool = False) -> Callable[..., nn.Module]:
             name may come from a file that somebody else wrote.
 
     Raises:
-        ModelError: one side of the colon is empty.
+        ModelError: One side of the colon is empty.
     """
     source, _, member = name.partition(":")
     if not source or not member:
@@ -110,7 +110,7 @@ def checked(
     """Build a model and try it on two samples of zeros, in evaluation mode.
 
     Raises:
-        ModelError: it cannot be built or called, is not a module, or its logits are not of shape (2, num_classes).
+        ModelError: It cannot be built or called, is not a module, or its logits are not of shape (2, num_classes).
     """
     try:
         model = build(input_shape, num_classes, **options)

@@ -9,12 +9,12 @@ def image_shape(model: str, input_shape: tuple[int, ...], at_least: int) -> tupl
     """Channels, height and width of an image model's input.
 
     Args:
-        model: name of the model in messages.
-        input_shape: shape of one sample, without the batch dimension.
-        at_least: smallest height and width that the model can pool.
+        model: Name of the model in messages.
+        input_shape: Shape of one sample, without the batch dimension.
+        at_least: Smallest height and width that the model can pool.
 
     Raises:
-        ModelError: the samples are not images (C, H, W), or the images are too small.
+        ModelError: The samples are not images (C, H, W), or the images are too small.
     """
     shape = tuple(input_shape)
     if len(shape) != 3 or min(shape) < 1:

@@ -16,10 +16,10 @@ class Block(nn.Module):
     """Convolutions with BatchNorm and ReLU between them, around a shortcut that is projected where the shape changes.
 
     Args:
-        inputs: input channels.
-        width: channels of the 3x3 convolutions.
+        inputs: Input channels.
+        width: Channels of the 3x3 convolutions.
         stride: 2 halves the image.
-        bottleneck: whether the block is one 3x3 convolution between two 1x1, with four times as many output channels;
+        bottleneck: Whether the block is one 3x3 convolution between two 1x1, with four times as many output channels;
             otherwise it is two 3x3 convolutions.
     """
 
@@ -50,11 +50,11 @@ class LargeResNet(nn.Module):
     """A stem, four stages of width 64 to 512, global average pooling, a linear layer.
 
     Args:
-        channels: channels of the images.
-        num_classes: number of logits.
-        blocks: number of blocks in each of the four stages.
-        bottleneck: kind of block, see ``Block``.
-        small_images: whether the stem is one 3x3 convolution that keeps the size, instead of 7x7 with stride 2 and
+        channels: Channels of the images.
+        num_classes: Number of logits.
+        blocks: Number of blocks in each of the four stages.
+        bottleneck: Kind of block, see ``Block``.
+        small_images: Whether the stem is one 3x3 convolution that keeps the size, instead of 7x7 with stride 2 and
             max-pooling.
     """
 

@@ -23,11 +23,11 @@ def linear_head(model: nn.Module, who: str, instead: str) -> tuple[str, nn.Linea
     """The name of the last layer, which is linear, and the layer.
 
     Args:
-        who: what needs a linear layer, for the message.
-        instead: what to do with another model, for the message.
+        who: What needs a linear layer, for the message.
+        instead: What to do with another model, for the message.
 
     Raises:
-        ModelError: the last layer is not linear.
+        ModelError: The last layer is not linear.
     """
     named: dict[str, Tensor] = dict(model.named_parameters())
     name = last_layer(model, named) if named else ""
@@ -46,12 +46,12 @@ def with_features(
     """What enters a layer, shape (n, width), and what the model returns.
 
     Args:
-        layer: name of the layer, as ``linear_head`` gives it.
-        cut: whether the layer reads the features without their graph, so that its gradient ends there.
-        inputs, named: arguments of the model.
+        layer: Name of the layer, as ``linear_head`` gives it.
+        cut: Whether the layer reads the features without their graph, so that its gradient ends there.
+        inputs, named: Arguments of the model.
 
     Raises:
-        ModelError: the layer does not read one row of features per sample, once.
+        ModelError: The layer does not read one row of features per sample, once.
     """
     entered: list[Tensor] = []
 
@@ -97,7 +97,7 @@ def with_cosine_head(model: nn.Module, scale: float = SCALE) -> nn.Module:
     """The model itself, its last layer replaced by a fresh cosine head of that scale, unless it has one.
 
     Raises:
-        ModelError: the last layer is not linear.
+        ModelError: The last layer is not linear.
     """
     name, layer = linear_head(model, "a cosine head", "give a model with a linear classifier")
     if isinstance(layer, CosineLinear):

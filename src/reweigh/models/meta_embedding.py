@@ -17,9 +17,9 @@ class Embedded(NamedTuple):
     """The outputs for a batch.
 
     Attributes:
-        logits: shape (n, num_classes).
-        direct: features of the classifier, shape (n, width).
-        centers: centers in the memory, shape (num_classes, width); None until the memory is used.
+        logits: Shape (n, num_classes).
+        direct: Features of the classifier, shape (n, width).
+        centers: Centers in the memory, shape (num_classes, width); None until the memory is used.
     """
 
     logits: Tensor
@@ -36,8 +36,8 @@ class MetaEmbedding(nn.Module):
     ``open`` is set, the classifier predicts without the memory.
 
     Attributes:
-        open: whether the memory is used; a bool buffer.
-        centers: shape (num_classes, width), learned class centers.
+        open: Whether the memory is used; a bool buffer.
+        centers: Shape (num_classes, width), learned class centers.
     """
 
     open: Tensor

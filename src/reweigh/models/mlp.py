@@ -22,17 +22,22 @@ def mlp(
 ) -> nn.Module:
     """Flatten, then Linear - BatchNorm - ReLU - Dropout for each hidden layer, then Linear.
 
+    Examples:
+        >>> import torch
+        >>> mlp((20,), 3, hidden=(64,))(torch.randn(5, 20)).shape
+        torch.Size([5, 3])
+
     Args:
-        input_shape: shape of one sample, of any rank.
-        num_classes: number of logits.
-        hidden: width of each hidden layer; () gives a linear classifier.
-        batch_norm: whether each hidden layer has BatchNorm before its ReLU, instead of a bias.
-        dropout: share of hidden units dropped in training.
-        sparse: whether samples are sparse rows, such as word counts of a text; the first hidden layer then stores its
+        input_shape: Shape of one sample, of any rank.
+        num_classes: Number of logits.
+        hidden: Width of each hidden layer; () gives a linear classifier.
+        batch_norm: Whether each hidden layer has BatchNorm before its ReLU, instead of a bias.
+        dropout: Share of hidden units dropped in training.
+        sparse: Whether samples are sparse rows, such as word counts of a text; the first hidden layer then stores its
             weights in the order that multiplies such rows fastest.
 
     Raises:
-        ModelError: a sample has no values.
+        ModelError: A sample has no values.
     """
     width = prod(input_shape)
     if width < 1:

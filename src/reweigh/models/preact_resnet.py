@@ -38,12 +38,12 @@ class PreActResNet(nn.Module):
     """A 3x3 convolution, stages that halve the image, BatchNorm - ReLU, global average pooling, a linear layer.
 
     Args:
-        channels: channels of the images.
-        num_classes: number of logits.
-        stem: channels of the first convolution.
-        widths: channels of each stage.
-        blocks: number of blocks in each stage.
-        dropout: share of features dropped inside each block.
+        channels: Channels of the images.
+        num_classes: Number of logits.
+        stem: Channels of the first convolution.
+        widths: Channels of each stage.
+        blocks: Number of blocks in each stage.
+        dropout: Share of features dropped inside each block.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ def wrn_28_2(input_shape: tuple[int, ...], num_classes: int, *, dropout: Dropout
     It has ReLU and torch's BatchNorm, as in the paper; FixMatch's code has leaky ReLU and slower statistics.
 
     Args:
-        dropout: share of features dropped between the two convolutions of a block.
+        dropout: Share of features dropped between the two convolutions of a block.
     """
     channels, _, _ = image_shape("wrn-28-2", input_shape, at_least=8)
     return PreActResNet(channels, num_classes, stem=16, widths=(32, 64, 128), blocks=4, dropout=dropout)

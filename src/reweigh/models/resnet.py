@@ -59,6 +59,12 @@ def _stage(inputs: int, outputs: int, stride: int, blocks: int) -> nn.Sequential
 
 
 def resnet32(input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
-    """ResNet-32 for CIFAR with shortcuts of option A (0.46 million parameters)."""
+    """ResNet-32 for CIFAR with shortcuts of option A (0.46 million parameters).
+
+    Examples:
+        >>> import torch
+        >>> resnet32((3, 32, 32), 10)(torch.randn(5, 3, 32, 32)).shape
+        torch.Size([5, 10])
+    """
     channels, _, _ = image_shape("resnet32", input_shape, at_least=8)
     return ThinResNet(channels, num_classes, blocks=5)

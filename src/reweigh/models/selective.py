@@ -66,6 +66,11 @@ class SelectiveModel(nn.Module):
         return Heads(logits, self.selection(features).squeeze(1), self.auxiliary(features))
 
 
+def selects(model: nn.Module) -> bool:
+    """Whether a selection head ranks the predictions of a model."""
+    return isinstance(model, SelectiveModel) and bool(model.ranks)
+
+
 class Ranked(nn.Module):
     """A model with one more column beside its logits: the log-odds of the score that ranks its predictions.
 
@@ -79,7 +84,7 @@ class Ranked(nn.Module):
 
     def forward(self, inputs: Any) -> Tensor:
         """Shape (n, num_classes + 1)."""
-        if isinstance(self.model, SelectiveModel) and self.model.ranks:
+        if selects(self.model):
             logits, selection, _ = self.model(inputs, heads=True)
         else:
             logits = self.model(inputs)

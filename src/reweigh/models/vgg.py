@@ -28,9 +28,9 @@ def vgg16_bn(
     Args:
         head: "small" (one hidden layer of 512 with BatchNorm), "imagenet" (average over 7 x 7 regions, two hidden
             layers of 4096), or "auto", which is small for images of at most 64 x 64.
-        dropout: share of features dropped in the head.
-        first_dropout: share of features dropped after the first convolution.
-        conv_dropout: share of features dropped after each later convolution, except before pooling.
+        dropout: Share of features dropped in the head.
+        first_dropout: Share of features dropped after the first convolution.
+        conv_dropout: Share of features dropped after each later convolution, except before pooling.
     """
     return _vgg("vgg16-bn", input_shape, num_classes, (2, 2, 3, 3, 3), head, dropout, first_dropout, conv_dropout)
 

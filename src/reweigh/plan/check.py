@@ -10,6 +10,7 @@ from reweigh.errors import ReweighError
 from reweigh.plan.mistakes import Mistake, check_options, shown, unknown_key
 from reweigh.plan.options import Options, options_of, supplied_to
 from reweigh.plan.plan import Part, Plan
+from reweigh.plan.scale import scaled
 from reweigh.plan.schema import SECTIONS, Slot, TrainOptions
 from reweigh.plan.tables import TABLES, member, members, method_named
 
@@ -51,12 +52,16 @@ def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Pl
     if plan.own_loss and plan.loss.name != SECTIONS["loss"].default["name"]:
         text = f"got {plan.loss.name!r}, but the method {plan.method.name} brings a loss of its own"
         return None, [Mistake("loss.name", f"{text}; remove [loss] and set the options in [method]")]
-    defaults = TRAIN_DEFAULTS | method_named(plan.method.name).train_defaults
+    defaults = {**TRAIN_DEFAULTS, **method_named(plan.method.name).train_defaults}
     train = {key: defaults.get(key) if value is None else value for key, value in train.items()}
     if plan.method.name == "two-looks" and train["judge"] < MIN_FOLD:
         text = f"got {train['judge']}, but the method two-looks judges its looks by held-out samples"
         return None, [Mistake("train.judge", f"{text}; should be from {MIN_FOLD} to 0.5, or choose another method")]
-    return replace(plan, train=train), []
+    if plan.method.name == "two-looks" and train["branch"] is not None:
+        text = f"got {train['branch']}, but the method two-looks trains two times"
+        return None, [Mistake("train.branch", f"{text}; branch with a method that continues one training")]
+    plan, mistakes = scaled(replace(plan, train=train))
+    return (None if mistakes else plan), mistakes
 
 
 def _section_with(key: str, values: Mapping[str, Any]) -> str | None:

@@ -99,6 +99,7 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
             + (" at most in a look" if two_looks else "; the first tenth of the epochs is warm-up"),
         ),
         optimizer(given),
+        decision(train),
         *([] if two_looks else judge(facts)),
         *([] if two_looks else scoring(facts)),
         *([] if "model" in given else threads(facts, model, options)),
@@ -183,6 +184,14 @@ def judge(facts: Facts) -> list[Choice]:
     if sum(size for size in facts.class_sizes if size >= FEWEST) < JUDGED or facts.candidates:
         return []
     return [Choice({"train.judge": JUDGE}, "held-out samples decide which epoch is kept, before labels are memorized")]
+
+
+def decision(train: Mapping[str, Any]) -> Choice:
+    """What to optimize, and for which class shares; the data that will be predicted are probably like those at hand."""
+    if train.get("aim") == "balanced":
+        return Choice({"train.class_shares": "uniform"}, "predictions for balanced accuracy: as if classes were equal")
+    shares = {"train.aim": "accuracy", "train.class_shares": "estimated"}
+    return Choice(shares, "predictions for the class shares of the true labels; train.aim=balanced for equal ones")
 
 
 def scoring(facts: Facts) -> list[Choice]:

@@ -82,7 +82,7 @@ def merge(values: dict[str, Any], changes: Mapping[str, Any], path: tuple[str, .
     A table that names another part keeps of the options there those that mean the same to it; see ``rename``.
 
     Args:
-        path: where ``values`` are in the recipe.
+        path: Where ``values`` are in the recipe.
     """
     for key, value in changes.items():
         here = (*path, key)

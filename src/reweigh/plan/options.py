@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterable
 from functools import cache, partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, create_model
 
@@ -11,7 +11,13 @@ from reweigh.plan.tables import TABLES, member
 
 
 class Options(BaseModel):
-    """Base of all options: unknown keys are mistakes, and a string is not a number."""
+    """Base of all options: unknown keys are mistakes, and a string is not a number.
+
+    Attributes:
+        renamed: What an option of an earlier name is called now, for the message.
+    """
+
+    renamed: ClassVar[dict[str, str]] = {}
 
     model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
 

@@ -14,9 +14,9 @@ class Table(NamedTuple):
     """A table that a recipe chooses from.
 
     Attributes:
-        kind: what one member is, for messages.
-        home: module and attribute; imported when first asked for, because most of them need torch.
-        finder: function that finds a member by name, if there are more than the table lists.
+        kind: What one member is, for messages.
+        home: Module and attribute; imported when first asked for, because most of them need torch.
+        finder: Function that finds a member by name, if there are more than the table lists.
     """
 
     kind: str
@@ -51,8 +51,8 @@ def member(table: str, name: str) -> Callable[..., Any]:
     """One member.
 
     Raises:
-        RecipeError: there is none of that name; lists all and suggests the nearest.
-        ModelError: the name of a model from elsewhere is not written as one.
+        RecipeError: There is none of that name; lists all and suggests the nearest.
+        ModelError: The name of a model from elsewhere is not written as one.
     """
     kind, _, finder = TABLES[table]
     return resolve_name(finder)(name) if finder else lookup(members(table), name, kind)

@@ -17,8 +17,8 @@ class AveragedModel:
     counts less by a factor of ``decay``. So it is useful from the first step on, and the initial model leaves no trace.
 
     Args:
-        model: model to average; a copy is kept.
-        decay: decay of the EMA; 0.997 averages over the last few hundred steps, and 1 never changes. May be changed
+        model: Model to average; a copy is kept.
+        decay: Decay of the EMA; 0.997 averages over the last few hundred steps, and 1 never changes. May be changed
             during training. Paper: beta.
     """
 

@@ -15,8 +15,8 @@ class Mix(NamedTuple, Generic[Share]):
     """Which samples are mixed, and how much.
 
     Attributes:
-        partner: shape (n,), a permutation of the batch. Paper: idx.
-        share: share of the sample itself, at least one half: one number for all samples, or shape (n,). Paper: lambda =
+        partner: Shape (n,), a permutation of the batch. Paper: idx.
+        share: Share of the sample itself, at least one half: one number for all samples, or shape (n,). Paper: lambda =
             max(lambda, 1 - lambda).
     """
 
@@ -42,7 +42,7 @@ def draw(n: int, strength: float, generator: torch.Generator, device: torch.devi
     """A random mix with one lambda ~ Beta(strength, strength) for all samples.
 
     Args:
-        strength: strength of mixing: close to 0, samples are hardly mixed; 1 draws lambda uniformly; very large values
+        strength: Strength of mixing: close to 0, samples are hardly mixed; 1 draws lambda uniformly; very large values
             mix half and half.
     """
     share = float(_shares(strength, generator, 1)[0])
@@ -71,7 +71,7 @@ def checked_draw(inputs: Tensor, strength: float, generator: torch.Generator) ->
     """A random mix of a batch, as ``draw`` makes it; a strength of 0 leaves every sample as it is.
 
     Raises:
-        DataError: inputs that are not floats cannot be mixed.
+        DataError: Inputs that are not floats cannot be mixed.
     """
     check_mixable(inputs, strength)
     if not strength:

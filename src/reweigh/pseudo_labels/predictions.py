@@ -15,7 +15,7 @@ class Predictions(Protocol):
     """A soft label for each training sample, keyed by its index.
 
     Attributes:
-        momentum: momentum of the average; 0 keeps only the latest prediction. May be changed during training. Paper:
+        momentum: Momentum of the average; 0 keeps only the latest prediction. May be changed during training. Paper:
             alpha.
     """
 
@@ -27,8 +27,8 @@ class Predictions(Protocol):
             z = momentum * z + (1 - momentum) * probabilities                (paper: supplement, Alg. 1)
 
         Args:
-            index: shape (n,), indices into the training set, each at most once.
-            probabilities: shape (n, num_classes), rows sum to one.
+            index: Shape (n,), indices into the training set, each at most once.
+            probabilities: Shape (n, num_classes), rows sum to one.
 
         Returns:
             Shape (n, num_classes), rows sum to one.
@@ -55,11 +55,11 @@ class DensePredictions:
     """All probabilities of all samples, started from the given labels.
 
     Args:
-        labels: shape (N,), given labels; samples without a label, -1, start with equal probabilities.
-        num_classes: number of classes. Paper: C.
-        momentum: momentum of the average; 0 keeps only the latest prediction. Paper: alpha.
-        device: where they are kept; should be the device of the predictions, so that updates need not wait for a copy.
-        dtype: type in which they are kept; they are averaged and returned in single precision.
+        labels: Shape (N,), given labels; samples without a label, -1, start with equal probabilities.
+        num_classes: Number of classes. Paper: C.
+        momentum: Momentum of the average; 0 keeps only the latest prediction. Paper: alpha.
+        device: Where they are kept; should be the device of the predictions, so that updates need not wait for a copy.
+        dtype: Type in which they are kept; they are averaged and returned in single precision.
     """
 
     def __init__(
@@ -107,11 +107,11 @@ class TopPredictions:
     A million samples of a thousand classes take 40 MB instead of 4 GB.
 
     Args:
-        labels: shape (N,), given labels; samples without a label, -1, start with equal probabilities.
-        num_classes: number of classes.
-        momentum: momentum of the average.
-        device: where they are kept; see ``DensePredictions``.
-        keep: number of probabilities to keep for each sample.
+        labels: Shape (N,), given labels; samples without a label, -1, start with equal probabilities.
+        num_classes: Number of classes.
+        momentum: Momentum of the average.
+        device: Where they are kept; see ``DensePredictions``.
+        keep: Number of probabilities to keep for each sample.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ def _checked(index: Tensor | None, samples: int, n: int) -> Tensor:
     """The indices of some samples, on the CPU.
 
     Raises:
-        DataError: there are no indices, or they are not indices into the training set.
+        DataError: There are no indices, or they are not indices into the training set.
     """
     if index is None:
         raise DataError(

@@ -78,8 +78,8 @@ def for_bias(contents: Contents, name: str, changes: Mapping[str, Any]) -> Conte
     A bias that the recipe has too keeps its other options there, such as the map of asymmetric noise.
 
     Args:
-        name: what the biases are called, for messages.
-        changes: what [data] gets for ``bias``, ``candidates`` and ``labeled``; a missing key means none.
+        name: What the biases are called, for messages.
+        changes: What [data] gets for ``bias``, ``candidates`` and ``labeled``; a missing key means none.
     """
     values = deepcopy(dict(contents.values))
     data = values["data"]

@@ -17,10 +17,10 @@ class Contents(NamedTuple):
     """A recipe as written, not yet checked.
 
     Attributes:
-        source: what the user called it, for messages.
-        values: the TOML tables, overrides applied.
-        mistakes: what was wrong with the overrides.
-        overrides: the overrides themselves, as typed.
+        source: What the user called it, for messages.
+        values: The TOML tables, overrides applied.
+        mistakes: What was wrong with the overrides.
+        overrides: The overrides themselves, as typed.
     """
 
     source: str
@@ -33,11 +33,11 @@ def read(source: str | Path, overrides: Iterable[str] = ()) -> Contents:
     """The contents of a recipe.
 
     Args:
-        source: a TOML file, the folder of a run, or the name of a shipped recipe.
+        source: A TOML file, the folder of a run, or the name of a shipped recipe.
         overrides: ``key=value`` with a dotted key; see ``apply``.
 
     Raises:
-        RecipeError: there is no such recipe, or the file is not TOML.
+        RecipeError: There is no such recipe, or the file is not TOML.
     """
     path = find(source)
     try:
@@ -54,7 +54,7 @@ def find(source: str | Path) -> Path:
     """The file of a recipe.
 
     Raises:
-        RecipeError: there is none.
+        RecipeError: There is none.
     """
     path = Path(source)
     if path.is_dir() and (path / "recipe.toml").is_file():

@@ -15,7 +15,7 @@ from reweigh.report.svg import to_svg
 from reweigh.runs.account import Account
 from reweigh.runs.headline import about, headline, held_out
 from reweigh.runs.read import read_accounts
-from reweigh.runs.words import UNKNOWN, duration, in_words, percent
+from reweigh.runs.words import UNKNOWN, duration, in_words, measured
 
 MOST_RUNS = 10  # beyond this nothing can be read side by side, and the page grows beyond three megabytes
 
@@ -98,8 +98,8 @@ def comparison(accounts: Sequence[Account]) -> Table:
 
 
 def shown(line: dict[str, float], name: str) -> str:
-    """A share in percent, or a dash if it is unknown."""
-    return percent(line[name]) if math.isfinite(line.get(name, math.nan)) else UNKNOWN
+    """A metric, or a dash if it is unknown."""
+    return measured(name, line[name]) if math.isfinite(line.get(name, math.nan)) else UNKNOWN
 
 
 def key_numbers(account: Account) -> list[tuple[str, str]]:

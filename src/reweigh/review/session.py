@@ -1,7 +1,7 @@
 """One reviewer at work: which samples come next, what each shows, and what has been decided."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
@@ -9,8 +9,7 @@ import numpy as np
 
 from reweigh.errors import DataError
 from reweigh.fit.decisions import Decision, Decisions, agreement, disagree
-from reweigh.review.order import ORDERS
-from reweigh.review.remaining import remaining
+from reweigh.issues.remaining import remaining
 from reweigh.review.similar import Similar
 from reweigh.review.subject import Subject
 
@@ -18,7 +17,39 @@ LARGE, SMALL = 768, 160  # pixels of the sample that is judged, and of those bes
 COLUMNS = 3  # values of a similar sample: those that tell most about the one that is judged
 LETTERS = 20_000  # characters of a value
 SHOWN = {"suspicious", "all"}
+REVIEW_ORDER_SEED = 20_220_205  # its own: a small one may have chosen the wrong labels of an experiment too
 STATES = {"open", "decided", "unsure", "disputed", "any"}
+
+
+def doubtful(quality: np.ndarray, suggested: np.ndarray) -> np.ndarray:
+    """The worst label first: finds the most wrong labels with the fewest looks."""
+    return np.argsort(quality, kind="stable")
+
+
+def informative(quality: np.ndarray, suggested: np.ndarray) -> np.ndarray:
+    """The least certain label first, the classes in turn: what training cannot find out by itself.
+
+    A label that is almost certainly wrong, or right, is already treated as such. Classes are those that training
+    suggests, so that each of them gets trusted samples.
+    """
+    certain = np.argsort(np.abs(quality - 0.5), kind="stable")
+    grouped = certain[np.argsort(suggested[certain], kind="stable")]
+    sizes = np.bincount(suggested)
+    place = np.arange(len(grouped)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # 0, 1, ... within each class
+    return grouped[np.lexsort((np.abs(quality[grouped] - 0.5), place))]
+
+
+def random(quality: np.ndarray, suggested: np.ndarray) -> np.ndarray:
+    """Any label: what is found is a fair sample of the data."""
+    return np.random.default_rng(REVIEW_ORDER_SEED).permutation(len(quality))
+
+
+# Each: quality of the given label and suggested class, shape (N,), -> indices of the samples, shape (N,).
+ORDERS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "doubtful": doubtful,
+    "informative": informative,
+    "random": random,
+}
 
 
 class Session:

@@ -19,12 +19,12 @@ class Curves:
     """The weighting function and the families of classes that share its curves.
 
     Attributes:
-        weight_net: the weighting function.
+        weight_net: The weighting function.
 
     Args:
-        sizes: shape (num_classes,), samples of each class.
-        loss_unit: what a new weighting function divides losses by.
-        families, family_rule, spare_curves, weight_net, hidden, weighting: see ``Reweighter``.
+        sizes: Shape (num_classes,), samples of each class.
+        loss_unit: What a new weighting function divides losses by.
+        families, family_rule, spare_curves, weight_net, hidden, weighting: See ``Reweighter``.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Curves:
         """The curve of each label's class, shape (n,); labels may be rows, shape (n, num_classes).
 
         Raises:
-            DataError: a label is not a class. Not on a device that would have to be waited for.
+            DataError: A label is not a class. Not on a device that would have to be waited for.
         """
         try:
             return self._curve_of_class.index_select(0, labels.argmax(1) if labels.dim() == 2 else labels)

@@ -22,8 +22,8 @@ class Journal:
     Early predictions know little, late ones may have memorized wrong labels; their mean is better than either.
 
     Args:
-        labels: shape (N,), given labels; -1 for none.
-        num_classes: number of classes.
+        labels: Shape (N,), given labels; -1 for none.
+        num_classes: Number of classes.
     """
 
     def __init__(self, labels: Tensor, num_classes: int):
@@ -42,7 +42,7 @@ class Journal:
         """Note what the model returned for some samples, and their weights, if any.
 
         Raises:
-            DataError: the three do not have one entry per sample, or an index is repeated or out of range.
+            DataError: The three do not have one entry per sample, or an index is repeated or out of range.
         """
         logits = logits_of(outputs).detach().float().cpu()
         n = len(logits)
@@ -77,7 +77,7 @@ class Journal:
         """The samples, the most suspicious label first; see ``Reweighter.label_issues``.
 
         Args:
-            families: shape (num_classes,), the family of each class.
+            families: Shape (num_classes,), the family of each class.
         """
         if class_names is not None and len(class_names) != self._num_classes:
             raise DataError(
@@ -127,9 +127,9 @@ class Recording:
             reweighter.record(batch, step.outputs, step.weights)
 
         Args:
-            index: shape (n,), positions of the samples in the labels that the reweighter was made with.
-            outputs: logits, shape (n, num_classes), or something with ``logits``.
-            weights: shape (n,), the weights that were trained with; None if there were none.
+            index: Shape (n,), positions of the samples in the labels that the reweighter was made with.
+            outputs: Logits, shape (n, num_classes), or something with ``logits``.
+            weights: Shape (n,), the weights that were trained with; None if there were none.
         """
         found = None if weights is None else torch.as_tensor(weights)
         self._noted.record(torch.as_tensor(index), outputs, found)
@@ -143,8 +143,8 @@ class Recording:
         """The training samples, the most suspicious label first, judged by all that was recorded.
 
         Args:
-            class_names: what the classes are called in the table; by default their numbers.
-            index: index of the table, one entry per training sample; by default 0, 1, ...
+            class_names: What the classes are called in the table; by default their numbers.
+            index: Index of the table, one entry per training sample; by default 0, 1, ...
 
         Returns:
             The columns given_label, suggested_label, label_quality (0 is worst, NaN where nothing was recorded),
@@ -156,7 +156,7 @@ class Recording:
         """Restore the records in the state of a reweighter.
 
         Raises:
-            DataError: it is that of other samples or classes.
+            DataError: It is that of other samples or classes.
         """
         journal, classes, own = state.get("journal"), len(state["family_of_class"]), len(self._given)
         samples = own if journal is None else len(journal["counts"])

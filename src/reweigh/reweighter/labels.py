@@ -18,10 +18,10 @@ def as_labels(labels: Any, device: torch.device, what: str) -> Tensor:
     A tensor stays on its device; anything else goes to ``device``.
 
     Args:
-        what: name of the labels in messages.
+        what: Name of the labels in messages.
 
     Raises:
-        DataError: they are not numbers, or not of one of these shapes.
+        DataError: They are not numbers, or not of one of these shapes.
     """
     if not isinstance(labels, Tensor):
         labels = _from_array(labels, what).to(device)
@@ -40,10 +40,10 @@ def training_labels(labels: Any, counts: Callable[[Tensor], Tensor | None]) -> T
     """All labels of a training set on the CPU, shape (N,), -1 where they do not count.
 
     Args:
-        counts: which labels count, None if all do.
+        counts: Which labels count, None if all do.
 
     Raises:
-        DataError: they are not class numbers.
+        DataError: They are not class numbers.
     """
     found = as_labels(labels, torch.device("cpu"), "labels").cpu()
     if found.dim() != 1 or len(found) == 0:

@@ -29,9 +29,15 @@ from reweigh.weighting import weigher
 class Reweighter(Recording):
     """Class-aware sample weights for any model, optimizer and loop, as they are.
 
-        reweighter = Reweighter(model, optimizer, train_labels)
-        for (inputs, labels), (meta_inputs, meta_labels) in zip(train_loader, cycle(meta_loader)):
-            step = reweighter.step(inputs, labels, meta_inputs, meta_labels)   # forward, backward, optimizer.step()
+    Examples:
+        >>> model = nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 3))
+        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        >>> inputs, labels = torch.randn(600, 20), torch.randint(3, (600,))
+        >>> reweighter = Reweighter(model, optimizer, labels)
+        >>> batch, trusted = torch.arange(50), torch.arange(500, 530)
+        >>> step = reweighter.step(inputs[batch], labels[batch], inputs[trusted], labels[trusted])  # trains the model
+        >>> step.weights.shape, step.outputs.shape
+        (torch.Size([50]), torch.Size([50, 3]))
 
     Args:
         model: any ``nn.Module`` that returns logits, something with ``logits``, or what ``loss`` understands; may be
@@ -66,6 +72,8 @@ class Reweighter(Recording):
         meta_weight_decay: weight decay of the weight net; the paper's 1e-4 pulls all weights to one half in the end.
         meta_amsgrad: Adam with AMSGrad, as the released code for long tails.
         weighting: a function learned elsewhere (``load_weighting``), used as it is; no trusted data are needed then.
+        check: whether the first step that learns checks that the meta-gradient is exact for this model and optimizer;
+            costs about four plain steps, once. What is not exact is said in an ``InexactWarning``.
         reduce: averages tensors over processes, in place; by default those of a wrapped model.
     """
 
@@ -93,6 +101,7 @@ class Reweighter(Recording):
         meta_weight_decay: Annotated[float, Ge(0)] = 0.0,
         meta_amsgrad: bool = False,
         weighting: nn.Module | None = None,
+        check: bool = True,
         reduce: Reduce | None = None,
     ):
         wanted = families.num_families if isinstance(families, Families) else families
@@ -134,6 +143,7 @@ class Reweighter(Recording):
             every=every,
             normalize=lookup(NORMALIZERS, normalize, "normalizer"),
             reduce=reduce or alone,
+            check=check,
         )
         self._options = f"every={every}, engine={engine!r}, lookahead={lookahead!r}, scope={scope!r}"
 

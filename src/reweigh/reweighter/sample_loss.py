@@ -20,7 +20,7 @@ class SampleLoss:
     model returns more than these; any other function gets what the model returns.
 
     Args:
-        loss: may be reduced if it is a module with a ``reduction``; or a name in ``LOSSES``.
+        loss: May be reduced if it is a module with a ``reduction``; or a name in ``LOSSES``.
     """
 
     def __init__(self, loss: Loss | str):
@@ -60,7 +60,7 @@ def logits_of(outputs: Any) -> Tensor:
     """The logits in what a model returned: a tensor, or something with ``logits``, by attribute or by key.
 
     Raises:
-        ModelError: there are none.
+        ModelError: There are none.
     """
     found = outputs
     if not isinstance(outputs, Tensor):

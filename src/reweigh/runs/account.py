@@ -60,7 +60,7 @@ class Account:
     Attributes:
         name: Name of the run, unique among those that are reported together.
         recipe_text: The recipe as TOML.
-        status: see ``reweigh.training.status``.
+        status: See ``reweigh.training.status``.
         epochs: Planned number of epochs.
         history: Numbers of each epoch; NaN for one that was not finite.
         net: The learned weighting function.

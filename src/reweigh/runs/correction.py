@@ -34,9 +34,10 @@ def correct(
 ) -> "Correction":
     """Labels of a run to correct: those that look wrong, fewer or more of them, or what people decided.
 
-        correction = reweigh.correct("runs/photos")
-        correction.table()               # which labels change, and to what
-        correction.write("labels.csv")   # a copy; your data are never changed
+    Examples:
+        >>> correction = correct("runs/photos")  # doctest: +SKIP
+        >>> correction.table()  # which labels change, and to what  # doctest: +SKIP
+        >>> correction.write("labels.csv")  # a copy; your data are never changed  # doctest: +SKIP
 
     Args:
         run: Folder of a run on your own files.

@@ -6,7 +6,7 @@ from reweigh.fit.origin import describe
 from reweigh.names import plural
 from reweigh.runs.account import Account
 from reweigh.runs.tables import Samples
-from reweigh.runs.words import duration, in_words, percent
+from reweigh.runs.words import duration, in_words, measured, percent
 
 WEAK = 0.5  # share of labels that look wrong; beyond it the model, not the labels, is in doubt
 
@@ -56,7 +56,7 @@ def reached(account: Account) -> str:
         agrees = f"The model ({account.method}) agrees with {percent(share)} of the held-out labels{when}"
         return f"{agrees}; some of these may be wrong too."
     doubt = ", whose labels may be wrong too" if held_out(account) else ""
-    return f"The model ({account.method}) reaches {what}{percent(share)} on the test set{when}{doubt}."
+    return f"The model ({account.method}) reaches {what}{measured(judged_by, share)} on the test set{when}{doubt}."
 
 
 def held_out(account: Account) -> bool:

@@ -19,6 +19,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}\N{NO-BREAK SPACE}%" if math.isfinite(share) else "unknown"
 
 
+def measured(name: str, value: float) -> str:
+    """A metric: a share in percent, a log loss as it is."""
+    return number(value) if name.endswith("log_loss") else percent(value)
+
+
 def number(value: float) -> str:
     """A measured number, with three digits."""
     if not math.isfinite(value):

@@ -63,8 +63,8 @@ def labels_of(dataset: Samples, outputs: Tensor, index: Tensor | None = None) ->
     """The labels to judge outputs by, shape (n,); of several candidates the one that the model finds likeliest.
 
     Args:
-        outputs: shape (n, num_classes).
-        index: shape (n,), which samples these are; all of them by default.
+        outputs: Shape (n, num_classes).
+        index: Shape (n,), which samples these are; all of them by default.
     """
     chosen = slice(None) if index is None else index
     if dataset.candidates is None:

@@ -10,10 +10,10 @@ def stratified_folds(labels: Tensor, folds: int, least: int, generator: Generato
     Samples without a label and samples of small classes are never held out; their fold is -1.
 
     Args:
-        labels: shape (N,); -1 means no label.
-        folds: number of folds.
-        least: number of samples that a class must have; smaller classes are never held out.
-        generator: decides which sample is in which fold.
+        labels: Shape (N,); -1 means no label.
+        folds: Number of folds.
+        least: Number of samples that a class must have; smaller classes are never held out.
+        generator: Decides which sample is in which fold.
     """
     shuffled = torch.randperm(len(labels), generator=generator)
     grouped = shuffled[labels[shuffled].argsort(stable=True)]
@@ -30,9 +30,9 @@ def held_out_in_turn(
     """The fold of each sample, and which samples of fold 0 are held out of the second look too; shape (N,).
 
     Args:
-        folds: number of folds, and smallest number of samples that a class must have.
+        folds: Number of folds, and smallest number of samples that a class must have.
         judging: (m, n): m of n samples of fold 0 are held out of the second look too.
-        generator: decides both.
+        generator: Decides both.
     """
     fold = stratified_folds(labels, folds, folds, generator)
     first, (some, of) = (fold == 0).nonzero().flatten(), judging

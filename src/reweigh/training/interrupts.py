@@ -14,7 +14,7 @@ class Interrupted(KeyboardInterrupt):
     """The user stopped a run.
 
     Attributes:
-        path: the run folder, whose checkpoint resumes the run; None if it was trained without one.
+        path: The run folder, whose checkpoint resumes the run; None if it was trained without one.
     """
 
     def __init__(self, message: str, path: Path | None) -> None:

@@ -16,6 +16,7 @@ from reweigh.core import descent
 from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError, RecipeError
 from reweigh.training import processes, randomness
+from reweigh.training.branch import Branch
 from reweigh.training.evaluation import Samples
 from reweigh.training.interrupts import Interrupted, listen
 from reweigh.training.judge import Judge
@@ -48,6 +49,7 @@ def train(
     record: Record | None = None,
     judge: Judge | None = None,
     stage: Stage = ALONE,
+    branch: Branch | None = None,
     *,
     epochs: Annotated[int, Ge(1)],
     warmup_epochs: Annotated[int, Ge(0)] = 0,
@@ -71,6 +73,7 @@ def train(
         judge: chooses the epoch whose model is kept; otherwise it is the last one. ``evaluate`` then gets the averaged
             model of the judge.
         stage: which training of the run this is, if there are several.
+        branch: checkpoint of another run to continue from, unless the run has one itself; the method has its model.
         generator: for augmentation; saved and restored, so the method may draw from the same one.
         warmup_epochs: the first epochs, trained without reweighting.
         batch_size: see ``batch_bounds`` for what becomes of a remainder.
@@ -101,7 +104,7 @@ def train(
     settings: dict[str, int | str] = {"samples": samples, "batch_size": batch_size, "seed": seed}
     settings |= {"data": train_set.identity} if run is not None else {}
     keeper = Keeper(run, method, generator, settings, record, judge, scaler, stage)
-    place, before = keeper.load(), len(stage.history)
+    place, before = keeper.load(branch), len(stage.history)
     observer.start(before + epochs, steps, (before + place.epoch) * steps + place.step)
     with _ending(place, run, observer, epochs, steps, schedule, stage), listen() as stop:
         while place.epoch < epochs and not (judge and judge.over):
@@ -139,7 +142,7 @@ def train(
                 judged["keeps"] += before
             line = place.end_epoch(schedule.optimizer.param_groups[0]["lr"], tested, judged, seconds)
             observer.epoch(line)
-            keeper.end_epoch(place, line, before + epochs)
+            keeper.end_epoch(place, line, before + epochs, keep=place.epoch == warmup_epochs)
             if processes.any_of(stop.requested):
                 raise KeyboardInterrupt
     if judge is not None:

@@ -7,7 +7,7 @@ from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from reweigh.core.speed.fused import can_fuse
+from reweigh.core.fast import can_fuse
 from reweigh.errors import RecipeError
 
 Rate = Annotated[float, Gt(0)]

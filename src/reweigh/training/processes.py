@@ -39,11 +39,11 @@ def joined(parent: int) -> Iterator[None]:
     """Inside, all processes started by torchrun train one model together.
 
     Args:
-        parent: the process whose end means the end of this one, as after SIGTERM: at the end of a step, with a
+        parent: The process whose end means the end of this one, as after SIGTERM: at the end of a step, with a
             checkpoint. It is torchrun.
 
     Raises:
-        LostProcessError: not all processes could meet.
+        LostProcessError: Not all processes could meet.
     """
     global _joined, _parent
     _parent = parent
@@ -192,10 +192,10 @@ def together(model: nn.Module, sync_batchnorm: bool = True) -> nn.Module:
     """Let all processes compute the model, each its rows of a batch; it is changed in place, and returned.
 
     Args:
-        sync_batchnorm: see ``shard``.
+        sync_batchnorm: See ``shard``.
 
     Raises:
-        RecipeError: a part of it is compiled, so that its layers cannot see the rows of other processes.
+        RecipeError: A part of it is compiled, so that its layers cannot see the rows of other processes.
     """
     if _joined and is_compiled(model):
         raise RecipeError(
@@ -245,7 +245,7 @@ def check_alike(model: nn.Module, generator: Generator) -> None:
     """Make sure that all processes still train the same model; afterward torch's generators agree as well.
 
     Raises:
-        ReweighError: they do not.
+        ReweighError: They do not.
     """
     if not _joined:
         return

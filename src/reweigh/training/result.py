@@ -36,12 +36,15 @@ class Result(NamedTuple):
 
     @property
     def best(self) -> dict[str, Any]:
-        """The line with the highest first test number, the earliest of equals; without a test, the last.
+        """The line with the best first test number, the earliest of equals; without a test, the last.
 
         It is chosen on the test set, so it is optimistic: show it next to the kept epoch, never instead of it.
         """
         judged_by = next((name for name in self.last if name.startswith("test_")), None)
-        return self.last if judged_by is None else max(self.history, key=lambda line: line[judged_by])
+        if judged_by is None:
+            return self.last
+        best = min if judged_by.endswith("log_loss") else max
+        return best(self.history, key=lambda line: line[judged_by])
 
     @property
     def last_ten(self) -> dict[str, float]:

@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from reweigh.errors import DataError
@@ -43,13 +44,14 @@ class Run:
     samples = _file("samples.csv")
     held_out = _file("held_out.csv")
     test = _file("test.csv")
-    calibration = _file("calibration.csv")
+    abstain = _file("abstain.csv")
     classes = _file("classes.json")
     inputs = _file("inputs.json")
     decisions = _file("decisions.jsonl")  # what reviewers decided; people's work, which no run removes
     report = _file("report.html")
     checkpoint = _file("checkpoint/last.safetensors")
     previous = _file("checkpoint/previous.safetensors")  # the checkpoint before the last one
+    warmed_up = _file("checkpoint/warmed-up.safetensors")  # that of the end of the warm-up, to branch from
 
     @classmethod
     def create(cls, path: str | Path, recipe: str, overwrite: bool = False) -> "Run":
@@ -128,7 +130,7 @@ class Run:
     @property
     def results(self) -> list[Path]:
         """Files that are complete once the run has ended."""
-        tables = [self.samples, self.held_out, self.test, self.calibration]
+        tables = [self.samples, self.held_out, self.test, self.abstain]
         return [self.metrics, self.summary, self.model, self.weighting, self.classes, self.inputs, *tables]
 
     def seal(self) -> None:
@@ -187,17 +189,25 @@ class Run:
         """
         self._write(self.held_out if held_out else self.samples, _csv(columns))
 
-    def write_predictions(self, file: Path, labels: Tensor, logits: Tensor, scores: Tensor) -> None:
-        """Store the prediction for each sample: index, label, predicted, its probability, and score.
+    def write_predictions(
+        self, file: Path, labels: Tensor, logits: Tensor, scores: Tensor, correction: Tensor | None = None
+    ) -> None:
+        """Store the prediction for each sample: index, label, predicted, its probability, score, and right.
 
         Args:
-            file: ``test``, or ``calibration`` for samples held out of training, whose scores set thresholds.
+            file: ``test``, or ``abstain`` for samples held out of training, whose scores set thresholds.
             labels: shape (N,).
             logits: shape (N, num_classes).
             scores: shape (N,), confidence of the model; in full precision, to rank samples.
+            correction: shape (C, C), how much a label counts for each true class, if labels may be wrong. ``right`` is
+                then, on average, how many predictions are right on true labels; a single one may be outside of 0 to 1.
         """
         probability, predicted = logits.softmax(1).max(1)
         columns = {"label": labels.tolist(), "predicted": predicted.tolist(), "probability": probability.tolist()}
+        right = (predicted == labels).double()
+        if correction is not None:
+            right = torch.where(labels >= 0, correction[predicted, labels.clamp_min(0)], torch.nan)
+        columns["right"] = right.tolist()
         score = list(map(repr, scores.tolist()))
         self._write(file, _csv({"index": range(len(labels)), **columns, "score": score}))
 
@@ -207,6 +217,7 @@ class Run:
         sizes: Sequence[int],
         families: Sequence[int] | None,
         finding: Mapping[str, Any] | None = None,
+        decision: Mapping[str, Any] | None = None,
     ) -> None:
         """Store the classes of the training set.
 
@@ -214,9 +225,10 @@ class Run:
             sizes: number of samples of each class by given label.
             families: family of each class, if there are families.
             finding: estimated shares of wrong labels in each class with their limits, and words, if there are any.
+            decision: how logits become probabilities.
         """
         content: dict[str, Any] = {"names": list(names), "sizes": list(sizes)}
-        content |= {"families": families and list(families), "finding": finding and dict(finding)}
+        content |= {"families": families and list(families), "finding": finding and dict(finding), "decision": decision}
         self._write(self.classes, _json(content, indent=2) + "\n")
 
     def _repr_html_(self) -> str:

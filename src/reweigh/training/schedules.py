@@ -32,7 +32,13 @@ class Schedule:
 
 
 def constant(optimizer: Optimizer, epochs: int) -> Schedule:
-    """The same rate throughout."""
+    """The same rate throughout.
+
+    Examples:
+        >>> import torch
+        >>> constant(torch.optim.SGD([torch.zeros(1)], lr=0.1), epochs=10).start_epoch(9)
+        0.1
+    """
     return Schedule(optimizer, lambda epoch: 1.0)
 
 
@@ -40,15 +46,31 @@ def step(
     optimizer: Optimizer,
     epochs: int,
     *,
-    milestones: tuple[Annotated[int, Ge(1)], ...],
+    milestones: tuple[Annotated[float, Gt(0)], ...],
     factor: Annotated[float, Gt(0)] = 0.1,
 ) -> Schedule:
-    """Multiply the rate by ``factor`` at each milestone, an epoch counted from 0."""
+    """Multiply the rate by ``factor`` at each milestone, an epoch counted from 0.
+
+    Examples:
+        >>> import torch
+        >>> schedule = step(torch.optim.SGD([torch.zeros(1)], lr=0.1), epochs=10, milestones=(5,))
+        >>> schedule.start_epoch(4), round(schedule.start_epoch(5), 3)
+        (0.1, 0.01)
+
+    Args:
+        milestones: epochs at which the rate falls; one within an epoch (12.5) takes effect with the next.
+    """
     return Schedule(optimizer, lambda epoch: factor ** sum(epoch >= milestone for milestone in milestones))
 
 
-def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0, warmup: Annotated[int, Ge(0)] = 0) -> Schedule:
+def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0, warmup: Annotated[float, Ge(0)] = 0) -> Schedule:
     """Half a cosine, from the full rate in epoch 0 toward ``floor`` times it at the end of training.
+
+    Examples:
+        >>> import torch
+        >>> schedule = cosine(torch.optim.SGD([torch.zeros(1)], lr=0.1), epochs=10)
+        >>> [round(schedule.start_epoch(epoch), 3) for epoch in (0, 5, 9)]
+        [0.1, 0.05, 0.002]
 
     Args:
         warmup: number of epochs before, in which the rate rises in equal steps.
@@ -63,7 +85,14 @@ def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0, warmup: Ann
 
 
 def cosine_7_16(optimizer: Optimizer, epochs: int) -> Schedule:
-    """FixMatch's schedule: cos(7 pi t / 16), which falls to a fifth of the rate at the end."""
+    """FixMatch's schedule: cos(7 pi t / 16), which falls to a fifth of the rate at the end.
+
+    Examples:
+        >>> import torch
+        >>> schedule = cosine_7_16(torch.optim.SGD([torch.zeros(1)], lr=0.1), epochs=10)
+        >>> [round(schedule.start_epoch(epoch), 3) for epoch in (0, 5, 10)]
+        [0.1, 0.077, 0.02]
+    """
     return Schedule(optimizer, lambda epoch: cos(7 * pi * epoch / (16 * epochs)))
 
 
@@ -71,12 +100,18 @@ def cosine_restarts(
     optimizer: Optimizer,
     epochs: int,
     *,
-    first: Annotated[int, Ge(1)],
+    first: Annotated[float, Gt(0)],
     factor: Annotated[int, Ge(1)] = 1,
     floor: Share = 0.0,
-    start: Annotated[int, Ge(0)] = 0,
+    start: Annotated[float, Ge(0)] = 0,
 ) -> Schedule:
     """Cosine with restarts (SGDR), each period ``factor`` times as long as the one before.
+
+    Examples:
+        >>> import torch
+        >>> schedule = cosine_restarts(torch.optim.SGD([torch.zeros(1)], lr=0.1), epochs=10, first=4)
+        >>> [round(schedule.start_epoch(epoch), 3) for epoch in (0, 3, 4)]
+        [0.1, 0.015, 0.1]
 
     Args:
         first: epochs of the first period.

@@ -26,7 +26,7 @@ class Series(Protocol):
 
         Args:
             last: Its test result, in percent.
-            error: what went wrong.
+            error: What went wrong.
         """
 
     def stop(self) -> None:

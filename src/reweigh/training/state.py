@@ -17,6 +17,7 @@ from reweigh.errors import DataError, DivergedError
 from reweigh.files.seals import checksum
 from reweigh.names import plural
 from reweigh.training import checkpoint, processes, randomness
+from reweigh.training.branch import Branch
 from reweigh.training.judge import Judge
 from reweigh.training.recall import Record
 from reweigh.training.result import Means, Result
@@ -103,8 +104,11 @@ class Keeper:
         if run is not None:
             self.settings["recipe"] = processes.first(lambda: checksum(run.recipe.read_bytes()))
 
-    def save(self, place: Place) -> None:
+    def save(self, place: Place, keep: bool = False) -> None:
         """Write a checkpoint that continues exactly here.
+
+        Args:
+            keep: whether to keep it for branches too.
 
         Raises:
             DataError: the file cannot be written; the previous checkpoint remains.
@@ -121,10 +125,19 @@ class Keeper:
             "scaler": self.scaler.state_dict() if self.scaler else None,
             "random": {"global": randomness.snapshot(), "own": self.generator.get_state()},
         }
-        processes.first(lambda: checkpoint.save(run.checkpoint, state, keep=run.previous))
 
-    def end_epoch(self, place: Place, line: Mapping[str, Any], epochs: int) -> None:
+        def write() -> None:
+            if keep:
+                checkpoint.save(run.warmed_up, state)
+            checkpoint.save(run.checkpoint, state, keep=run.previous)
+
+        processes.first(write)
+
+    def end_epoch(self, place: Place, line: Mapping[str, Any], epochs: int, keep: bool = False) -> None:
         """Write the numbers of an epoch that has ended, and a checkpoint.
+
+        Args:
+            keep: whether to keep the checkpoint for branches too.
 
         Raises:
             DataError: a file cannot be written.
@@ -138,10 +151,13 @@ class Keeper:
             run.write_summary(Result(place.history).summary("running", epochs))
 
         processes.first(write)
-        self.save(place)
+        self.save(place, keep and place.epoch < epochs)
 
-    def load(self) -> Place:
-        """Restore method and generators from the checkpoint; without one, leave them as they are.
+    def load(self, branch: Branch | None = None) -> Place:
+        """Restore method and generators from the checkpoint; without one, leave them as they are, or branch.
+
+        Args:
+            branch: what to continue from if the run has no checkpoint yet; its method is not restored.
 
         Raises:
             DataError: the file is not a checkpoint, or one of a run with another method, model, seed or training set.
@@ -150,6 +166,8 @@ class Keeper:
         if run is None:
             return Place()
         file, state = processes.first(lambda: latest(run))
+        if file is None and branch is not None:
+            return self._branch(run, branch)
         if file is None or state["settings"]["stage"] != self.stage.name:  # the last one is of an earlier stage
             if self.stage.history or run.metrics.exists():
                 processes.first(lambda: run.write_metrics(self.stage.history))
@@ -188,6 +206,37 @@ class Keeper:
         steps = f" and {plural(place.step, 'step')} of the next" if place.step else ""
         log.info("%s: continuing after %s%s", run.path, plural(place.epoch, "epoch"), steps)
         return place
+
+    def _branch(self, run: Run, branch: Branch) -> Place:
+        """Continue from the checkpoint of another run, whose method may be another one."""
+        file, state = branch
+        if state is None:
+            raise DataError(f"train.branch: there is no checkpoint {file}; give a run that has trained")
+        wrote = state["settings"]
+        if differ := [words for name, words in SETTINGS.items() if wrote.get(name) != self.settings.get(name)]:
+            raise DataError(
+                f"train.branch: {file} is of a run with another {' and '.join(differ)}; a branch continues with the "
+                "same samples in the same order"
+            )
+        place = Place.from_state(state["place"])
+        if place.step:
+            raise DataError(
+                f"train.branch: {file} was written in the middle of epoch {place.epoch + 1}; resume that run until the "
+                "epoch has ended"
+            )
+        if (self.judge is None) != (state["judge"] is None):
+            raise DataError(f"train.branch: {file} is of a run with another train.judge; use the same in both")
+        for part, name in ((self.record, "record"), (self.judge, "judge"), (self.scaler, "scaler")):
+            if part is not None and state[name] is not None:
+                part.load_state_dict(state[name])
+        self.generator.set_state(state["random"]["own"])
+        randomness.restore(state["random"]["global"])
+        processes.first(lambda: run.write_metrics(place.history))
+        log.info("branching after %s from %s", plural(place.epoch, "epoch"), file)
+        return place
+
+
+SETTINGS = {"samples": "number of samples", "batch_size": "batch size", "seed": "seed", "data": "training set"}
 
 
 def latest(run: Run) -> tuple[Path | None, Any]:

@@ -58,7 +58,7 @@ def damage(run: Run) -> list[str]:
             read_bytes(file)
         except (DataError, OSError) as error:
             found.append(f"{file}: sealed, but missing" if isinstance(error, FileNotFoundError) else str(error))
-    proving_themselves = {run.checkpoint: read, run.previous: read, run.decisions: ledger.read}
+    proving_themselves = {run.checkpoint: read, run.previous: read, run.warmed_up: read, run.decisions: ledger.read}
     for file, opened in proving_themselves.items():
         if file.exists():
             try:

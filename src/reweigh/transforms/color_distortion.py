@@ -21,8 +21,12 @@ class ColorDistortion:
     rotates around the gray axis (YIQ), which for small angles agrees with a rotation in HSV. Nothing is clipped. Images
     with one channel change in brightness and contrast only.
 
+    Examples:
+        >>> ColorDistortion()(torch.rand(8, 3, 32, 32), torch.Generator().manual_seed(0)).shape
+        torch.Size([8, 3, 32, 32])
+
     Args:
-        strength: strength of the distortion: brightness, contrast and saturation change by a factor between 1 - 0.8 s
+        strength: Strength of the distortion: brightness, contrast and saturation change by a factor between 1 - 0.8 s
             and 1 + 0.8 s, hue by at most 0.2 s of a full turn. Paper: s.
     """
 
@@ -33,7 +37,7 @@ class ColorDistortion:
         """The distorted images. Draws which to jitter, which to turn gray, then brightness, contrast, saturation, hue.
 
         Raises:
-            DataError: the batch does not hold images.
+            DataError: The batch does not hold images.
         """
         check_images("color-distortion", batch)
         n, channels = batch.shape[:2]

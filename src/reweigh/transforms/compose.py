@@ -57,10 +57,10 @@ def check_images(transform: str, batch: Tensor) -> None:
     """Check that a batch is floats of shape (n, C, H, W).
 
     Args:
-        transform: name of the transform in messages.
+        transform: Name of the transform in messages.
 
     Raises:
-        DataError: the batch has another number of dimensions, or holds integers.
+        DataError: The batch has another number of dimensions, or holds integers.
     """
     if batch.ndim != 4:
         raise DataError(

@@ -12,9 +12,14 @@ from reweigh.transforms.compose import InPlace, check_images
 class Cutout(InPlace):
     """A square around a random pixel is set to one value; parts beyond the border are cut off.
 
+    Examples:
+        >>> blanked = Cutout(size=16, fill=0.5)(torch.zeros(1, 1, 32, 32), torch.Generator().manual_seed(0))
+        >>> int((blanked == 0.5).sum())  # at most 16 x 16
+        256
+
     Args:
-        size: side of the square in pixels; the paper uses 16 for CIFAR-10 and 8 for CIFAR-100.
-        fill: value of the square. The paper uses the mean, which is near 0.5 for images in [0, 1] that are normalized
+        size: Side of the square in pixels; the paper uses 16 for CIFAR-10 and 8 for CIFAR-100.
+        fill: Value of the square. The paper uses the mean, which is near 0.5 for images in [0, 1] that are normalized
             later, and 0 for images that are normalized already.
     """
 
@@ -26,7 +31,7 @@ class Cutout(InPlace):
         """Blank out one square of each image. Draws the rows, then the columns, of all centers.
 
         Raises:
-            DataError: the batch does not hold images.
+            DataError: The batch does not hold images.
         """
         check_images("cutout", batch)
         n, _, height, width = batch.shape

@@ -12,8 +12,14 @@ from reweigh.transforms.compose import InPlace, check_images
 class Flip(InPlace):
     """Horizontal flip, drawn for each image; not for digits and letters.
 
+    Examples:
+        >>> image = torch.arange(4.0).view(1, 1, 2, 2)
+        >>> Flip(probability=1.0)(image, torch.Generator())
+        tensor([[[[1., 0.],
+                  [3., 2.]]]])
+
     Args:
-        probability: probability of a flip.
+        probability: Probability of a flip.
     """
 
     def __init__(self, *, probability: Annotated[float, Ge(0), Le(1)] = 0.5) -> None:
@@ -23,7 +29,7 @@ class Flip(InPlace):
         """Mirror some of the images. Draws one uniform number per image; below the probability, it flips.
 
         Raises:
-            DataError: the batch does not hold images.
+            DataError: The batch does not hold images.
         """
         check_images("flip", batch)
         draws = torch.rand(len(batch), generator=generator, device=generator.device)

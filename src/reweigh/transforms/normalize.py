@@ -16,9 +16,13 @@ class Normalize(InPlace):
     A dataset normalizes its own batches after all transforms; use this for images that need it earlier, and in loops
     without such a dataset.
 
+    Examples:
+        >>> Normalize(mean=(0.5,), std=(0.25,))(torch.ones(1, 1, 1, 2), torch.Generator())
+        tensor([[[[2., 2.]]]])
+
     Args:
-        mean: mean of each channel.
-        std: standard deviation of each channel.
+        mean: Mean of each channel.
+        std: Standard deviation of each channel.
     """
 
     def __init__(self, *, mean: tuple[float, ...], std: tuple[Annotated[float, Gt(0)], ...]) -> None:
@@ -29,7 +33,7 @@ class Normalize(InPlace):
         """Normalize the images; nothing is drawn.
 
         Raises:
-            DataError: the batch does not hold images, or the number of channels differs from that of means.
+            DataError: The batch does not hold images, or the number of channels differs from that of means.
         """
         check_images("normalize", batch)
         if len(self.mean) != batch.shape[1] or len(self.std) != batch.shape[1]:

@@ -14,8 +14,13 @@ from reweigh.transforms.compose import check_images
 class PadCrop:
     """Random crop of the padded image to its original size.
 
+    Examples:
+        >>> images = torch.rand(8, 3, 32, 32)
+        >>> PadCrop(padding=4)(images, torch.Generator().manual_seed(0)).shape
+        torch.Size([8, 3, 32, 32])
+
     Args:
-        padding: pixels added on each side, which is the largest shift.
+        padding: Pixels added on each side, which is the largest shift.
         mode: "reflect" mirrors the border, as in most runs of CMW-Net; "zero" adds black, as in those with
             feature-dependent noise.
     """
@@ -28,7 +33,7 @@ class PadCrop:
         """The shifted images. Draws the distances from the top, then from the left, of all images.
 
         Raises:
-            DataError: the batch does not hold images, or images are too small for the padding.
+            DataError: The batch does not hold images, or images are too small for the padding.
         """
         check_images("pad-crop", batch)
         n, _, height, width = batch.shape

@@ -21,12 +21,16 @@ class RandAugment:
     operation gets the images that drew it. kornia uses torch's global generator, which is seeded from the given one
     during the call and restored afterwards.
 
+    Examples:
+        >>> RandAugment(operations=2)(torch.rand(4, 3, 16, 16), torch.Generator().manual_seed(0)).shape  # needs kornia
+        torch.Size([4, 3, 16, 16])
+
     Args:
-        operations: number of operations per image. Paper: N.
-        magnitude: strength of the operations, between 0 and 30. Paper: M.
+        operations: Number of operations per image. Paper: N.
+        magnitude: Strength of the operations, between 0 and 30. Paper: M.
 
     Raises:
-        RecipeError: kornia is not installed.
+        RecipeError: Kornia is not installed.
     """
 
     def __init__(self, *, operations: Annotated[int, Gt(0)] = 2, magnitude: Annotated[int, Gt(0), Lt(30)] = 10) -> None:
@@ -45,7 +49,7 @@ class RandAugment:
         """The distorted images, for images in [0, 1]. Draws the operations of all images, then a seed for kornia.
 
         Raises:
-            DataError: the batch does not hold images, or they do not have 1 or 3 channels, or are not in [0, 1].
+            DataError: The batch does not hold images, or they do not have 1 or 3 channels, or are not in [0, 1].
         """
         check_images("rand-augment", batch)
         channels = batch.shape[1]

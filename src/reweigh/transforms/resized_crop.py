@@ -16,8 +16,12 @@ STRETCH = 4 / 3  # largest change of the aspect ratio (Szegedy et al. 2015)
 class ResizedCrop:
     """Random resized crop, bilinear: objects are magnified, shifted and slightly stretched.
 
+    Examples:
+        >>> ResizedCrop()(torch.rand(8, 3, 32, 32), torch.Generator().manual_seed(0)).shape
+        torch.Size([8, 3, 32, 32])
+
     Args:
-        smallest: smallest share of the image's area that a part covers; SimCLR uses 0.08.
+        smallest: Smallest share of the image's area that a part covers; SimCLR uses 0.08.
     """
 
     def __init__(self, *, smallest: Annotated[float, Gt(0), Le(1)] = 0.08) -> None:
@@ -27,7 +31,7 @@ class ResizedCrop:
         """The enlarged parts. Draws areas, aspect ratios, vertical and horizontal positions of all images.
 
         Raises:
-            DataError: the batch does not hold images.
+            DataError: The batch does not hold images.
         """
         check_images("resized-crop", batch)
         draws = torch.rand(4, len(batch), generator=generator, device=generator.device).to(batch)

@@ -15,9 +15,9 @@ class WeightNet(nn.Module):
     A ``Reweighter`` also takes any other module that can be called in the same way.
 
     Attributes:
-        num_families: number of curves; 0 if weights are not a function of loss and family.
-        width: width of the hidden layer.
-        unit: unit of losses; they are divided by it before the net reads them.
+        num_families: Number of curves; 0 if weights are not a function of loss and family.
+        width: Width of the hidden layer.
+        unit: Unit of losses; they are divided by it before the net reads them.
     """
 
     num_families: int = 0
@@ -39,9 +39,17 @@ class ClassAwareNet(WeightNet):
 
         V(L, N) = sigmoid( heads( relu( hidden(L / unit) ) ) )[family of N]            (paper Eq. 4, unit 1)
 
+    Examples:
+        >>> net = ClassAwareNet(num_families=3)
+        >>> losses, family = torch.rand(5), torch.tensor([0, 0, 1, 2, 2])
+        >>> net(losses, family).shape
+        torch.Size([5])
+        >>> [tuple(each.shape) for each in net.parameters()]
+        [(100, 1), (100,), (3, 100), (3,)]
+
     Args:
-        num_families: number of heads; family 0 holds the rarest classes. Paper: K.
-        hidden: width of the hidden layer. Paper: 100.
+        num_families: Number of heads; family 0 holds the rarest classes. Paper: K.
+        hidden: Width of the hidden layer. Paper: 100.
     """
 
     def __init__(self, num_families: int, hidden: int = 100):
@@ -55,8 +63,8 @@ class ClassAwareNet(WeightNet):
         """A net that starts from a known curve in every family, by least squares; the result is deterministic.
 
         Args:
-            curve: losses -> weights in (0, 1).
-            points: shape (n,), losses at which the curve is fitted.
+            curve: Losses -> weights in (0, 1).
+            points: Shape (n,), losses at which the curve is fitted.
         """
         fitted = _fitted(tuple(points.tolist()), tuple(curve(points).tolist()), torch.get_default_dtype())
         with torch.random.fork_rng(devices=[]):
@@ -71,8 +79,8 @@ class ClassAwareNet(WeightNet):
         """Weights in (0, 1).
 
         Args:
-            losses: shape (n,), losses as they are. Paper: L.
-            family: shape (n,), integers below ``num_families``.
+            losses: Shape (n,), losses as they are. Paper: L.
+            family: Shape (n,), integers below ``num_families``.
         """
         # a product with a single input needs no matrix product; in place, because every training step waits for this
         first, last = self.hidden, self.heads

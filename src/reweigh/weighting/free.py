@@ -14,6 +14,11 @@ class FreeWeights(WeightNet):
 
     Nothing is kept from one batch to the next, and a batch for which no weights were computed counts fully. Ren et al.,
     ICML 2018.
+
+    Examples:
+        >>> free = FreeWeights()
+        >>> free(torch.rand(3), torch.zeros(3, dtype=torch.int64))  # a batch for which nothing was computed
+        tensor([1., 1., 1.])
     """
 
     learns, remembers = True, False

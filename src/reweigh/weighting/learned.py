@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
-from reweigh.core.norm import norm
+from reweigh.core.fast import can_fuse
 from reweigh.core.processes import Reduce
-from reweigh.core.speed.fused import can_fuse
 from reweigh.core.step import Weigher
+from reweigh.core.update import norm
 from reweigh.errors import ModelError
 
 

@@ -22,11 +22,11 @@ def read_released(path: str | Path, heads: Sequence[str]) -> ClassAwareNet:
     Args:
         path: PyTorch file with ``feature.layer.0.{weight,bias}`` and ``classfier.layers.{0,1,2}.0.{weight,bias}``
             (sic). Reading it never executes code; it may have been saved on a GPU.
-        heads: class size that each head is for, in the order of the file. The file does not say, because K-means
+        heads: Class size that each head is for, in the order of the file. The file does not say, because K-means
             numbers clusters at random; the authors' transfer script has large, small, medium.
 
     Raises:
-        DataError: the file cannot be read or has other contents, or ``heads`` are not the three sizes.
+        DataError: The file cannot be read or has other contents, or ``heads`` are not the three sizes.
     """
     if sorted(heads) != sorted(SIZES):
         raise DataError(

@@ -23,10 +23,10 @@ class Origin:
     """Where a weighting function was learned.
 
     Attributes:
-        centers: mean class size of each family, ascending. Paper: mu_k.
-        loss: name of the loss that it was learned with.
-        learned_on: description of the data that it was learned on.
-        reads: what it reads besides the family of the class: "loss", or "doubt" as in ``two-looks``.
+        centers: Mean class size of each family, ascending. Paper: mu_k.
+        loss: Name of the loss that it was learned with.
+        learned_on: Description of the data that it was learned on.
+        reads: What it reads besides the family of the class: "loss", or "doubt" as in ``two-looks``.
     """
 
     centers: tuple[float, ...] = ()
@@ -38,8 +38,15 @@ class Origin:
 def save_weighting(path: str | Path, net: nn.Module, origin: Origin) -> None:
     """Write a weighting function; family 0 is the rarest, so it means the same elsewhere.
 
+    Examples:
+        >>> from reweigh.weighting import ClassAwareNet
+        >>> save_weighting("curves.safetensors", ClassAwareNet(3), Origin(centers=(10, 50, 400), learned_on="photos"))
+        >>> net, origin = load_weighting("curves.safetensors")
+        >>> net.num_families, origin.learned_on
+        (3, 'photos')
+
     Raises:
-        DataError: there is no function to save, because weights are computed for each batch.
+        DataError: There is no function to save, because weights are computed for each batch.
     """
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in net.state_dict().items()}
     if not tensors:
@@ -58,15 +65,21 @@ def load_weighting(
 ) -> tuple[WeightNet, Origin]:
     """Read a weighting function; reading never executes code from the file.
 
+    Examples:
+        >>> from reweigh.weighting import ClassAwareNet
+        >>> save_weighting("curves.safetensors", ClassAwareNet(3), Origin(loss="focal"))
+        >>> load_weighting("curves.safetensors")[1].loss
+        'focal'
+
     Args:
-        path: file written by ``save_weighting``; or the file that the paper's authors released and, after a colon, the
+        path: File written by ``save_weighting``; or the file that the paper's authors released and, after a colon, the
             order of its heads: "vnet.pth:large,small,medium" (see ``read_released``).
-        net: module like the one that was saved, into which the parameters are loaded; needed if it is your own, not a
+        net: Module like the one that was saved, into which the parameters are loaded; needed if it is your own, not a
             member of ``WEIGHTINGS``.
-        reads: what the function must read: "loss" or "doubt"; by default, both are accepted.
+        reads: What the function must read: "loss" or "doubt"; by default, both are accepted.
 
     Raises:
-        DataError: there is no such file, or it is not a weighting function that this version can read.
+        DataError: There is no such file, or it is not a weighting function that this version can read.
     """
     released = named_release(str(path))
     if released:
@@ -109,7 +122,7 @@ def rebuilt(about: Mapping[str, str], tensors: Mapping[str, Tensor], net: nn.Mod
     """A weighting function from its ``construction`` and its parameters, loaded into ``net`` if it is given.
 
     Raises:
-        DataError: the function is not a member of ``WEIGHTINGS``, and no ``net`` is given.
+        DataError: The function is not a member of ``WEIGHTINGS``, and no ``net`` is given.
     """
     from reweigh.weighting import WEIGHTINGS
 

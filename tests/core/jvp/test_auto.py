@@ -45,7 +45,7 @@ def _reweighter(model: nn.Module, engine: str) -> Reweighter:
 
 @pytest.mark.parametrize(("model", "named"), [(Cubic(4, 3), "'Cube'"), (Bag(), "'_embedding_bag'")])
 def test_forward_names_the_operation_and_the_engine_that_would_work(model: nn.Module, named: str) -> None:
-    with pytest.raises(ModelError, match=f"{named}.*has no forward mode.*engine='difference'"):
+    with pytest.raises(ModelError, match=f"{named}.*has no forward mode.*engine='unrolled'"):
         _reweighter(model, "forward").step(INPUTS, LABELS, INPUTS, LABELS)
 
 
@@ -55,7 +55,7 @@ def test_auto_falls_back_and_says_why_once(caplog: pytest.LogCaptureFixture) -> 
     second.load_state_dict(first.state_dict())
     grads = []
     with caplog.at_level(logging.WARNING):
-        for model, engine in ((first, "auto"), (second, "difference")):
+        for model, engine in ((first, "auto"), (second, "unrolled")):
             torch.manual_seed(1)
             reweighter = _reweighter(model, engine)
             for _ in range(2):
@@ -63,7 +63,7 @@ def test_auto_falls_back_and_says_why_once(caplog: pytest.LogCaptureFixture) -> 
             grads.append(reweighter.weight_net.heads.weight.grad)
     torch.testing.assert_close(grads[0], grads[1])
     assert len(caplog.records) == 1
-    assert "switching to engine 'difference'" in caplog.text
+    assert "switching to engine 'unrolled'" in caplog.text
     assert "Cube" in caplog.text
 
 

@@ -31,6 +31,16 @@ def test_a_fixed_part_of_both_splits(cifar_root):
     assert not torch.equal(first.train.origin, other.train.origin)
 
 
+def test_images_are_shrunk_to_means_of_their_pixels(cifar_root):
+    whole, small = (DATASETS["cifar10"](cifar_root, **how) for how in ({}, {"size": 16}))
+    assert small.train.shape == small.test.shape == (3, 16, 16)
+    assert small.train.inputs.dtype == torch.uint8
+    corner = whole.test.inputs[7, 2, :2, 4:6].float().mean()
+    assert abs(float(small.test.inputs[7, 2, 0, 2]) - float(corner)) <= 0.5
+    with pytest.raises(DataError, match=r"data\.size: 33 pixels, but the images have 32"):
+        DATASETS["cifar10"](cifar_root, size=33)
+
+
 def test_human_labels_keep_the_official_ones_as_true(cifar_root, tmp_path):
     human = (np.arange(1000) + 1) % 10
     np.save(tmp_path / "human.npy", human)

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from reweigh.core.fully_sharded import with_whole_parameters
 from reweigh.core.jvp.auto import Auto
 from reweigh.core.jvp.difference import difference
 from reweigh.core.jvp.forward import forward
 from reweigh.core.jvp.unrolled import unrolled
 from reweigh.core.rerun import Params
+from reweigh.errors import RecipeError
 from reweigh.names import lookup
 
 Engine = Callable[[Callable[[Params], Tensor], Params, Params], Tensor]
@@ -30,11 +30,19 @@ def engine(name: str, agree: Callable[[bool], bool] = bool, sharded: bool = Fals
     """The engine called ``name``, ready for one model.
 
     Args:
-        agree: whether something is true in any process.
-        sharded: whether the model is under ``fully_shard``; only ``difference``, which ``"auto"`` is then, leaves its
-            parameters in pieces.
+        name: A name in ``ENGINES``.
+        agree: Whether something is true in any process.
+        sharded: Whether the model is under ``fully_shard``: then ``"auto"`` is ``difference``.
+
+    Raises:
+        RecipeError: the engine would need whole parameters, of which processes have pieces.
     """
     member = lookup(ENGINES, name, "engine")
+    if sharded and name not in ("auto", "difference"):
+        raise RecipeError(
+            f"engine {name!r} needs whole parameters, but under fully_shard each process has a piece of them; use "
+            "engine='difference', or 'auto', which is 'difference' there"
+        )
     if isinstance(member, type):
         return difference if sharded else member(agree)
-    return with_whole_parameters(member) if sharded and member is not difference else member
+    return member

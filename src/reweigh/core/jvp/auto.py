@@ -1,41 +1,64 @@
-"""The exact engine where the model allows it, otherwise the one that works everywhere."""
+"""The first engine that a model allows: forward mode, double backward, or a finite difference."""
 
 import logging
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
 from reweigh.core.jvp.difference import difference
 from reweigh.core.jvp.forward import forward
+from reweigh.core.jvp.unrolled import unrolled
 from reweigh.core.rerun import Params
-from reweigh.errors import ModelError
+from reweigh.errors import LostProcessError, ModelError
 
 logger = logging.getLogger(__name__)
 
 
 class Auto:
-    """``forward``, or ``difference`` once an operation of the model turns out to lack forward mode.
+    """``forward``; ``unrolled`` once it turns out that the model has no forward mode; ``difference`` if that fails too.
+
+    Both of the first are exact. ``difference`` cannot follow an ``autograd.Function`` whose backward is not the
+    derivative of its forward, such as a straight-through estimator; so it comes last.
+
+    Examples:
+        >>> import torch
+        >>> at, along = {"w": torch.tensor([1.0, 2.0])}, {"w": torch.tensor([1.0, 0.0])}
+        >>> Auto()(lambda params: params["w"] ** 2, at, along)
+        tensor([2., 0.])
 
     Args:
-        agree: whether something is true in any process; several processes change their engine together.
+        agree: Whether something is true in any process; several processes change their engine together.
     """
 
     def __init__(self, agree: Callable[[bool], bool] = bool) -> None:
-        self._jvp = forward
+        self._engines = [forward, unrolled, difference]
         self._agree = agree
 
+    @property
+    def name(self) -> str:
+        """The engine that is in use."""
+        return self._engines[0].__name__
+
+    def give_up(self, reason: str) -> None:
+        """Use the next engine from now on."""
+        self._engines.pop(0)
+        logger.warning("switching to engine %r: %s", self.name, reason)
+
     def __call__(self, f: Callable[[Params], Tensor], at: Params, along: Params) -> Tensor:
-        if self._jvp is difference:
-            return difference(f, at, along)
-        found, reason = None, "an operation in another process has no forward mode"
+        first: Exception | None = None
+        while len(self._engines) > 1:
+            found, reason = None, f"engine {self.name!r} does not work in another process"
+            try:
+                found = self._engines[0](f, at, along)
+            except (torch.OutOfMemoryError, LostProcessError):
+                raise
+            except (ModelError, RuntimeError) as error:
+                first, reason = first or error, str(error)
+            if not self._agree(found is None) and found is not None:
+                return found
+            self.give_up(reason)
         try:
-            found = forward(f, at, along)
-        except ModelError as error:
-            reason = str(error)
-        if found is not None and not self._agree(False):
-            return found
-        if found is None:
-            self._agree(True)
-        logger.warning("switching to engine 'difference': %s", reason)
-        self._jvp = difference
-        return difference(f, at, along)
+            return self._engines[0](f, at, along)
+        except RuntimeError as error:  # it asks nothing of a model: so that was the model's own
+            raise first or error from None

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.overrides import TorchFunctionMode
 
+from reweigh.core.objective import map_tensors
 from reweigh.core.rerun import Params
 from reweigh.errors import ModelError
 
@@ -15,20 +18,48 @@ from reweigh.errors import ModelError
 def forward(f: Callable[[Params], Tensor], at: Params, along: Params) -> Tensor:
     """Exact, by one forward-mode pass: the same numbers as ``unrolled``, without a double backward.
 
+    Examples:
+        >>> at, along = {"w": torch.tensor([1.0, 2.0])}, {"w": torch.tensor([1.0, 0.0])}
+        >>> forward(lambda params: params["w"] ** 2, at, along)
+        tensor([2., 0.])
+
     Raises:
         ModelError: an operation of the model has no forward mode.
     """
-    # of the attention kernels only the one in plain arithmetic has a forward mode
-    with torch.no_grad(), forward_ad.dual_level(), sdpa_kernel(SDPBackend.MATH):
-        duals = {name: forward_ad.make_dual(at[name], slope) for name, slope in along.items()}
+    # gradients are enabled, as they are in training, so that the model does what it does there; but nothing here
+    # requires one, so no graph is built. Of the attention kernels only the one in plain arithmetic has a forward mode.
+    with torch.enable_grad(), forward_ad.dual_level(), sdpa_kernel(SDPBackend.MATH), StoppedByNoGrad():
+        duals = {name: forward_ad.make_dual(at[name].detach(), slope) for name, slope in along.items()}
         try:
             value, slope = forward_ad.unpack_dual(f({**at, **duals}))
         except NotImplementedError as error:
             raise ModelError(
-                f"engine 'forward': {_operation(error)} has no forward mode. Use engine='difference', which does not "
+                f"engine 'forward': {_operation(error)} has no forward mode. Use engine='unrolled', which does not "
                 "need it, or engine='auto', which switches to it by itself"
             ) from error
-    return torch.zeros_like(value) if slope is None else slope
+    return torch.zeros_like(value) if slope is None else slope.detach()
+
+
+class StoppedByNoGrad(TorchFunctionMode):
+    """Inside, what is computed under ``torch.no_grad()`` is constant, as for a backward; forward mode ignores that."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if torch.is_grad_enabled():
+            return func(*args, **kwargs)
+        changed: dict[int, Tensor] = {}  # an operation in place returns its operand, which stays what it is
+
+        def constant(operand: Tensor) -> Tensor:
+            value, slope = forward_ad.unpack_dual(operand)
+            if slope is None:
+                return operand
+            changed[id(value)] = operand
+            return value
+
+        result = func(*map_tensors(constant, args), **map_tensors(constant, kwargs))
+        return changed.get(id(result), result)
 
 
 def _operation(error: NotImplementedError) -> str:

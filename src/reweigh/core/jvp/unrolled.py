@@ -13,6 +13,11 @@ def unrolled(f: Callable[[Params], Tensor], at: Params, along: Params) -> Tensor
     """Exact, by double backward: the reference; slow, and needs much memory.
 
     The gradient of <v, f> is linear in v, so its product with the direction has the gradient J along by v.
+
+    Examples:
+        >>> at, along = {"w": torch.tensor([1.0, 2.0])}, {"w": torch.tensor([1.0, 0.0])}
+        >>> unrolled(lambda params: params["w"] ** 2, at, along)
+        tensor([2., 0.])
     """
     leaves = {name: at[name].detach().requires_grad_() for name in along}
     # of the attention kernels only the one in plain arithmetic can be differentiated twice

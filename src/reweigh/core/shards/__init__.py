@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, distributed, nn
-from torch.utils._pytree import tree_map_only
 
+from reweigh.core.objective import map_tensors
 from reweigh.core.shards.batchwise import Batchwise, Rowwise
 from reweigh.core.shards.exchange import own_rows, rows, shares, spread
 from reweigh.core.shards.recomputing import recomputed_within
@@ -114,7 +114,7 @@ def split(model: nn.Module, function: Callable[..., T], *args: Any, **kwargs: An
     mine = [own_rows(arg) if isinstance(arg, Tensor) else arg for arg in args]
     with divided():
         outputs = function(*mine, **kwargs)
-    return tree_map_only(Tensor, joined, outputs)
+    return map_tensors(joined, outputs)
 
 
 @contextmanager

@@ -17,8 +17,8 @@ class Batchwise(TorchFunctionMode):
     """Inside, BatchNorm uses the statistics of all rows, and dropout drops what it would drop among all rows.
 
     Args:
-        n: rows in all processes.
-        sizes: rows in each process.
+        n: Rows in all processes.
+        sizes: Rows in each process.
     """
 
     def __init__(self, n: int, sizes: list[int]):

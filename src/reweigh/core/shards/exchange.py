@@ -59,7 +59,7 @@ def gather(split: Tensor, sizes: Sequence[int]) -> Tensor:
     """As ``rows``, without derivatives.
 
     Args:
-        sizes: number of rows in each process.
+        sizes: Number of rows in each process.
     """
     processes = len(sizes)
     padded = split.new_zeros((max(sizes), *split.shape[1:]))

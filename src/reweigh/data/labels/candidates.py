@@ -26,7 +26,7 @@ def one_of_each(candidates: CandidateSets) -> Tensor:
     """One candidate per sample, the (row mod count)-th, so that class sizes are about in proportion to the candidates.
 
     Args:
-        candidates: one or more of each sample; none gives class 0, which the check of a dataset rejects.
+        candidates: One or more of each sample; none gives class 0, which the check of a dataset rejects.
 
     Returns:
         Shape (N,) int64.
@@ -55,9 +55,9 @@ def split_names(dataset: Dataset, separator: str, classes: Sequence[str] | None 
     """Split labels that were read as one class, such as ``cat|dog``, into candidates.
 
     Args:
-        dataset: dataset with a class for each set of labels that occurs.
-        separator: string between two labels.
-        classes: classes that labels may name; by default all that occur, sorted.
+        dataset: Dataset with a class for each set of labels that occurs.
+        separator: String between two labels.
+        classes: Classes that labels may name; by default all that occur, sorted.
     """
     if len(missing := (dataset.labels < 0).nonzero().flatten()):
         raise DataError(

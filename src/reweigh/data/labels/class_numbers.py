@@ -28,14 +28,14 @@ def encode(
 
     Args:
         values: N numbers, strings or booleans; array, tensor, list or column of a table.
-        what: name of the labels in messages.
-        unlabeled: whether a label may be missing (-1, an empty string, None, NaN); it becomes -1.
+        what: Name of the labels in messages.
+        unlabeled: Whether a label may be missing (-1, an empty string, None, NaN); it becomes -1.
 
     Returns:
         tuple: class numbers, shape (N,) int64, and the class names.
 
     Raises:
-        DataError: values are missing, not whole numbers, or not classes; with their rows.
+        DataError: Values are missing, not whole numbers, or not classes; with their rows.
     """
     if not unlabeled:
         return _encode(values, class_names, what)
@@ -53,7 +53,7 @@ def known(values: np.ndarray) -> np.ndarray:
     """Which values are labels, shape (N,) bool; -1 (number or string), an empty string, None and NaN are not.
 
     Args:
-        values: shape (N,), of any type.
+        values: Shape (N,), of any type.
     """
     import pandas as pd
 

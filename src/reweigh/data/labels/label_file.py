@@ -36,8 +36,8 @@ def read_labels(
     """One label for each of ``num_samples``; see ``label_values``.
 
     Args:
-        class_names: class names of the data that the labels are for.
-        unlabeled: whether a label may be empty or -1, for a sample without one.
+        class_names: Class names of the data that the labels are for.
+        unlabeled: Whether a label may be empty or -1, for a sample without one.
     """
     values = label_values(path, num_samples, names)
     labels, _ = encode(values, class_names, str(path), unlabeled=unlabeled)
@@ -52,8 +52,8 @@ def label_values(path: str | Path, num_samples: int | None = None, names: Sequen
     column ``index`` or one of file names, in any order; each sample exactly once.
 
     Args:
-        num_samples: number of labels expected; None accepts any number.
-        names: names of the samples; a column of a ``.csv`` that has them says whose label a row is.
+        num_samples: Number of labels expected; None accepts any number.
+        names: Names of the samples; a column of a ``.csv`` that has them says whose label a row is.
     """
     path = Path(path)
     if path.suffix == ".npy":
@@ -81,7 +81,7 @@ def by_name(frame: "pd.DataFrame", names: Sequence[str], what: str) -> "pd.DataF
     Rows of other names are left out with a warning: a file that cannot be read is a sample only if it is read later.
 
     Raises:
-        DataError: a sample has no row.
+        DataError: A sample has no row.
     """
     column, written = names_in(frame, names)
     if column is None or len({*names}) < len(names) or len({*written}) < len(written):
@@ -145,7 +145,7 @@ def override(dataset: Dataset, path: str | Path, *, unlabeled: bool = False, new
     To keep the labels of the dataset as the true ones, use ``dataset.with_labels(read_labels(...))``.
 
     Args:
-        new_classes: take the classes from the file, not from the dataset.
+        new_classes: Take the classes from the file, not from the dataset.
     """
     names = dataset.reading.names and [dataset.reading.names[row] for row in dataset.source_rows.tolist()]
     if new_classes:

@@ -25,15 +25,15 @@ def get(name: str, root: str | Path, *, mirror: str | None = None, progress: Pro
     is deleted.
 
     Args:
-        root: the data root; the files go to the folder of the dataset below it.
-        mirror: address to use instead of the official one; file names are appended to it.
-        progress: called with the name of the file, the bytes so far and the total bytes.
+        root: The data root; the files go to the folder of the dataset below it.
+        mirror: Address to use instead of the official one; file names are appended to it.
+        progress: Called with the name of the file, the bytes so far and the total bytes.
 
     Returns:
         Path: the complete folder.
 
     Raises:
-        DataError: no such dataset, no connection, a wrong checksum, or a package that is not installed.
+        DataError: No such dataset, no connection, a wrong checksum, or a package that is not installed.
     """
     if name == "digits":
         raise DataError("digits: nothing to download; they come with scikit-learn")

@@ -22,11 +22,11 @@ def digits(
     """Handwritten digits, 1,797 images of 8 x 8 in gray that come with scikit-learn, for experiments that take seconds.
 
     Args:
-        root: not used; no file is read.
-        test_fraction: share of the images to test on, the same of each class.
-        split_seed: seed of this split, separate from that of training, so that all runs test on the same images.
-        train_size: number of training samples, with the same share of each class; all by default.
-        subset_seed: seed that chooses them.
+        root: Not used; no file is read.
+        test_fraction: Share of the images to test on, the same of each class.
+        split_seed: Seed of this split, separate from that of training, so that all runs test on the same images.
+        train_size: Number of training samples, with the same share of each class; all by default.
+        subset_seed: Seed that chooses them.
     """
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split

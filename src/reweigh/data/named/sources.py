@@ -12,10 +12,10 @@ class Source(NamedTuple):
     """The official files of a dataset.
 
     Attributes:
-        folder: folder below the data root.
-        url: address to which the names of the downloads are appended.
-        downloads: name -> MD5 as published; a ``.tar.gz`` contains the folder itself.
-        files: files that the folder must contain, plain or as ``.gz``.
+        folder: Folder below the data root.
+        url: Address to which the names of the downloads are appended.
+        downloads: Name -> MD5 as published; a ``.tar.gz`` contains the folder itself.
+        files: Files that the folder must contain, plain or as ``.gz``.
     """
 
     folder: str

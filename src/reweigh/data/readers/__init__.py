@@ -58,6 +58,14 @@ def read(
 ) -> Dataset:
     """Recognize the format of the data at ``path`` and read them.
 
+    Examples:
+        >>> _ = Path("wine.csv").write_text("alcohol,kind\\n13.2,red\\n12.9,white\\n11.1,white\\n")
+        >>> wine = read("wine.csv", label="kind")
+        >>> wine
+        Dataset(3 samples of shape (1,), 2 classes)
+        >>> wine.class_names, wine.labels
+        (('red', 'white'), tensor([0, 1, 1]))
+
     Args:
         path: A file, a folder, or a pattern that matches several files.
         label: Column of a table, or array of a ``.npz``, that holds the labels.
@@ -150,17 +158,17 @@ def read_unlabeled(
     """Read inputs to predict, in the form that the model was trained on; labels are ignored.
 
     Args:
-        shape: shape of a training sample; images are resized to it.
-        encoding: encoding of the columns, if the training samples came from a table.
-        raw_bytes: whether the training samples were bytes, as those of images.
-        resize: how images of other proportions are resized.
-        memory_gb: images that take more gigabytes are read on demand.
-        sep: separator of a table; detected by default.
-        charset: encoding of the text of a table; detected by default.
-        trained_on: training data, which new tables are probably written like.
+        shape: Shape of a training sample; images are resized to it.
+        encoding: Encoding of the columns, if the training samples came from a table.
+        raw_bytes: Whether the training samples were bytes, as those of images.
+        resize: How images of other proportions are resized.
+        memory_gb: Images that take more gigabytes are read on demand.
+        sep: Separator of a table; detected by default.
+        charset: Encoding of the text of a table; detected by default.
+        trained_on: Training data, which new tables are probably written like.
 
     Raises:
-        DataError: the data are of another kind or shape, cannot be read, or contain NaN or infinity.
+        DataError: The data are of another kind or shape, cannot be read, or contain NaN or infinity.
     """
     path = Path(path)
     check_exists(path)
@@ -181,7 +189,7 @@ def reader_of(path: Path) -> Reader:
     """The reader that recognizes a path.
 
     Raises:
-        DataError: the path does not exist, or no reader recognizes it.
+        DataError: The path does not exist, or no reader recognizes it.
     """
     check_exists(path)
     for reader in READERS.values():

@@ -49,7 +49,7 @@ def read_cifar(folder: str | Path, split: str = "train") -> Dataset:
     """The training or test images of CIFAR-10 or CIFAR-100, whichever the folder holds.
 
     Raises:
-        DataError: files are missing or truncated, or labels are out of range.
+        DataError: Files are missing or truncated, or labels are out of range.
     """
     folder = Path(folder)
     layout = find_layout(folder)
@@ -77,7 +77,7 @@ def read_records(files: Sequence[Path], label_bytes: int) -> tuple[Tensor, Tenso
         tuple: images (N, 3, 32, 32) bytes, and labels (N,) from the last label byte.
 
     Raises:
-        DataError: a file does not exist or is truncated.
+        DataError: A file does not exist or is truncated.
     """
     record = label_bytes + PIXELS
     sizes = [whole_records(file, record) for file in files]

@@ -63,10 +63,10 @@ def read_pixels(
     are decoded on demand, and a broken one raises a DataError with its name then.
 
     Args:
-        shape: channels, height and width of every image.
-        memory_gb: gigabytes that the pixels may take in memory.
-        resize: how images of other proportions are resized.
-        disk_gb: see ``OnDemand``.
+        shape: Channels, height and width of every image.
+        memory_gb: Gigabytes that the pixels may take in memory.
+        resize: How images of other proportions are resized.
+        disk_gb: See ``OnDemand``.
     """
     channels, *size = shape
     paths = [image.path for image in found]

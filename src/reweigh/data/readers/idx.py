@@ -24,7 +24,7 @@ def read_idx(path: str | Path) -> Tensor:
     """The array of an IDX file.
 
     Raises:
-        DataError: the file does not exist, is not an IDX file, or is not as long as its header says.
+        DataError: The file does not exist, is not an IDX file, or is not as long as its header says.
     """
     path = Path(path)
     data = content(path)
@@ -62,7 +62,7 @@ def read_idx_pair(path: Path, request: Request) -> Dataset:
     """A dataset from a folder with files of images and labels, or from a file of images with its labels next to it.
 
     Raises:
-        DataError: a file is missing or broken, or the two do not belong together.
+        DataError: A file is missing or broken, or the two do not belong together.
     """
     pair = find_idx_pair(path, request.split) if path.is_dir() else (path, companion(path))
     if pair is None or pair[1] is None:

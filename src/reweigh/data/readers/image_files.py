@@ -52,7 +52,7 @@ def header(path: File) -> Header:
     """Size of an image, and whether it is gray.
 
     Raises:
-        DataError: the file is not an image.
+        DataError: The file is not an image.
     """
     with image_errors(path):
         if isinstance(path, Path):
@@ -71,12 +71,12 @@ def decode(path: File, size: tuple[int, int], channels: int, resize: Resize = "c
     """The pixels, shape (channels, height, width), resized if needed.
 
     Args:
-        size: height and width.
+        size: Height and width.
         channels: 1 for gray, 3 for color.
-        resize: how images of other proportions are resized; see ``Resize``.
+        resize: How images of other proportions are resized; see ``Resize``.
 
     Raises:
-        DataError: the file cannot be decoded.
+        DataError: The file cannot be decoded.
     """
     from PIL import Image, ImageOps
 
@@ -151,10 +151,10 @@ def open_image(path: File, known: bytes | None = None) -> Iterator["ImageFile"]:
     """An image file, not yet decoded, until the end of the block.
 
     Args:
-        known: the content of the file, if it was read before.
+        known: The content of the file, if it was read before.
 
     Raises:
-        DataError: it has too many pixels, as a small file may.
+        DataError: It has too many pixels, as a small file may.
     """
     from PIL import Image
 

@@ -30,7 +30,7 @@ def read_image_folder(path: Path, request: Request) -> Dataset:
     and a file that turns out to be broken later raises an error with its name.
 
     Raises:
-        DataError: no classes, an empty class unless class names are given, a loop of symbolic links, or images of
+        DataError: No classes, an empty class unless class names are given, a loop of symbolic links, or images of
             different sizes without a size.
     """
     root = split_folder(path, request.split)

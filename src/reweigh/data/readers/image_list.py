@@ -28,7 +28,7 @@ def read_image_list(path: Path, request: Request) -> Dataset:
     """The listed images; see ``read_listed``.
 
     Raises:
-        DataError: no list, or no column of labels.
+        DataError: No list, or no column of labels.
     """
     check_pillow()
     found = find_list(path, request.source.labels, request.source.label)

@@ -33,7 +33,7 @@ def split_folder(folder: Path, split: str) -> Path:
     """The sub-folder of a split if the folder is divided into training and test parts, otherwise the folder itself.
 
     Raises:
-        DataError: there is no such part, or there are both parts and other folders beside them.
+        DataError: There is no such part, or there are both parts and other folders beside them.
     """
     present, parts = sub_folders(folder), _parts(folder)
     others = sorted({*present} - {name for names in parts.values() for name in names})
@@ -69,7 +69,7 @@ def image_paths(folder: Path, above: frozenset[str] = frozenset()) -> Iterator[P
     """All files below a folder in a fixed order; links are followed, hidden files ignored.
 
     Raises:
-        DataError: a link leads back to a folder that contains it.
+        DataError: A link leads back to a folder that contains it.
     """
     here = os.path.realpath(folder)
     if here in above:

@@ -48,7 +48,7 @@ def read_listed(found: ImageList, request: Request, what: str) -> Dataset:
     Files that are absent or cannot be read are left out with a warning, and so are images without a label.
 
     Raises:
-        DataError: no readable image, or images of different sizes without a size.
+        DataError: No readable image, or images of different sizes without a size.
     """
     images, skipped, rows = headers(found)
     if not images and all(label is None for label in found.labels):

@@ -20,7 +20,7 @@ def read_arrays(path: Path, request: Request) -> Dataset:
     """A dataset from a ``.npz`` with inputs and labels, or from a ``.npy`` of inputs with labels from elsewhere.
 
     Raises:
-        DataError: the file is broken, lacks an array, or contains pickled objects.
+        DataError: The file is broken, lacks an array, or contains pickled objects.
     """
     found, what = load(path), str(path)
     names, labels, true_labels = request.class_names, request.labels, None

@@ -57,14 +57,14 @@ class Form(NamedTuple):
     """The form of the inputs that a model was trained on.
 
     Attributes:
-        shape: shape of one sample.
-        encoding: encoding of the columns, if the samples are rows of a table.
-        raw_bytes: whether the raw inputs are bytes, as those of images are.
-        resize: how images of other proportions are resized.
-        memory_gb: images that take more gigabytes are read on demand.
-        sep: separator of a table, if it is given.
-        charset: encoding of the text of a table, if it is given.
-        trained_on: training data, which new tables are probably written like.
+        shape: Shape of one sample.
+        encoding: Encoding of the columns, if the samples are rows of a table.
+        raw_bytes: Whether the raw inputs are bytes, as those of images are.
+        resize: How images of other proportions are resized.
+        memory_gb: Images that take more gigabytes are read on demand.
+        sep: Separator of a table, if it is given.
+        charset: Encoding of the text of a table, if it is given.
+        trained_on: Training data, which new tables are probably written like.
     """
 
     shape: tuple[int, ...]
@@ -98,9 +98,9 @@ class UnlabeledReader(NamedTuple):
     """How to read inputs of a format to predict their labels.
 
     Attributes:
-        about: phrase for messages that list all formats.
-        recognizes: whether a path holds this format.
-        read: reads the inputs in the form that the model was trained on.
+        about: Phrase for messages that list all formats.
+        recognizes: Whether a path holds this format.
+        read: Reads the inputs in the form that the model was trained on.
     """
 
     about: str
@@ -113,12 +113,12 @@ class Reader:
     """One format.
 
     Attributes:
-        about: phrase for messages that list all formats, such as "a table (.csv, .parquet)".
-        recognizes: whether an existing path holds this format.
-        read: reads the labeled samples at a path.
-        has_labels: whether data have labels of their own.
-        has_test: whether a path holds test samples in addition to the training samples.
-        unlabeled: reader of inputs to predict; None if the format has labels always.
+        about: Phrase for messages that list all formats, such as "a table (.csv, .parquet)".
+        recognizes: Whether an existing path holds this format.
+        read: Reads the labeled samples at a path.
+        has_labels: Whether data have labels of their own.
+        has_test: Whether a path holds test samples in addition to the training samples.
+        unlabeled: Reader of inputs to predict; None if the format has labels always.
     """
 
     about: str

@@ -23,7 +23,7 @@ class Categorical:
     Spellings of a category that differ in case, spaces or punctuation at the ends are the same.
 
     Attributes:
-        boolean: whether the categories are yes and no, in any words.
+        boolean: Whether the categories are yes and no, in any words.
     """
 
     name: str

@@ -27,10 +27,10 @@ class Numeric:
     """(x - mean) / std; a missing value counts as the mean.
 
     Attributes:
-        flag: whether an additional feature marks missing values, because some were missing in the fitted table.
-        low: smallest value in the fitted table.
-        high: largest value there.
-        notation: how the column writes numbers.
+        flag: Whether an additional feature marks missing values, because some were missing in the fitted table.
+        low: Smallest value in the fitted table.
+        high: Largest value there.
+        notation: How the column writes numbers.
     """
 
     name: str
@@ -74,8 +74,8 @@ class Date:
     """Calendar features: the day as a number, and the places in the year, the week and the day as sine and cosine.
 
     Attributes:
-        order: whether the day or the month comes first where both are numbers.
-        parts: the features that vary in the fitted table.
+        order: Whether the day or the month comes first where both are numbers.
+        parts: The features that vary in the fitted table.
     """
 
     name: str

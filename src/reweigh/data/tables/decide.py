@@ -167,7 +167,7 @@ def _plain_numbers(values: "pd.Series", given: Kind | None) -> ReadAs | None:
 
     if given not in (None, "number") or not len(values) or pd.api.types.infer_dtype(values, skipna=False) != "string":
         return None
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+    numbers = np.asarray(pd.to_numeric(values, errors="coerce"), dtype=np.float64)
     if not np.isfinite(numbers).all():
         return None
     name, texts = str(values.name), values.unique()
@@ -178,7 +178,7 @@ def _plain_numbers(values: "pd.Series", given: Kind | None) -> ReadAs | None:
         return read
     if len(examples) == 1 < len(values) or len(examples) < SHOWN < len(texts):  # spaces around the same few numbers
         return None
-    if whole.any() and any(CODE.fullmatch(text.strip()) for text in values[whole].unique()):
+    if whole.any() and any(CODE.fullmatch(text.strip()) for text in pd.unique(values[whole])):
         return None
     if not whole.all() or not all(WHOLE.fullmatch(text.strip()) for text in texts):
         return read
@@ -325,7 +325,8 @@ def _content(values: "pd.Series", read: ReadAs) -> np.ndarray:
         if np.isnan(found).all():
             return found
         low, high = np.nanmin(found), np.nanmax(found)
-        return ((found - low) / (high - low if high > low else 1.0)).astype(np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):  # near the largest float, which fitting refuses
+            return ((found - low) / (high - low if high > low else 1.0)).astype(np.float32)
     if read.kind == "text":
         return np.array([hash(text) for text in as_text(values)])
     cells = category_cells(values)

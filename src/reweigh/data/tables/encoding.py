@@ -137,11 +137,11 @@ class Encoding:
 
 def numbers_parsed(frame: "pd.DataFrame", readings: Sequence[ReadAs]) -> "pd.DataFrame":
     """The table with its columns of numbers as floats, so that they are parsed once; others as they are."""
-    parsed = {}
+    given, parsed = dict(frame.items()), {}
     for read in readings:
-        if read.kind == "number" and read.name in frame.columns:
+        if read.kind == "number":
             with suppress(DataError):  # reported with the other mistakes when the column is fitted
-                parsed[read.name] = as_numbers(frame[read.name], read.notation)
+                parsed[read.name] = as_numbers(given[read.name], read.notation)
     return frame.assign(**{name: numbers for name, numbers in parsed.items() if not np.isnan(numbers).all()})
 
 

@@ -76,7 +76,7 @@ def read_frame(
         split: See ``tables_at``.
 
     Raises:
-        DataError: the file does not exist, is empty or not a table, or needs a package that is not installed.
+        DataError: The file does not exist, is empty or not a table, or needs a package that is not installed.
     """
     import pandas as pd
 

@@ -23,10 +23,10 @@ class TfIdf:
     """Words weighted by how rare they are (scikit-learn's TF-IDF); a missing text has no words.
 
     Attributes:
-        words: words, and pairs of words with a space between them.
-        idf: weight of each.
-        pairs: whether pairs of words are looked for.
-        scale: length of the features of a text.
+        words: Words, and pairs of words with a space between them.
+        idf: Weight of each.
+        pairs: Whether pairs of words are looked for.
+        scale: Length of the features of a text.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Plain:
     """Text as it is, which a network turns into features.
 
     Attributes:
-        flag: whether a feature marks missing text, because some was missing in the fitted table.
+        flag: Whether a feature marks missing text, because some was missing in the fitted table.
     """
 
     name: str

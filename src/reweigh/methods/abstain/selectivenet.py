@@ -22,8 +22,8 @@ class SelectiveRisk:
 
     Attributes:
         loss: (logits, labels) -> loss of each sample.
-        wanted: coverage below which the penalty begins. Paper: c.
-        penalty: factor of the penalty. Paper: lambda.
+        wanted: Coverage below which the penalty begins. Paper: c.
+        penalty: Factor of the penalty. Paper: lambda.
     """
 
     loss: Loss
@@ -34,8 +34,8 @@ class SelectiveRisk:
         """The risk of a batch, a scalar.
 
         Args:
-            labels: shape (n,), or (n, num_classes).
-            scale: shape (n,), sample weights from the user.
+            labels: Shape (n,), or (n, num_classes).
+            scale: Shape (n,), sample weights from the user.
         """
         accepted = heads.selection.sigmoid()
         least = torch.finfo(accepted.dtype).eps  # if nothing is selected, or no sample counts
@@ -59,11 +59,11 @@ class SelectiveNet(ERM):
     Geifman, El-Yaniv: SelectiveNet: A Deep Neural Network with an Integrated Reject Option.
 
     Args:
-        coverage: share of the samples that should be predicted. Paper: c. A model is trained for one coverage; its
+        coverage: Share of the samples that should be predicted. Paper: c. A model is trained for one coverage; its
             scores rank samples for any other.
-        penalty: factor of the penalty for a lower coverage. Paper: lambda.
-        alpha: share of the selective risk in the objective; the loss of the auxiliary head has the rest. Paper: alpha.
-        score: score by which samples are ranked: "selection" is g(x), as in the paper; "softmax-response" is the
+        penalty: Factor of the penalty for a lower coverage. Paper: lambda.
+        alpha: Share of the selective risk in the objective; the loss of the auxiliary head has the rest. Paper: alpha.
+        score: Score by which samples are ranked: "selection" is g(x), as in the paper; "softmax-response" is the
             largest probability of f, which often ranks better (Feng et al., ICLR 2023), most of all for rare classes.
     """
 
@@ -122,7 +122,7 @@ def with_heads(setup: Setup) -> Setup:
     A model that already has the heads is left as it is.
 
     Raises:
-        ModelError: the model does not end in a linear layer.
+        ModelError: The model does not end in a linear layer.
     """
     if isinstance(setup.model, SelectiveModel):
         return setup

@@ -53,8 +53,8 @@ def belief(logits: Tensor, candidates: Tensor) -> Tensor:
     """How likely each candidate is: the predicted probabilities, normalized over the candidates.
 
     Args:
-        logits: shape (n, num_classes).
-        candidates: shape (n, num_classes) bool, one or more in each row.
+        logits: Shape (n, num_classes).
+        candidates: Shape (n, num_classes) bool, one or more in each row.
 
     Returns:
         Shape (n, num_classes), rows sum to one.

@@ -28,12 +28,12 @@ class PRODENCMWNet(Method):
     Takes all options of ``cmw-net``, and:
 
     Args:
-        identify_epochs: number of epochs of the first stage, which identifies the labels. Paper: 100 of 220. If
+        identify_epochs: Number of epochs of the first stage, which identifies the labels. Paper: 100 of 220. If
             training ends before, there is no second stage.
-        network: network of the second stage: the one that the first stage has "trained", or a "fresh" one, which starts
+        network: Network of the second stage: the one that the first stage has "trained", or a "fresh" one, which starts
             as the first did. A fresh network needs a learning rate that starts again with it, as in the schedule
             ``cosine-restarts``.
-        weighting: file of a weighting function learned elsewhere, used as it is.
+        weighting: File of a weighting function learned elsewhere, used as it is.
     """
 
     candidates = True
@@ -112,7 +112,7 @@ def likeliest(logits: Tensor, candidates: Tensor) -> Tensor:
     """The likeliest candidate, shape (n,).
 
     Args:
-        logits: shape (n, num_classes).
-        candidates: shape (n,) labels, or (n, num_classes) rows that are above zero for candidates.
+        logits: Shape (n, num_classes).
+        candidates: Shape (n,) labels, or (n, num_classes) rows that are above zero for candidates.
     """
     return belief(logits, as_rows(candidates, logits) > 0).argmax(1)

@@ -25,11 +25,11 @@ class FixMatch(LabeledOnly):
     with Consistency and Confidence.
 
     Args:
-        threshold: smallest probability of a pseudo-label that is used. Paper: tau.
-        factor: factor of the unlabeled term. Paper: lambda_u.
-        magnitude: strength of the strong view's distortions, between 0 and 30.
-        labeled_batch: number of samples in a labeled batch.
-        average: decay of the EMA of the model, as in ``labeled-only``.
+        threshold: Smallest probability of a pseudo-label that is used. Paper: tau.
+        factor: Factor of the unlabeled term. Paper: lambda_u.
+        magnitude: Strength of the strong view's distortions, between 0 and 30.
+        labeled_batch: Number of samples in a labeled batch.
+        average: Decay of the EMA of the model, as in ``labeled-only``.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ def weighted_guesses(
     """The weight of each unlabeled sample times the loss of its strong view; the labeled batch is not weighted.
 
     Args:
-        views: shape (n, ...), strong views of the unlabeled samples.
-        pseudo: shape (n,), their pseudo-labels, without a gradient.
-        factor: factor of the unlabeled term.
-        scale: shape (n,), the sample weights that the user gives them.
+        views: Shape (n, ...), strong views of the unlabeled samples.
+        pseudo: Shape (n,), their pseudo-labels, without a gradient.
+        factor: Factor of the unlabeled term.
+        scale: Shape (n,), the sample weights that the user gives them.
     """
 
     def objective(forward: Forward) -> Terms:

@@ -28,13 +28,13 @@ class FixMatchCMWNet(FixMatch):
     Takes all options of ``Reweighter``, and:
 
     Args:
-        factor: factor of the unlabeled term. Paper: alpha, FixMatch's lambda_u.
-        magnitude: strength of the strong view's distortions, between 0 and 30.
-        families: number of curves; it stays the same even if classes have fewer distinct sizes for a while.
-        normalize: how weights are scaled in a batch. With "mean", a batch in which nothing can be trusted counts
+        factor: Factor of the unlabeled term. Paper: alpha, FixMatch's lambda_u.
+        magnitude: Strength of the strong view's distortions, between 0 and 30.
+        families: Number of curves; it stays the same even if classes have fewer distinct sizes for a while.
+        normalize: How weights are scaled in a batch. With "mean", a batch in which nothing can be trusted counts
             little, as with FixMatch's threshold.
-        labeled_batch: number of samples in a labeled batch.
-        average: decay of the EMA of the model, as in ``labeled-only``.
+        labeled_batch: Number of samples in a labeled batch.
+        average: Decay of the EMA of the model, as in ``labeled-only``.
     """
 
     learns_weights = True

@@ -23,8 +23,8 @@ class LabeledOnly(ERM):
     from it. After the warm-up, the methods that build on this one add a term for the batch of the loop.
 
     Args:
-        labeled_batch: number of samples in a labeled batch.
-        average: decay of the EMA of the model, which is evaluated and saved; 0 is the model itself. After t steps, the
+        labeled_batch: Number of samples in a labeled batch.
+        average: Decay of the EMA of the model, which is evaluated and saved; 0 is the model itself. After t steps, the
             decay is at most (1 + t) / (10 + t), so that the EMA forgets the beginning of a short training too.
     """
 

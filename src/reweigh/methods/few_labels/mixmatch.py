@@ -29,14 +29,14 @@ class MixMatch(LabeledOnly):
     Berthelot, Carlini, Goodfellow, Oliver, Papernot, Raffel: MixMatch: A Holistic Approach to Semi-Supervised Learning.
 
     Args:
-        factor: final factor of the unlabeled term. Paper: lambda_U, 75 for CIFAR-10 with Adam. With SGD and momentum,
+        factor: Final factor of the unlabeled term. Paper: lambda_U, 75 for CIFAR-10 with Adam. With SGD and momentum,
             75 soon makes all predictions the same.
-        ramp_epochs: number of epochs after the warm-up until the factor is reached. Paper: the first 16,000 steps.
-        temperature: temperature of the guesses; below 1 sharpens them. Paper: T.
-        views: number of views of each unlabeled sample. Paper: K.
-        mixup: strength of mixing samples in pairs; 0 mixes none. Paper: alpha.
-        labeled_batch: number of samples in a labeled batch.
-        average: decay of the EMA of the model, as in ``labeled-only``.
+        ramp_epochs: Number of epochs after the warm-up until the factor is reached. Paper: the first 16,000 steps.
+        temperature: Temperature of the guesses; below 1 sharpens them. Paper: T.
+        views: Number of views of each unlabeled sample. Paper: K.
+        mixup: Strength of mixing samples in pairs; 0 mixes none. Paper: alpha.
+        labeled_batch: Number of samples in a labeled batch.
+        average: Decay of the EMA of the model, as in ``labeled-only``.
     """
 
     def __init__(

@@ -27,11 +27,11 @@ class PiModel(LabeledOnly):
     Semi-Supervised Learning with Ladder Networks.
 
     Args:
-        factor: final factor of the unlabeled term. Paper: w_max, 100 for CIFAR-10 with Adam. With SGD and momentum, 100
+        factor: Final factor of the unlabeled term. Paper: w_max, 100 for CIFAR-10 with Adam. With SGD and momentum, 100
             soon makes all predictions the same.
-        ramp_epochs: number of epochs after the warm-up until the factor is reached. Paper: 80 of 300 epochs.
-        labeled_batch: number of samples in a labeled batch.
-        average: decay of the EMA of the model, as in ``labeled-only``.
+        ramp_epochs: Number of epochs after the warm-up until the factor is reached. Paper: 80 of 300 epochs.
+        labeled_batch: Number of samples in a labeled batch.
+        average: Decay of the EMA of the model, as in ``labeled-only``.
     """
 
     def __init__(

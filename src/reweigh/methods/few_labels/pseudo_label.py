@@ -23,12 +23,12 @@ class PseudoLabel(LabeledOnly):
     Lee: Pseudo-Label: The Simple and Efficient Semi-Supervised Learning Method for Deep Neural Networks.
 
     Args:
-        factor: final factor of the unlabeled term. Paper: alpha_f.
-        ramp_epochs: number of epochs after the warm-up until the factor is reached. Paper: T2 - T1.
-        threshold: smallest probability of a pseudo-label that is used. The paper uses all pseudo-labels; later work
+        factor: Final factor of the unlabeled term. Paper: alpha_f.
+        ramp_epochs: Number of epochs after the warm-up until the factor is reached. Paper: T2 - T1.
+        threshold: Smallest probability of a pseudo-label that is used. The paper uses all pseudo-labels; later work
             sets 0.95.
-        labeled_batch: number of samples in a labeled batch.
-        average: decay of the EMA of the model, as in ``labeled-only``.
+        labeled_batch: Number of samples in a labeled batch.
+        average: Decay of the EMA of the model, as in ``labeled-only``.
     """
 
     def __init__(

@@ -27,14 +27,14 @@ class UDA(LabeledOnly):
     Xie, Dai, Hovy, Luong, Le: Unsupervised Data Augmentation for Consistency Training.
 
     Args:
-        factor: factor of the unlabeled term. Paper: lambda.
-        threshold: smallest probability of a prediction that is used. Paper: beta.
-        temperature: temperature of the soft labels; below 1 sharpens them. Paper: tau.
-        magnitude: strength of the strong view's distortions, between 0 and 30.
-        annealing: shape of the rise of the bound of training signal annealing.
-        annealing_epochs: number of epochs after the warm-up until the bound is 1. Paper: all epochs.
-        labeled_batch: number of samples in a labeled batch.
-        average: decay of the EMA of the model, as in ``labeled-only``.
+        factor: Factor of the unlabeled term. Paper: lambda.
+        threshold: Smallest probability of a prediction that is used. Paper: beta.
+        temperature: Temperature of the soft labels; below 1 sharpens them. Paper: tau.
+        magnitude: Strength of the strong view's distortions, between 0 and 30.
+        annealing: Shape of the rise of the bound of training signal annealing.
+        annealing_epochs: Number of epochs after the warm-up until the bound is 1. Paper: all epochs.
+        labeled_batch: Number of samples in a labeled batch.
+        average: Decay of the EMA of the model, as in ``labeled-only``.
     """
 
     def __init__(

@@ -52,6 +52,7 @@ class DeferredLDAM(LDAM):
         scale: factor of cosines in the logits. Paper: s.
     """
 
+    contains = "uniform"
     state = ("_deferred",)
 
     def __init__(

@@ -28,11 +28,11 @@ class MCW(L2RW):
     Adaptation Perspective.
 
     Args:
-        start: share of the epochs with plain training, unless the warm-up is longer. Paper: 160 of 200 epochs.
-        step: step size of the correction.
-        beta: how much rare classes count before the correction: 0 weighs all classes the same; close to 1, a class is
+        start: Share of the epochs with plain training, unless the warm-up is longer. Paper: 160 of 200 epochs.
+        step: Step size of the correction.
+        beta: How much rare classes count before the correction: 0 weighs all classes the same; close to 1, a class is
             weighted by the inverse of its size.
-        every: correct the weights in every n-th step; in the others, samples have the weights of their classes. The
+        every: Correct the weights in every n-th step; in the others, samples have the weights of their classes. The
             paper corrects in every step.
     """
 
@@ -64,8 +64,8 @@ class CorrectedWeights(WeightNet):
     """The weight of each family, lowered or raised for each sample by one step down the meta loss.
 
     Args:
-        base: shape (families,), weights before the correction.
-        step: step size of the correction.
+        base: Shape (families,), weights before the correction.
+        step: Step size of the correction.
     """
 
     learns, remembers = True, False

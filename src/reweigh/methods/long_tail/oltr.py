@@ -26,8 +26,8 @@ class OLTR(ERM):
     Liu, Miao, Zhan, Wang, Gong, Yu: Large-Scale Long-Tailed Recognition in an Open World.
 
     Args:
-        attraction: factor of the term that gathers features around the centers of their classes.
-        first_epochs: number of epochs of the first stage, if it is not the warm-up. Weights on top (``oltr+cmw-net``)
+        attraction: Factor of the term that gathers features around the centers of their classes.
+        first_epochs: Number of epochs of the first stage, if it is not the warm-up. Weights on top (``oltr+cmw-net``)
             are then only used in the first stage, as when the paper transfers a weighting function to ImageNet-LT.
     """
 

@@ -31,6 +31,7 @@ class SADE(ERM):
     """
 
     one_process = True
+    contains = "uniform"  # about: the mean over experts for the given, equal and reversed shares
 
     @staticmethod
     def wraps(model: nn.Module) -> nn.Module:

@@ -27,10 +27,10 @@ class CoTeaching(ERM):
     Noisy Labels.
 
     Args:
-        forget_rate: share of a batch that is forgotten in the end. Paper: tau, the rate of wrong labels, which the
+        forget_rate: Share of a batch that is forgotten in the end. Paper: tau, the rate of wrong labels, which the
             paper assumes to be known; the default is a guess.
-        gradual_epochs: number of epochs until this share is reached. Paper: T_k.
-        reset: the part of the second network that starts differently: all, last-block, last-layer, or a pattern over
+        gradual_epochs: Number of epochs until this share is reached. Paper: T_k.
+        reset: The part of the second network that starts differently: all, last-block, last-layer, or a pattern over
             parameter names; by default all, or last-layer if the model has a start (``model.start``).
     """
 

@@ -18,7 +18,7 @@ class Decoupling(TwoNetworks):
     Malach, Shalev-Shwartz: Decoupling "When to Update" from "How to Update".
 
     Args:
-        reset: the part of the second network that starts differently: all, last-block, last-layer, or a pattern over
+        reset: The part of the second network that starts differently: all, last-block, last-layer, or a pattern over
             parameter names; by default all, or last-layer if the model has a start (``model.start``).
     """
 

@@ -50,12 +50,12 @@ class DivideMix(TwoNetworks):
     Li, Socher, Hoi: DivideMix: Learning with Noisy Labels as Semi-supervised Learning.
 
     Args:
-        threshold: probability of being right above which a label is kept.
-        factor: factor of the unlabeled term. Paper: lambda_u.
-        ramp_epochs: number of epochs after the warm-up until the factor is reached.
-        temperature: temperature of refined and guessed labels; below 1 sharpens them. Paper: T.
-        mixup: strength of mixing samples in pairs; 0 mixes none. Paper: alpha, 4; 0.5 for photos from the web.
-        reset: the part of the second network that starts differently: all, last-block, last-layer, or a pattern over
+        threshold: Probability of being right above which a label is kept.
+        factor: Factor of the unlabeled term. Paper: lambda_u.
+        ramp_epochs: Number of epochs after the warm-up until the factor is reached.
+        temperature: Temperature of refined and guessed labels; below 1 sharpens them. Paper: T.
+        mixup: Strength of mixing samples in pairs; 0 mixes none. Paper: alpha, 4; 0.5 for photos from the web.
+        reset: The part of the second network that starts differently: all, last-block, last-layer, or a pattern over
             parameter names; by default all, or last-layer if the model has a start (``model.start``).
     """
 

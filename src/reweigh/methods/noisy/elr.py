@@ -30,8 +30,8 @@ class ELR(ERM):
     Liu, Niles-Weed, Razavian, Fernandez-Granda: Early-Learning Regularization Prevents Memorization of Noisy Labels.
 
     Args:
-        strength: factor of the regularization. Paper: lambda, 3 for CIFAR-10 and 7 for CIFAR-100.
-        momentum: momentum of the running average of predictions. Paper: beta, 0.7 for CIFAR-10 and 0.9 for CIFAR-100.
+        strength: Factor of the regularization. Paper: lambda, 3 for CIFAR-10 and 7 for CIFAR-100.
+        momentum: Momentum of the running average of predictions. Paper: beta, 0.7 for CIFAR-10 and 0.9 for CIFAR-100.
     """
 
     fixed: ClassVar[Mapping[str, Any]] = {"normalize": "mean"}

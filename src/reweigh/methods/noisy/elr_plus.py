@@ -29,12 +29,12 @@ class ELRPlus(TwoNetworks):
     Liu, Niles-Weed, Razavian, Fernandez-Granda: Early-Learning Regularization Prevents Memorization of Noisy Labels.
 
     Args:
-        strength: factor of the regularization. Paper: lambda, 3 for CIFAR-10, 1 if noise is asymmetric, 7 for
+        strength: Factor of the regularization. Paper: lambda, 3 for CIFAR-10, 1 if noise is asymmetric, 7 for
             CIFAR-100; here one default for all.
-        momentum: momentum of the targets. Paper: beta, 0.7 for CIFAR-10, 0.9 if noise is asymmetric and for CIFAR-100.
-        average: decay of the EMAs. Paper: gamma.
-        mixup: strength of mixing samples in pairs; 0 mixes none.
-        reset: the part of the second network that starts differently: all, last-block, last-layer, or a pattern over
+        momentum: Momentum of the targets. Paper: beta, 0.7 for CIFAR-10, 0.9 if noise is asymmetric and for CIFAR-100.
+        average: Decay of the EMAs. Paper: gamma.
+        mixup: Strength of mixing samples in pairs; 0 mixes none.
+        reset: The part of the second network that starts differently: all, last-block, last-layer, or a pattern over
             parameter names; by default all, or last-layer if the model has a start (``model.start``).
     """
 

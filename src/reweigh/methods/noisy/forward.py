@@ -25,12 +25,12 @@ class Forward(ERM):
     Patrini, Rozza, Menon, Nock, Qu: Making Deep Neural Networks Robust to Label Noise: a Loss Correction Approach.
 
     Attributes:
-        transition: the noise as given or estimated; None before it is estimated.
+        transition: The noise as given or estimated; None before it is estimated.
 
     Args:
-        transition: matrix of the noise; row: true class, column: given label; rows sum to one. Paper: T. None estimates
+        transition: Matrix of the noise; row: true class, column: given label; rows sum to one. Paper: T. None estimates
             it.
-        quantile: quantile of the predicted probability of a class. The sample at this quantile surely belongs to the
+        quantile: Quantile of the predicted probability of a class. The sample at this quantile surely belongs to the
             class and is not an outlier, so the noise of the class is estimated from it. Paper: 0.97; for CIFAR-100 1,
             the largest. A class whose share of the samples is below 1 - quantile needs a higher quantile.
     """
@@ -73,8 +73,8 @@ def estimate(probabilities: Tensor, quantile: float) -> Rows:
     This sample, the anchor of class i, is the one at the given quantile of the probability of class i.
 
     Args:
-        probabilities: shape (N, num_classes), rows sum to one.
-        quantile: quantile above 0; 1 is the sample with the largest probability.
+        probabilities: Shape (N, num_classes), rows sum to one.
+        quantile: Quantile above 0; 1 is the sample with the largest probability.
     """
     rank = int(quantile * (len(probabilities) - 1))
     anchors = probabilities.kthvalue(rank + 1, dim=0).indices

@@ -28,9 +28,9 @@ class LRT(Relabeling):
     and 0.01, and a new optimizer in each epoch.
 
     Args:
-        ratio: ratio of likelihoods above which a label is replaced at first. Paper: 1.2; delta.
-        window: number of epochs whose predictions are averaged.
-        retroactive: factor of the second loss. Released code: 0.9.
+        ratio: Ratio of likelihoods above which a label is replaced at first. Paper: 1.2; delta.
+        window: Number of epochs whose predictions are averaged.
+        retroactive: Factor of the second loss. Released code: 0.9.
     """
 
     state = ("_before",)

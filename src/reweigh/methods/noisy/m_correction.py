@@ -30,9 +30,9 @@ class MCorrection(ERM):
     variant M-DYR-H; the authors prefer MD-DYR-SH if most labels are wrong.
 
     Args:
-        start: share of the epochs without bootstrapping, unless the warm-up is longer. Paper: 105 of 300 epochs.
-        mixup: strength of mixing samples in pairs; 32 mixes nearly half and half.
-        penalty: factor of the penalty.
+        start: Share of the epochs without bootstrapping, unless the warm-up is longer. Paper: 105 of 300 epochs.
+        mixup: Strength of mixing samples in pairs; 32 mixes nearly half and half.
+        penalty: Factor of the penalty.
     """
 
     state = ("_mixture", "_weights")

@@ -24,10 +24,10 @@ class MentorNet(ERM):
     Corrupted Labels.
 
     Args:
-        percentile: share of a batch that counts fully. The paper chooses it by the rate of wrong labels, which is not
+        percentile: Share of a batch that counts fully. The paper chooses it by the rate of wrong labels, which is not
             known here; 0.75.
-        decay: decay of the moving average of the bar.
-        slack: distance above the bar at which the weight reaches zero. Paper: lambda_2.
+        decay: Decay of the moving average of the bar.
+        slack: Distance above the bar at which the weight reaches zero. Paper: lambda_2.
     """
 
     state = ("_bar", "_warm_up", "_weights")

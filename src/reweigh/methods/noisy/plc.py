@@ -25,8 +25,8 @@ class PLC(Relabeling):
     reports the epoch with the best accuracy on clean validation data.
 
     Args:
-        threshold: ratio of likelihoods below which a label is replaced at first. Paper: 0.3 for CIFAR; 1 - theta.
-        window: number of epochs whose predictions are averaged.
+        threshold: Ratio of likelihoods below which a label is replaced at first. Paper: 0.3 for CIFAR; 1 - theta.
+        window: Number of epochs whose predictions are averaged.
     """
 
     state = ("_threshold",)
@@ -48,7 +48,7 @@ def progressed(labels: Tensor, believed: Tensor, threshold: float) -> Tensor:
     """Labels, shape (N,), replaced by the likeliest class if they are less likely by that ratio.
 
     Args:
-        believed: shape (N, num_classes), how likely each class is.
+        believed: Shape (N, num_classes), how likely each class is.
     """
     own = believed.gather(1, labels[:, None]).squeeze(1)
     most, likeliest = believed.max(1)

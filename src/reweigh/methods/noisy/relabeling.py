@@ -17,10 +17,10 @@ class Relabeling(ERM):
     """What PLC and LRT share: after the warm-up, labels are reconsidered before each epoch.
 
     Attributes:
-        labels: shape (N,), the current labels.
+        labels: Shape (N,), the current labels.
 
     Args:
-        window: number of epochs whose predictions are averaged.
+        window: Number of epochs whose predictions are averaged.
     """
 
     replaces_labels = True

@@ -22,8 +22,8 @@ class SelfAdaptive(ERM):
     Huang, Zhang, Zhang: Self-Adaptive Training: beyond Empirical Risk Minimization.
 
     Args:
-        start: share of the epochs with plain training, unless the warm-up is longer. Paper: 60 of 200 epochs.
-        momentum: momentum of the targets. Paper: alpha.
+        start: Share of the epochs with plain training, unless the warm-up is longer. Paper: 60 of 200 epochs.
+        momentum: Momentum of the targets. Paper: alpha.
     """
 
     state = ("_targets", "_plain")

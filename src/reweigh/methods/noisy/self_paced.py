@@ -24,8 +24,8 @@ class SelfPaced(ERM):
     Kumar, Packer, Koller: Self-Paced Learning for Latent Variable Models.
 
     Args:
-        start: share of the samples that the first threshold admits.
-        growth: factor by which the threshold grows in each epoch. Paper: the threshold is 1 / K, and the growth is mu.
+        start: Share of the samples that the first threshold admits.
+        growth: Factor by which the threshold grows in each epoch. Paper: the threshold is 1 / K, and the growth is mu.
     """
 
     state = ("_threshold", "_weights")

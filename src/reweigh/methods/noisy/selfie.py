@@ -30,10 +30,10 @@ class Selfie(ERM):
     Song, Kim, Lee: SELFIE: Refurbishing Unclean Samples for Robust Deep Learning. Left out: its restarts.
 
     Args:
-        noise_rate: rate of wrong labels, which the paper assumes to be known; by default it is estimated by a Gaussian
+        noise_rate: Rate of wrong labels, which the paper assumes to be known; by default it is estimated by a Gaussian
             mixture of the losses before each epoch. Paper: tau.
-        uncertainty: uncertainty up to which a sample is refurbished. Paper: epsilon.
-        window: number of epochs whose predictions are remembered; nothing is refurbished before they have passed.
+        uncertainty: Uncertainty up to which a sample is refurbished. Paper: epsilon.
+        window: Number of epochs whose predictions are remembered; nothing is refurbished before they have passed.
             Paper: q.
     """
 

@@ -33,15 +33,15 @@ class SSR(ERM):
     come from the transforms of the recipe, one per step. Left out: the consistency term of SSR+.
 
     Attributes:
-        labels: shape (N,), the current labels.
+        labels: Shape (N,), the current labels.
 
     Args:
-        relabel: probability above which the likeliest class becomes the label. Paper: theta_r, 0.9; 0.8 for CIFAR-100
+        relabel: Probability above which the likeliest class becomes the label. Paper: theta_r, 0.9; 0.8 for CIFAR-100
             with much noise.
-        neighbors: number of neighbors that vote. Paper: k.
-        anchors: largest number of samples among which neighbors are searched; if there are more, they are drawn at
+        neighbors: Number of neighbors that vote. Paper: k.
+        anchors: Largest number of samples among which neighbors are searched; if there are more, they are drawn at
             random.
-        mixup: strength of mixing samples in pairs; 0 mixes none.
+        mixup: Strength of mixing samples in pairs; 0 mixes none.
     """
 
     one_process = True
@@ -113,11 +113,11 @@ def neighbor_votes(
         vote_i(k) ~ sum over neighbors j of cos(i, j) rows_j(k), divided by the share of class k
 
     Args:
-        features: shape (n, d), features of length one.
-        anchors: shape (m, d), features of length one, among which neighbors are searched.
-        rows: shape (m, num_classes), labels of the anchors as rows that sum to one.
-        neighbors: number of neighbors that vote.
-        same: shape (m,), index of the sample that each anchor is; it does not vote for itself.
+        features: Shape (n, d), features of length one.
+        anchors: Shape (m, d), features of length one, among which neighbors are searched.
+        rows: Shape (m, num_classes), labels of the anchors as rows that sum to one.
+        neighbors: Number of neighbors that vote.
+        same: Shape (m,), index of the sample that each anchor is; it does not vote for itself.
     """
     shares = rows.mean(0).clamp_min(1e-12)
     votes = torch.empty(len(features), rows.shape[1])

@@ -16,7 +16,7 @@ class TwoNetworks(ERM):
     """What DivideMix, ELR+ and decoupling share: a step trains one network after the other; the mean of both predicts.
 
     Args:
-        reset: part of the second network that starts differently; see ``Peer``.
+        reset: Part of the second network that starts differently; see ``Peer``.
     """
 
     state = ("_peer",)

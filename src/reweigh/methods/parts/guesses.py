@@ -17,11 +17,11 @@ class Guesses(Stateful):
     """The latest guessed label of each training sample and its weight.
 
     Attributes:
-        labels: shape (N,) int64, on the device; -1 before the first guess.
+        labels: Shape (N,) int64, on the device; -1 before the first guess.
 
     Args:
-        train_set: the training set; its true labels, if known, are only used to report how good the guesses are.
-        device: device of the model.
+        train_set: The training set; its true labels, if known, are only used to report how good the guesses are.
+        device: Device of the model.
     """
 
     state = ("labels", "_weights")
@@ -41,9 +41,9 @@ class Guesses(Stateful):
         """Remember what was trained on, and return numbers to log.
 
         Args:
-            index: shape (n,), indices of the samples.
-            labels: shape (n,), their guessed labels.
-            weights: shape (n,), how much each counted.
+            index: Shape (n,), indices of the samples.
+            labels: Shape (n,), their guessed labels.
+            weights: Shape (n,), how much each counted.
 
         Returns:
             ``weight``, the mean weight. If the true labels are known, also ``pseudo_right``, the share of right
@@ -63,7 +63,7 @@ def sharpened(probabilities: Tensor, temperature: float) -> Tensor:
     """p^(1 / temperature) / sum, for each row; a temperature below 1 makes the likeliest class likelier.
 
     Args:
-        probabilities: shape (n, num_classes), rows that sum to one.
+        probabilities: Shape (n, num_classes), rows that sum to one.
     """
     return (probabilities.log() / temperature).softmax(1)
 
@@ -72,8 +72,8 @@ def warn_of_vanished(before: Tensor, after: Tensor, class_names: Sequence[str]) 
     """Warn of classes that no sample has any more: the model no longer learns them.
 
     Args:
-        before: shape (N,), the labels until now.
-        after: shape (N,), the labels from now on.
+        before: Shape (N,), the labels until now.
+        after: Shape (N,), the labels from now on.
     """
     gone: list[int] = sorted(set(before.unique().tolist()) - set(after.unique().tolist()))
     if gone:

@@ -16,11 +16,11 @@ class LabeledBatches:
     """Endless batches, augmented as training batches are; each sample comes once before any comes again.
 
     Args:
-        size: number of samples in a batch. If fewer samples are labeled, a batch has them several times, in several
+        size: Number of samples in a batch. If fewer samples are labeled, a batch has them several times, in several
             views.
 
     Raises:
-        DataError: no sample has a label.
+        DataError: No sample has a label.
     """
 
     def __init__(self, setup: Setup, size: int):
@@ -51,10 +51,10 @@ class EndlessOrder(Stateful):
     """Indices in random order, over and over: each comes once before any comes again.
 
     Attributes:
-        pool: shape (n,), the indices.
+        pool: Shape (n,), the indices.
 
     Args:
-        generator: source of randomness for the order.
+        generator: Source of randomness for the order.
     """
 
     state = ("pool", "_left")

@@ -18,9 +18,9 @@ def gaussian_low(values: Tensor, iterations: int = 10, tolerance: float = 1e-2) 
     If all values are the same, the probability is 1.
 
     Args:
-        values: shape (N,), finite.
-        iterations: largest number of iterations of EM.
-        tolerance: change of the mean log-likelihood below which EM stops.
+        values: Shape (N,), finite.
+        iterations: Largest number of iterations of EM.
+        tolerance: Change of the mean log-likelihood below which EM stops.
     """
     scaled = _between_zero_and_one(values, values.min(), values.max())
     if scaled is None:
@@ -50,9 +50,9 @@ class BetaMixture(NamedTuple):
     """Two beta distributions fitted to losses: the probability that a loss belongs to the high one, as a table.
 
     Attributes:
-        low: loss at the lower end of the table; smaller losses count as this one.
-        high: loss at the upper end of the table; larger losses count as this one.
-        table: shape (100,), the probability at points from the lower to the upper end. Below the mean of the low
+        low: Loss at the lower end of the table; smaller losses count as this one.
+        high: Loss at the upper end of the table; larger losses count as this one.
+        table: Shape (100,), the probability at points from the lower to the upper end. Below the mean of the low
             component, it is at most the probability there; beyond its maximum, it does not fall. Otherwise it would
             be meaningless where both densities vanish.
     """
@@ -68,7 +68,7 @@ class BetaMixture(NamedTuple):
         The other losses count as outliers. If all losses are the same, they belong to the low component.
 
         Args:
-            losses: shape (N,), finite.
+            losses: Shape (N,), finite.
         """
         ordered = losses.double().sort().values
         low, high = (ordered[round(share * (len(ordered) - 1))] for share in (0.05, 0.95))

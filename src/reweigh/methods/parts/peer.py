@@ -23,15 +23,15 @@ class Peer(Stateful):
     a generator that nothing else uses.
 
     Attributes:
-        model: the second network.
-        optimizer: optimizer of the second network.
+        model: The second network.
+        optimizer: Optimizer of the second network.
 
     Args:
-        reset: the part of the network that starts differently: all, last-block, last-layer, or a pattern over parameter
+        reset: The part of the network that starts differently: all, last-block, last-layer, or a pattern over parameter
             names. By default all, or the last layer if the model starts from weights that were learned elsewhere.
 
     Raises:
-        ModelError: two networks do not fit into memory.
+        ModelError: Two networks do not fit into memory.
     """
 
     state = ("model", "optimizer")
@@ -47,9 +47,7 @@ class Peer(Stateful):
 
     def together(self, model: nn.Module) -> Ensemble:
         """Both networks, which go on training, as one model: the mean of their probabilities."""
-        pair = Ensemble([model, self.model]).to(next(model.parameters()).device)
-        pair.share([0.5, 0.5])
-        return pair
+        return Ensemble([model, self.model]).to(next(model.parameters()).device)
 
     def start_epoch(self) -> None:
         """Take over the learning rates of the first network, and train."""

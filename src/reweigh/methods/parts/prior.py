@@ -39,8 +39,8 @@ def unlike_shares(logits: Tensor, log_shares: Tensor) -> Tensor:
     shares. The shares of the given labels are the same for balanced data, and do not work against rare classes.
 
     Args:
-        logits: shape (n, C).
-        log_shares: logarithm of the class shares, shape (C,).
+        logits: Shape (n, C).
+        log_shares: Logarithm of the class shares, shape (C,).
     """
     shares = log_shares.to(logits).exp()
     return (shares * (log_shares.to(logits) - logits.softmax(1).mean(0).clamp_min(TINY).log())).sum()

@@ -17,8 +17,8 @@ def ramp(shape: str, epoch: int, epochs: int) -> float:
     Linear: pseudo-labels and MixMatch. Gaussian: the Pi-model and Mean Teacher. Log, linear and exp: UDA's annealing.
 
     Args:
-        shape: a name in ``RAMPS``.
-        epoch: counted from 0.
-        epochs: length of the ramp; with 0 the factor is 1 from the start.
+        shape: A name in ``RAMPS``.
+        epoch: Counted from 0.
+        epochs: Length of the ramp; with 0 the factor is 1 from the start.
     """
     return RAMPS[shape](epoch / epochs) if epoch < epochs else 1.0

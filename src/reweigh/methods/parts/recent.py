@@ -12,9 +12,9 @@ class RecentPredictions(Stateful):
     They take epochs x N x num_classes numbers of half precision.
 
     Args:
-        samples: number of training samples, N.
-        num_classes: number of classes.
-        epochs: number of epochs to remember.
+        samples: Number of training samples, N.
+        num_classes: Number of classes.
+        epochs: Number of epochs to remember.
     """
 
     state = ("_rows", "_seen", "_epoch")

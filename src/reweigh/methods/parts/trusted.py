@@ -72,7 +72,7 @@ class Trusted:
         """Inputs and labels of the next trusted batch, augmented as training batches are.
 
         Args:
-            size: size of the training batch; the trusted batch has the same, unless the meta set sets another.
+            size: Size of the training batch; the trusted batch has the same, unless the meta set sets another.
         """
         setup = self._setup
         size = min(setup.meta_set.batch_size or size, len(self.chosen))

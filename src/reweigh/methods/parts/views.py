@@ -20,13 +20,13 @@ class StrongView:
     """The transforms of the recipe, then strong distortions; for features, the features of a distorted image.
 
     Args:
-        method: name of the method, for messages.
-        magnitude: strength of the distortions, between 0 and 30; distorted views of features have their own.
-        instead: what to do with samples that are not images, for messages.
+        method: Name of the method, for messages.
+        magnitude: Strength of the distortions, between 0 and 30; distorted views of features have their own.
+        instead: What to do with samples that are not images, for messages.
 
     Raises:
-        DataError: the samples are not images, and have no distorted views.
-        RecipeError: kornia is not installed.
+        DataError: The samples are not images, and have no distorted views.
+        RecipeError: Kornia is not installed.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class StrongView:
         """New views of some training samples, shape (n, ...), ready for the model.
 
         Args:
-            index: shape (n,), indices into the training set.
+            index: Shape (n,), indices into the training set.
         """
         setup, index = self._setup, index.cpu()
         raw = None

@@ -15,13 +15,13 @@ class Cell(NamedTuple):
     """One number of a table.
 
     Attributes:
-        column: name of the column.
-        method: our name of the method; empty if it is not here.
-        recipe: name of a shipped recipe.
+        column: Name of the column.
+        method: Our name of the method; empty if it is not here.
+        recipe: Name of a shipped recipe.
         changes: ``key=value`` for the recipe, which make it this cell.
-        paper: the number that the paper has; NaN if none.
-        metric: the number of a run that stands beside it, as in ``metrics.jsonl``.
-        run: name of the run; cells that differ by the metric share one.
+        paper: The number that the paper has; NaN if none.
+        metric: The number of a run that stands beside it, as in ``metrics.jsonl``.
+        run: Name of the run; cells that differ by the metric share one.
     """
 
     column: str
@@ -37,16 +37,16 @@ class PaperTable(NamedTuple):
     """A table of the paper.
 
     Attributes:
-        name: its number, or a word for those of the supplement.
-        title: what is compared.
+        name: Its number, or a word for those of the supplement.
+        title: What is compared.
         measure: "accuracy" or "error", in percent.
-        epoch: which numbers of a run the paper reports: "last", or "last-ten", the mean of the last ten epochs.
-        samples: training samples, of one of its cells.
-        classes: and classes.
-        about: what differs from the paper.
-        columns: names of the columns.
-        rows: name of each row -> its cells, in the order of the columns.
-        averages: name of each row -> the mean over its cells that the paper has; empty if it has none.
+        epoch: Which numbers of a run the paper reports: "last", or "last-ten", the mean of the last ten epochs.
+        samples: Training samples, of one of its cells.
+        classes: And classes.
+        about: What differs from the paper.
+        columns: Names of the columns.
+        rows: Name of each row -> its cells, in the order of the columns.
+        averages: Name of each row -> the mean over its cells that the paper has; empty if it has none.
     """
 
     name: str
@@ -71,7 +71,7 @@ def table(name: str) -> PaperTable:
     """One of the tables.
 
     Raises:
-        RecipeError: no table has that name.
+        RecipeError: No table has that name.
     """
     if name not in names():
         raise RecipeError(f"no table {name!r}; there are: {', '.join(names())}.{suggestion(name, names())}")
@@ -91,8 +91,8 @@ def _cells(text: dict[str, Any], row: dict[str, Any], columns: list[Any], heads:
     them by the name of a column or of a value of an axis.
 
     Args:
-        text: the file of the table.
-        columns: for each column a value of each axis: what it is called, what it sets, or which number of a run it is.
+        text: The file of the table.
+        columns: For each column a value of each axis: what it is called, what it sets, or which number of a run it is.
     """
     for column, head, paper in zip(columns, heads, row["paper"], strict=True):
         changes = tuple(change for value in column for change in value.get("set", ()))

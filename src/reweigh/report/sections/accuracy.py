@@ -165,7 +165,7 @@ def abstaining_panel(account: Account) -> Panel:
         plot_risk_coverage(curve.numpy()), "Error rate of the predictions that are kept, by coverage", alternative
     )
     commands = []
-    if Run(account.path).calibration.is_file():
+    if Run(account.path).abstain.is_file():
         commands.append(
             (
                 "Predict, and abstain where the model is not confident",

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from reweigh.review.order import ORDERS
-from reweigh.review.remaining import remaining
+from reweigh.issues.remaining import remaining
+from reweigh.review.session import ORDERS
 
 
 def simulated(seed, shift, slope):
