@@ -177,7 +177,8 @@ class Networks:
             stream = 0 if judges else 1
             seed_all(self.seed + stream)
             model, optimizer, its = self._built([self.fresh() for _ in numbers], stream)
-            places = torch.full((int(fold.max()) + 2,), -1)  # by fold, the place of the network that does not see it
+            # by fold, the place of the network that does not see it; the last is that of samples that all see
+            places = torch.full((max(int(fold.max()), *numbers) + 2,), -1)
             places[torch.tensor(numbers)] = torch.arange(len(numbers))
             apart = places[fold]
             memory = Memory(len(fold), its.train_set.num_classes, its.device)
@@ -315,8 +316,8 @@ class Plain(Stateful, Method):
         self._memory.sums[visible.index] += predicted.sum(1).to(self._memory.sums)
         repeated = visible.labels.repeat_interleave(each.shape[1], 0)
         losses = self._setup.loss(each.flatten(0, 1), repeated).unflatten(0, each.shape[:2])
-        per_network = (losses * seen).sum(1) if len(seen[0]) == 1 else (losses * seen / seen.float().mean(0)).sum(1)
-        loss = visible.weighted(per_network).mean()
+        share = seen / seen.float().mean(0).clamp_min(TINY)  # every network minimizes a mean over the samples it sees
+        loss = visible.weighted((losses * share).sum(1)).mean()
         descend(loss, self._optimizer)
         return {"loss": loss.detach() / each.shape[1], "weight": 1.0}
 

@@ -12,8 +12,7 @@ from reweigh.core.method import Method
 from reweigh.core.objective import Forward, MetaObjective, mean_loss, mixed_soft_labels, reading, soft_labels
 from reweigh.core.shards import shard_like
 from reweigh.families import Families, sizes_differ
-from reweigh.issues.stock import TINY
-from reweigh.losses.labels import as_rows
+from reweigh.issues.stock import TINY, label_rows
 from reweigh.losses.prior import log_shares, prior_corrected
 from reweigh.methods.parts.labeled_batches import EndlessOrder
 from reweigh.methods.parts.stateful import Stateful
@@ -225,7 +224,7 @@ class TwoLooks(Stateful, Method):
         if isinstance(self._lessons, Trusted):
             inputs, labels = self._lessons.next(LESSON_SIZE)
             everywhere = torch.ones(len(labels), self._seen.shape[1])
-            rows = as_rows(labels, self._again.given)
+            rows = labels if labels.dim() == 2 else label_rows(labels, self._again.given.shape[1])
             return mean_loss(self._by_members(everywhere, inputs.device), inputs, rows.to(inputs.device))
         some = self._lessons.next(min(LESSON_SIZE, len(self._lessons.pool)))
         batch = self._setup.train_set.batch(some, device=self._setup.device)

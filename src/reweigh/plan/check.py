@@ -54,7 +54,7 @@ def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Pl
         return None, [Mistake("loss.name", f"{text}; remove [loss] and set the options in [method]")]
     defaults = {**TRAIN_DEFAULTS, **method_named(plan.method.name).train_defaults}
     train = {key: defaults.get(key) if value is None else value for key, value in train.items()}
-    if plan.method.name == "two-looks" and train["judge"] < MIN_FOLD:
+    if plan.method.name == "two-looks" and (train["judge"] or 0) < MIN_FOLD:
         text = f"got {train['judge']}, but the method two-looks judges its looks by held-out samples"
         return None, [Mistake("train.judge", f"{text}; should be from {MIN_FOLD} to 0.5, or choose another method")]
     if plan.method.name == "two-looks" and train["branch"] is not None:

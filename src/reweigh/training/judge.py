@@ -64,7 +64,7 @@ class HeldOutScores:
         best = self.best(epochs, first)
         for epoch in range(epochs - 1, best, -1):
             behind, error = self.compare(self.around(best), self.around(epoch))
-            if behind < MAX_LAG * error:
+            if behind <= MAX_LAG * error:
                 return epoch
         return best
 

@@ -164,7 +164,7 @@ class Keeper:
         """
         run = self.run
         if run is None:
-            return Place()
+            return Place(history=list(self.stage.history))
         file, state = processes.first(lambda: latest(run))
         if file is None and branch is not None:
             return self._branch(run, branch)
