@@ -29,7 +29,7 @@ BIASES = [
 METHODS = [
     *("erm", "mw-net", "cmw-net", "cmw-net-sl"),
     *("focal", "class-balanced", "class-balanced-focal", "ldam", "ldam-drw", "ldam+cmw-net"),
-    *("gce", "forward", "bootstrap-soft", "bootstrap-hard", "self-paced", "l2rw", "elr", "co-teaching"),
+    *("gce", "forward", "l2rw", "elr", "co-teaching"),
 ]
 BARS = [
     Bar("asymmetric-0.4", "cmw-net", "erm", 6),

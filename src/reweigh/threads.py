@@ -1,9 +1,19 @@
-"""Temporarily set the number of threads that torch uses on the CPU."""
+"""What threads of one process share in torch: the number of threads per operation, and the random generators."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import RLock
 
 import torch
+
+_training = RLock()
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Inside, no other thread trains: generators are seeded and replayed there, and forward mode has one level."""
+    with _training:
+        yield
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from reweigh.cli.predict import predict
 from reweigh.cli.train import train
 from reweigh.data import read
 from reweigh.errors import DataError
-from reweigh.features import Network, build
+from reweigh.features import Network
 from reweigh.features.network import resized
 from reweigh.fit.run_folder import begin, load_model
 from reweigh.plan import choose
@@ -115,35 +115,6 @@ def test_the_estimator_saves_and_loads_features(photos, tmp_path):
     assert classifier.plan_.method.name == "two-looks"
     classifier.save(tmp_path / "c.safetensors")
     again = RobustClassifier.load(tmp_path / "c.safetensors")
-    assert np.array_equal(again.predict_proba(images.inputs), classifier.predict_proba(images.inputs))
-
-
-def test_fine_tuned_weights_are_stored(photos, tmp_path, caplog):
-    changes = ["features.size=32", "train.epochs=2", "features.unfreeze=last-block", "features.epochs=1"]
-    with caplog.at_level(logging.INFO):
-        train(data=str(photos), overrides=changes, out=tmp_path / "run")
-    assert "fine-tuning: test accuracy" in caplog.text
-    trained, frozen = load_model(tmp_path / "run"), build("efficientnet-lite0", (3, 24, 24), size=32)
-    ours, theirs = (dict(network.module.named_parameters()) for network in (trained.front.network, frozen))
-    changed = {name.split(".")[1] for name in ours if not torch.equal(ours[name], theirs[name])}
-    assert changed == {"17"}
-    predict(tmp_path / "run", photos, out=tmp_path / "out.csv")
-    predicted = {
-        row["name"]: row["predicted"] for row in csv.DictReader((tmp_path / "out.csv").read_text().splitlines())
-    }
-    held_out = [row["name"] for row in csv.DictReader((tmp_path / "run" / "held_out.csv").read_text().splitlines())]
-    tested = [row["predicted"] for row in csv.DictReader((tmp_path / "run" / "test.csv").read_text().splitlines())]
-    names = json.loads((tmp_path / "run" / "classes.json").read_text())["names"]
-    assert [predicted[name] for name in held_out] == [names[int(label)] for label in tested]
-
-
-def test_the_estimator_saves_what_was_fine_tuned(photos, tmp_path):
-    images = read(photos, memory_gb=2)
-    features = {"name": "efficientnet-lite0", "size": 32, "unfreeze": "last-block", "epochs": 1}
-    classifier = RobustClassifier(epochs=2, batch_size=8, random_state=0, features=features)
-    classifier.fit(images.inputs, images.labels.numpy()).save(tmp_path / "c.safetensors")
-    again = RobustClassifier.load(tmp_path / "c.safetensors")
-    assert again.features == features
     assert np.array_equal(again.predict_proba(images.inputs), classifier.predict_proba(images.inputs))
 
 

@@ -318,6 +318,11 @@ FIXED: dict[str, dict[str, Any]] = {
     "convolution and GroupNorm": {
         "model": lambda: Around(nn.Sequential(nn.Conv2d(3, 4, 1), nn.GroupNorm(2, 4), nn.Tanh()), (3, 2, 2))
     },
+    "convolution and GroupNorm, forward": {
+        "model": lambda: Around(nn.Sequential(nn.Conv2d(3, 4, 1), nn.GroupNorm(2, 4), nn.Tanh()), (3, 2, 2)),
+        "engine": "forward",
+    },
+    "another forward without gradients": {"model": lambda: Around(lambda x: x.tanh() * (1 + torch.is_grad_enabled()))},
     "vmap": {"model": lambda: Around(torch.vmap(lambda row: row.tanh() * row.sum()))},
     "AdamW with tensor betas": {
         "model": around(torch.tanh),
@@ -369,6 +374,10 @@ LOUD: dict[str, tuple[dict[str, Any], str]] = {
     "clamp on an activation": ({"model": around(clamped)}, r"engine 'forward' is off by .*there is no better one"),
     "state in an attribute": ({"model": lambda: Around(Remembering())}, r"repeated as it was, gave other losses"),
     "parameters of nobody": ({"model": Unregistered}, r"depends on 1 tensor \(shape \(12,\)\)"),
+    "no_grad and differences": (
+        {"model": around(no_grad_scale), "engine": "difference"},
+        r"engine 'difference' is off by .*use engine='unrolled'",
+    ),
 }
 
 
@@ -381,3 +390,26 @@ def test_what_cannot_be_exact_is_said_once(name: str, lookahead: str) -> None:
     assert error > 0.01
     assert len(said) == 1
     assert re.search(words, said[0]), said
+
+
+SEEN_BY_LEARN = {"a mask on a parameter", "gradients times 0.1", "parameters of nobody", "clamp on an activation"}
+
+
+@pytest.mark.parametrize("name", sorted(SEEN_BY_LEARN))
+def test_learn_alone_says_it_too_and_leaves_gradients_alone(name: str) -> None:
+    case, words = LOUD[name]
+    network, optimizer = build(case["model"], lambda params: SGD(params, 0.5), case.get("hook"))
+    inputs, trusted = data()
+    losses_of(network(inputs), LABELS).mean().backward()
+    before = [param.grad.clone() for param in network.parameters()]
+    reweighter = Reweighter(network, optimizer, LABELS, normalize="mean")
+    with pytest.warns(InexactWarning, match=words) as said:
+        reweighter.learn((inputs, LABELS), (trusted, TRUSTED_LABELS))
+    reweighter.learn((inputs, LABELS), (trusted, TRUSTED_LABELS))  # warnings are errors here: it is said once
+    assert len(said) == 1
+    assert all(torch.equal(param.grad, grad) for param, grad in zip(network.parameters(), before, strict=True))
+
+
+def test_a_check_that_is_left_out_says_nothing() -> None:
+    _, said = examine(around(clamped), check=False)
+    assert not said

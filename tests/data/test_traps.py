@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from reweigh.data.findings import leaks
 from reweigh.data.readers.reader import Request
 from reweigh.data.readers.table import from_frame
 from reweigh.data.source import Source
-from reweigh.data.traps import leaks
 
 ROWS = 400
 

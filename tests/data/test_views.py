@@ -1,6 +1,6 @@
 import torch
 
-from reweigh.data.views import drawn
+from reweigh.data.inputs import drawn
 
 
 def test_each_sample_has_one_of_its_views_by_the_generator():

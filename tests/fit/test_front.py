@@ -85,6 +85,6 @@ def test_rows_on_disk_train_the_same_model(monkeypatch):
 def test_views_of_text_are_refused(monkeypatch):
     text = module.TextNetwork("hf:x", nn.Identity(), 4)
     monkeypatch.setattr(module.features, "build", lambda *arguments, **options: text)
-    added = {"cache": True, "memory_gb": 2.0, "views": 2, "unfreeze": None}
+    added = {"cache": True, "memory_gb": 2.0, "views": 2}
     with pytest.raises(RecipeError, match=r"features\.views: for images, but the samples are text"):
         open_front(Part("features", "hf:x", {}, added, {}), ())

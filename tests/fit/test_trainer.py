@@ -265,6 +265,10 @@ def test_precision_memory_format_and_compilation(recipe, monkeypatch):
     for model, last in ((usual, True), (other, False)):
         filters = next(param for param in model.parameters() if param.dim() == 4)
         assert filters.is_contiguous(memory_format=torch.channels_last) == last
+    rebuilt = builder(recipe("model.name=cnn").model)((3, 8, 8), 3).eval()  # as a run is read: equal to the last bit
+    rebuilt.load_state_dict(usual.state_dict())
+    images = torch.randn(16, 3, 8, 8)
+    assert torch.equal(rebuilt(images), usual(images))
     assert apart(other, usual) < 1e-4
     compiled: list[nn.Module] = []
 

@@ -2,7 +2,6 @@
 
 import inspect
 from dataclasses import replace
-from math import log
 
 import pytest
 import torch
@@ -35,23 +34,8 @@ def class_balanced_focal(row, label, place):
     return -3 * inverse[label] / sum(inverse) * ((1 - p) ** 3 * p.log()).sum()
 
 
-def logit_adjustment(row, label, place):
-    adjusted = torch.stack([z + 0.6 * log(size / 20) for z, size in zip(row, SIZES, strict=True)])
-    return -adjusted.log_softmax(0)[label]
-
-
 def gce(row, label, place):
     return (1 - row.softmax(0)[label] ** 0.4) / 0.4
-
-
-def bootstrap_soft(row, label, place):
-    p = row.softmax(0)
-    return -(0.6 * p[label].log() + 0.4 * (p * p.log()).sum())
-
-
-def bootstrap_hard(row, label, place):
-    log_p = row.log_softmax(0)
-    return -(0.6 * log_p[label] + 0.4 * log_p.max())
 
 
 @pytest.mark.parametrize(
@@ -60,10 +44,7 @@ def bootstrap_hard(row, label, place):
         ("focal", {"gamma": 3.0}, focal),
         ("class-balanced", {"beta": 0.9}, class_balanced),
         ("class-balanced-focal", {"beta": 0.9, "gamma": 3.0}, class_balanced_focal),
-        ("logit-adjustment", {"strength": 0.6}, logit_adjustment),
         ("gce", {"q": 0.4}, gce),
-        ("bootstrap-soft", {"beta": 0.6}, bootstrap_soft),
-        ("bootstrap-hard", {"beta": 0.6}, bootstrap_hard),
     ],
 )
 def test_two_steps_by_hand(tiny, by_hand, name, options, formula):
@@ -80,10 +61,7 @@ def test_two_steps_by_hand(tiny, by_hand, name, options, formula):
     [
         ("focal", {"gamma": 0.0}),
         ("class-balanced", {"beta": 0.0}),
-        ("logit-adjustment", {"strength": 0.0}),
         ("gce", {"q": 1e-10}),
-        ("bootstrap-soft", {"beta": 1.0}),
-        ("bootstrap-hard", {"beta": 1.0}),
     ],
 )
 def test_where_it_is_plain_training(like_erm, name, options):

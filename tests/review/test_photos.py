@@ -7,7 +7,7 @@ import pytest
 import torch
 from PIL import Image
 
-from reweigh.data.readers import found_images
+from reweigh.data.readers import images
 from reweigh.fit.run_folder import begin
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
@@ -33,8 +33,8 @@ def run(request, tmp_path: Path) -> Path:
 
 def test_only_what_is_shown_is_decoded(run, monkeypatch):
     decoded = []
-    plain = found_images.decode
-    monkeypatch.setattr(found_images, "decode", lambda path, *args: decoded.append(path) or plain(path, *args))
+    plain = images.decode
+    monkeypatch.setattr(images, "decode", lambda path, *args: decoded.append(path) or plain(path, *args))
     session = Session(of_run(run), "ann")
     subject = session.subject
     assert subject.held_out > 0

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from reweigh.transforms import TRANSFORMS, Compose, Cutout, Flip, Normalize, PadCrop
-from reweigh.transforms.compose import InPlace
+from reweigh.transforms.basic import InPlace
 
 OPTIONS = {"normalize": {"mean": (0.1, 0.2, 0.3), "std": (0.5, 0.6, 0.7)}}
 

@@ -3,7 +3,7 @@ from math import exp, floor, log, sqrt
 import pytest
 import torch
 
-from reweigh.transforms.resized_crop import ResizedCrop
+from reweigh.transforms.strong import ResizedCrop
 
 
 def value(image, y, x):

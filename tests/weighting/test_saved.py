@@ -1,12 +1,15 @@
 """Weighting functions on disk, and on other data."""
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from reweigh import Reweighter, RobustClassifier
 from reweigh.errors import DataError
 from reweigh.files.tensors import pack
 from reweigh.weighting import WEIGHTINGS, ClassAwareNet, Origin, load_weighting, read_released, save_weighting
@@ -29,13 +32,38 @@ def test_comes_back_as_it_was(tmp_path: Path) -> None:
         assert torch.equal(_curve(found, family), _curve(net, family))
 
 
-def test_a_file_without_a_unit_reads_losses_as_they_are(tmp_path: Path) -> None:
-    net = ClassAwareNet(1)
-    about = {"kind": "reweigh weighting function", "version": "1", "function": "class-aware", "num_families": "1"}
-    about |= {"width": "100", "centers": "[1.0]", "loss": "ldam", "learned_on": "", "reads": "loss"}
-    (tmp_path / "old.safetensors").write_bytes(pack(net.state_dict(), about))
-    found, _ = load_weighting(tmp_path / "old.safetensors")
-    assert torch.equal(_curve(found, 0), _curve(net, 0))
+class Falling(nn.Module):
+    """A member as CONTRIBUTING describes it: made from two numbers, none of which it keeps."""
+
+    def __init__(self, num_families: int, width: int):
+        super().__init__()
+        self.rate = nn.Parameter(torch.rand(num_families))
+
+    def forward(self, losses: Tensor, family: Tensor) -> Tensor:
+        return torch.exp(-self.rate[family].exp() * losses)
+
+
+def made_by_function(num_families: int, width: int) -> nn.Module:
+    return Falling(num_families, width)
+
+
+@pytest.mark.parametrize("member", [Falling, made_by_function])
+def test_a_contributed_function_is_stored_and_transferred(
+    member: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(WEIGHTINGS, "falling", member)
+    x, y = np.random.default_rng(0).normal(size=(99, 4)), np.arange(99) % 3 * (np.arange(99) % 4 > 1)
+    found = RobustClassifier(method="cmw-net", method_options={"weight_net": "falling"}, epochs=1).fit(x, y)
+    found.save(tmp_path / "classifier.safetensors")
+    again = RobustClassifier.load(tmp_path / "classifier.safetensors")
+    losses = np.linspace(0, 3, 5)
+    for family in range(found.weighting_.num_families):
+        np.testing.assert_array_equal(again.weighting_(losses, family), found.weighting_(losses, family))
+    save_weighting(tmp_path / "curves.safetensors", found.weighting_.net, Origin())
+    net, _ = load_weighting(tmp_path / "curves.safetensors")
+    model = nn.Linear(4, 9)
+    labels = torch.arange(90).float().sqrt().long().clamp_max(8)  # more sizes than there are curves
+    Reweighter(model, torch.optim.SGD(model.parameters(), 0.1), labels, families=9, weighting=net)
 
 
 def test_what_is_not_a_weighting_function(tmp_path: Path) -> None:

@@ -143,8 +143,8 @@ def describe_folder(source: "Source") -> None:
         DataError: It is not a folder of images, or has none.
     """
     from reweigh.data import inspect as look
+    from reweigh.data.parts import class_folders, split_folder
     from reweigh.data.readers import image_folder, reader_of
-    from reweigh.data.readers.image_paths import class_folders, split_folder
 
     path = Path(source.data)
     if reader_of(path) is not image_folder.READER:
@@ -156,13 +156,13 @@ def describe_folder(source: "Source") -> None:
 
 def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
     """Columns that give the label away, an order of rows, rows and classes that look alike, samples in both parts."""
-    from reweigh.cli.neighbors import double_classes, near_rows
+    from reweigh.cli.neighbors import near_rows
     from reweigh.data import read
+    from reweigh.data.findings import in_both, leaks, order
     from reweigh.data.labels.spellings import in_words, spellings
     from reweigh.data.readers import has_test_part
-    from reweigh.data.traps import in_both, leaks, order
 
-    found = [*leaks(dataset), *order(dataset), *near_rows(dataset), *double_classes(dataset)]
+    found = [*leaks(dataset), *order(dataset), *near_rows(dataset)]
     if groups := spellings(dataset):
         found.append(f"There are {in_words(groups)}.")
     if source.part is None and has_test_part(Path(source.data)):

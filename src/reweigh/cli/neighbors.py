@@ -1,4 +1,4 @@
-"""What ``reweigh inspect`` prints about samples that are nearly the same, outliers, and classes that are two."""
+"""What ``reweigh inspect`` prints about samples that are nearly the same and outliers."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,6 @@ from torch import Tensor
 from reweigh.data import Dataset
 from reweigh.errors import DataError
 from reweigh.features import build
-from reweigh.features.doubles import doubles
 from reweigh.features.near_rows import near_duplicates
 from reweigh.features.neighbors import PHOTOS, neighborhood
 from reweigh.fit.front import Front
@@ -53,7 +52,7 @@ def neighbors_of(dataset: Dataset) -> list[str]:
     same = [f"{names[a]} and {names[b]}" for a, b in sorted(pairs - {*differ})]
     lines += [f"  the same label: {listed(same)}"] if same else []
     lines += [f"  far from all others: {listed([names[place] for place in alone])}"] if alone else []
-    return lines + double_classes(known)
+    return lines
 
 
 def names_of(dataset: Dataset) -> Sequence[str]:
@@ -79,32 +78,12 @@ def near_rows(dataset: Dataset) -> list[str]:
     ]
 
 
-def double_classes(dataset: Dataset) -> list[str]:
-    """Classes that fall into two kinds of samples, in words; for images only if these are features."""
-    if len(dataset.shape) != 1:
-        return []
-    index, rows = _compared(dataset)
-    sentences = []
-    for label, parts in doubles(rows, dataset.labels[index]):
-        sizes = " and ".join(f"{len(part):,} (such as {_examples(dataset, index[part])})" for part in parts)
-        sentences.append(
-            f"Class {dataset.class_names[label]!r} looks like two separate kinds: {sizes}. If they are different "
-            "things, give each its own label."
-        )
-    return sentences
-
-
 def _compared(dataset: Dataset) -> tuple[Tensor, Tensor]:
     """Indices of labeled samples, spread over the dataset and as many as can be compared, and their features."""
     labeled = dataset.labeled.nonzero().flatten()
     most = max(1, min(ROWS, VALUES // max(1, dataset.shape[0])))
     index = labeled[:: max(1, -(-len(labeled) // most))]
     return index, dataset.normalize(dataset.inputs[index].float())
-
-
-def _examples(dataset: Dataset, rows: Tensor) -> str:
-    names = names_of(dataset)
-    return listed(names[row] for row in rows[:EXAMPLES].tolist())
 
 
 def _label(dataset: Dataset, index: int) -> str:

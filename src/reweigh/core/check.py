@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from reweigh.core import descent
 from reweigh.core.jvp import Engine, difference, unrolled
@@ -21,7 +22,8 @@ from reweigh.core.update import LookAhead, Update, dense, norm
 from reweigh.names import plural
 
 TOLERANCE = 1e-3  # of the size of what is compared, in single precision and better
-TOLERANCE_OF_DIFFERENCES = 0.05
+TOLERANCE_OF_DIFFERENCES = 0.02
+PROBES = 2
 
 
 class InexactWarning(UserWarning):
@@ -48,7 +50,8 @@ def distance(found: list[Tensor], expected: list[Tensor]) -> float:
 
 def check_repetition(again: Callable[[], Terms], here: Terms) -> bool:
     """Whether the forward of a batch gives the same losses once more; warns if it does not."""
-    off = distance([again().coefficients], [here.coefficients])
+    with torch.enable_grad():  # as in training; a model may do something else without gradients
+        off = distance([again().coefficients], [here.coefficients])
     if off <= tolerance(here.coefficients):
         return True
     warn(
@@ -67,30 +70,29 @@ def check_engine(
 
         < u, J (J' w) >  =  < J' u, J' w >
 
-    where J is the Jacobian of the coefficients. If ``engine`` is ``"auto"``, it gives up forward mode where that fails.
+    where J is the Jacobian of the coefficients. For random signs u, the mean square of what is off is the square of the
+    length of the error. If ``engine`` is ``"auto"``, it gives up forward mode where that fails.
 
     Args:
-        weights: The weights of the batch as they are scaled; u and w are of their size.
+        weights: The weights of the batch as they are scaled; w is of their size.
     """
     leaves = {name: state[name].detach().requires_grad_() for name in names}
     with torch.enable_grad():
         terms = again(objective, {**state, **leaves})
     generator = torch.Generator().manual_seed(0)
-    u, w = (2 * torch.rand(2, len(weights), generator=generator)).to(weights) * weights.detach()
-    back_u, back_w = (_backward(terms.coefficients, each, leaves) for each in (u, w))
+    w = 2 * torch.rand(len(weights), generator=generator).to(weights) * weights.detach()
+    signs = [torch.randint(2, w.shape, generator=generator).to(w) * 2 - 1 for _ in range(PROBES)]
+    back, *backs = (_backward(terms.coefficients, by, leaves) for by in (w, *signs))
+    itself = sum(part.square().sum() for part in back.values())
+    expected = [sum((part * back[name]).sum() for name, part in each.items()) for each in backs]
 
     def off(product: Engine) -> float:
-        moved = descent.steady(product)(
-            lambda at: again(objective, {**state, **at}).coefficients, state, back_w
-        ).detach()
-        size = norm(list(back_u.values())) * norm(list(back_w.values()))
-        expected = sum((back_u[name] * back_w[name]).sum() for name in names)
-        itself = sum(part.square().sum() for part in back_w.values())
-        errors = (u.to(moved) @ moved - expected) / size, (w.to(moved) @ moved - itself) / itself
-        return float(torch.stack([torch.as_tensor(error) for error in errors]).abs().max())
+        moved = descent.steady(product)(lambda at: again(objective, {**state, **at}).coefficients, state, back).detach()
+        errors = torch.stack([u.to(moved) @ moved - its for u, its in zip(signs, expected, strict=True)])
+        along = (w.to(moved) @ moved - itself) / itself
+        return float(torch.maximum(errors.square().mean().sqrt() / norm([moved]), along.abs()))
 
-    sizes = norm(list(back_u.values())) * norm(list(back_w.values()))
-    if not 0 < float(sizes) < math.inf:  # there is nothing to compare, or it overflows
+    if not 0 < float(itself) < math.inf:  # there is nothing to compare, or it overflows
         return
     error, allowed = off(engine), tolerance(weights.to(terms.coefficients.dtype))
     named = engine.name if isinstance(engine, Auto) else getattr(engine, "__name__", type(engine).__name__)
@@ -133,9 +135,8 @@ def stepping(model: nn.Module, scope: Params, update: Update, clean: Callable[[]
     if not math.isfinite(float(norm(list(grads.values())))):  # a scaler will leave out this step
         yield
         return
-    own = {id(param) for param in model.parameters()}
-    trained = (param for group in update.optimizer.param_groups for param in group["params"])
-    _check_gradient(grads, clean(), [param for param in trained if id(param) not in own])
+    outside = unregistered(model, update.optimizer)
+    check_gradient(grads, clean(), [each for each in outside if each.grad is not None and bool(each.grad.any())])
     before = {name: scope[name].detach().clone() for name in grads}
     ahead = LookAhead(update, before, grads).params() if update.is_own else None
     yield
@@ -143,10 +144,22 @@ def stepping(model: nn.Module, scope: Params, update: Update, clean: Callable[[]
         _check_step(before, {name: scope[name].detach() for name in before}, ahead, type(update.optimizer).__name__)
 
 
-def _check_gradient(found: Params, expected: Params, unregistered: list[Tensor]) -> None:
-    touched = [tuple(tensor.shape) for tensor in unregistered if tensor.grad is not None and bool(tensor.grad.any())]
+def unregistered(model: nn.Module, optimizer: Optimizer) -> list[Tensor]:
+    """Tensors that the optimizer trains and that are not parameters of the model."""
+    own = {id(param) for param in model.parameters()}
+    return [param for group in optimizer.param_groups for param in group["params"] if id(param) not in own]
+
+
+def check_gradient(found: Params, expected: Params, touched: list[Tensor]) -> None:
+    """Warn if the optimizer does not get the gradient of the loss.
+
+    Args:
+        found: What it gets.
+        expected: The gradient at copies of the parameters, which no hook sees.
+        touched: Tensors outside the model that the loss depends on.
+    """
     if touched:
-        shapes = ", ".join(map(str, touched[:3])) + (", ..." if len(touched) > 3 else "")
+        shapes = ", ".join(str(tuple(tensor.shape)) for tensor in touched[:3]) + (", ..." if len(touched) > 3 else "")
         warn(
             f"the loss depends on {plural(len(touched), 'tensor')} (shape {shapes}) that the optimizer trains but the "
             "model does not register; the look-ahead leaves such tensors where they are, so the meta-gradient lacks "

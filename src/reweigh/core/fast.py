@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 from reweigh.core.objective import Forward, Objective, Terms, map_tensors
 from reweigh.core.rerun import Params, Randomness
+from reweigh.errors import ModelError
 
 FUSED_DEVICES = ("cpu", "cuda", "xpu", "mps")
 
@@ -87,7 +88,7 @@ class Tricks:
         setattr(self, trick, True)
         try:
             return is_same()
-        except RuntimeError:  # such as a view that another layout does not allow
+        except (ModelError, RuntimeError):  # such as a view that another layout does not allow
             return False
         finally:
             self._replays, self._rearranges = before

@@ -12,10 +12,19 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from reweigh.core import descent
-from reweigh.core.check import check_engine, check_repetition, distance, stepping, tolerance
+from reweigh.core.check import (
+    check_engine,
+    check_gradient,
+    check_repetition,
+    distance,
+    stepping,
+    tolerance,
+    unregistered,
+)
 from reweigh.core.fast import Tricks
 from reweigh.core.fully_sharded import gather_again, gradients, is_fully_sharded
-from reweigh.core.jvp import Engine
+from reweigh.core.jvp import Engine, difference
+from reweigh.core.jvp.auto import Auto
 from reweigh.core.normalize import Normalizer, mean
 from reweigh.core.objective import Forward, MetaObjective, Objective, Terms, map_tensors
 from reweigh.core.processes import Averaged, Reduce, alone
@@ -26,6 +35,7 @@ from reweigh.core.step import Step, Weigher
 from reweigh.core.update import LookAhead, Update, dense, norm
 from reweigh.errors import RecipeError
 from reweigh.names import lookup
+from reweigh.threads import one_at_a_time
 
 Order = Literal["virtual", "real"]
 
@@ -89,6 +99,7 @@ class MetaLearner:
         """Whether the coming step will learn, and so needs a batch of trusted data."""
         return self.steps % self.every == 0
 
+    @one_at_a_time()
     def step(self, objective: Objective, family: Tensor, meta: MetaObjective | None) -> Step:
         """Train on one batch, and where it is due learn the weights from ``meta``.
 
@@ -104,6 +115,7 @@ class MetaLearner:
         terms = objective(self.model)
         return self._train(terms, self.weigher(terms.losses.detach(), family))
 
+    @one_at_a_time()
     def learn(self, objective: Objective, family: Tensor, meta: MetaObjective) -> Tensor | None:
         """Look ahead and learn the weights without training the model, whose buffers and gradients stay as they are.
 
@@ -179,6 +191,8 @@ class MetaLearner:
             check = self._check_forward(objective, again, state, here, weights)
         grads = self._backward(loss) if real else self._gradient(loss, leaves)
         ahead = LookAhead(self._update, params, grads)
+        if check and not trains and self._alone:
+            self._check_hooks(objective, again, raw.detach(), grads)
         if real:
             self._descend(partial(self._clean_gradient, objective, again, state, raw.detach()) if check else None)
 
@@ -273,17 +287,37 @@ class MetaLearner:
         """
         self._check_now = False
 
-        def is_same() -> bool:
-            found = again(self._tricks.again(objective), state)
-            return distance([found.coefficients], [here.coefficients]) <= tolerance(here.coefficients)
+        scope = {name: state[name].detach() for name in self._scope}
+        product = self.engine.in_use if isinstance(self.engine, Auto) else self.engine
 
-        with torch.no_grad():
-            repeats = not self._alone or check_repetition(lambda: again(objective, state), here)
-            if repeats:
-                self._tricks.try_out(is_same)
+        def computed(batch: Objective) -> list[Tensor]:
+            """The coefficients, and an exact engine's product along the parameters."""
+            with torch.enable_grad():
+                found = [again(batch, state).coefficients.detach()]
+            if product is not difference:  # its noise would hide a difference
+                found.append(product(lambda at: again(batch, {**state, **at}).coefficients, scope, scope))
+            return found
+
+        def is_same() -> bool:
+            pairs = zip(computed(self._tricks.again(objective)), computed(objective), strict=True)
+            return all(distance([found], [expected]) <= tolerance(here.coefficients) for found, expected in pairs)
+
+        repeats = not self._alone or check_repetition(lambda: again(objective, state), here)
         if repeats and self._alone:
             check_engine(self.engine, objective, again, state, list(self._scope), weights)
+        if repeats:
+            self._tricks.try_out(is_same)
         return repeats
+
+    def _check_hooks(self, objective: Objective, again: Rerun, weights: Tensor, expected: Params) -> None:
+        """Compare the gradient at copies of the parameters with that at the parameters, where hooks see it."""
+        outside = unregistered(self._plain, self.optimizer)
+        with torch.enable_grad():
+            _, loss = self._weighted(again(objective, {}), weights)
+        found = descent.gradient(loss, [*self._scope.values(), *outside], allow_unused=True)
+        pairs = zip(self._scope, found, strict=False)
+        touched = [tensor for tensor, grad in zip(outside, found[len(self._scope) :], strict=True) if grad is not None]
+        check_gradient({name: dense(grad) for name, grad in pairs if grad is not None}, expected, touched)
 
     def _clean_gradient(self, objective: Objective, again: Rerun, state: Params, weights: Tensor) -> Params:
         """The gradient of the objective at copies of the parameters, which no hook sees."""

@@ -10,9 +10,8 @@ from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.core.candidate_sets import CandidateSets
-from reweigh.data.inputs import Inputs, ahead, is_image, rows_of
+from reweigh.data.inputs import Inputs, ahead, drawn, is_image, rows_of
 from reweigh.data.normalize import as_float
-from reweigh.data.views import drawn
 from reweigh.files.seals import checksum
 
 if TYPE_CHECKING:

@@ -1,15 +1,31 @@
-"""What was found in a dataset, and the likely problems in words."""
+"""What to know about data before training: broken and repeated samples, columns that give the label away, and more."""
 
-from collections import Counter
+import shlex
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+import torch
+from torch import Tensor
 
 from reweigh.data.checks import listed, plural
+from reweigh.data.dataset import Dataset
 from reweigh.data.labels.candidates import SEPARATOR, several_in_one
+from reweigh.data.tables.cells import MISSING
 
-FEW = 10  # samples of a class; a meta set takes about this many of each
+MIN_CLASS_SIZE = 10  # a meta set takes about this many of each class
 LONG_TAIL = 5.0  # smallest imbalance factor that is reported
 MANY_COPIES = 0.01  # share of samples
+ROWS_AT_ONCE = 1000
+MAX_TREE_ROWS = 3000  # rows that a tree is fitted to and scored on
+MAX_TREE_COLUMNS = 300
+LEAK_ACCURACY = 0.97  # held-out accuracy of a tree on one column
+LEAK_GAIN = 0.8  # of the way from a guess to certainty
+ORDER_GAIN = 0.5  # of the way from a guess to certainty
+MIN_TREE_SAMPLES = 40  # samples; fewer prove nothing
+MIN_TREE_CLASS_SIZE = 5  # smallest class that a tree can learn
 
 
 @dataclass(frozen=True)
@@ -67,12 +83,14 @@ class Findings:
     def _classes(self) -> list[str]:
         sizes = dict(zip(self.class_names, self.class_sizes, strict=True))
         empty = [name for name, size in sizes.items() if size == 0]
-        few = [f"{name} ({size})" for name, size in sizes.items() if 0 < size < FEW]
+        few = [f"{name} ({size})" for name, size in sizes.items() if 0 < size < MIN_CLASS_SIZE]
         found = []
         if empty:
             found.append(f"No samples of {listed(empty)}: a classifier cannot learn what it never sees.")
         if few:
-            found.append(f"Fewer than {FEW} samples of {listed(few)}: too few to tell right labels from wrong ones.")
+            found.append(
+                f"Fewer than {MIN_CLASS_SIZE} samples of {listed(few)}: too few to tell right labels from wrong ones."
+            )
         if several := several_in_one(self.class_names):
             name, separator = several
             option = "--candidates" if separator == SEPARATOR else f"--candidates data.separator='{separator}'"
@@ -129,3 +147,148 @@ class Findings:
 
     def _some(self, rows: tuple[int, ...]) -> str:
         return listed(map(self.called, rows))
+
+
+def inspect(dataset: Dataset) -> Findings:
+    """Class sizes, duplicates, contradictory labels, blank and broken inputs.
+
+    Inputs that are not in memory are read a thousand at a time.
+    """
+    identical: dict[bytes, list[int]] = defaultdict(list)
+    constant: list[int] = []
+    not_finite: list[int] = []
+    spans: list[tuple[Tensor, Tensor]] = []
+    for rows in torch.arange(len(dataset)).split(ROWS_AT_ONCE):
+        inputs = dataset.inputs[rows].flatten(1).contiguous()
+        for row, sample in zip(rows.tolist(), inputs.numpy(), strict=True):
+            identical[blake2b(sample.tobytes(), digest_size=16).digest()].append(row)
+        constant += rows[inputs.amin(1) == inputs.amax(1)].tolist()
+        not_finite += rows[~inputs.isfinite().all(1)].tolist()
+        spans.append((inputs.amin(0), inputs.amax(0)))
+
+    origin = list(range(len(dataset))) if dataset.origin is None else dataset.origin.tolist()
+    labels = dataset.labels.tolist()
+    copies = [rows for rows in identical.values() if len(rows) > 1]
+    called = [] if dataset.reading.encoding is None else dataset.reading.encoding.feature_names
+    same = unchanging(spans) if len(dataset.shape) == 1 else ()
+    return Findings(
+        num_samples=len(dataset),
+        shape=dataset.shape,
+        class_names=dataset.class_names,
+        class_sizes=tuple(dataset.class_sizes.tolist()),
+        duplicates=tuple(tuple(origin[row] for row in rows) for rows in copies),
+        conflicting=tuple(
+            tuple((origin[row], labels[row]) for row in rows)
+            for rows in copies
+            if len({labels[row] for row in rows}) > 1
+        ),
+        constant=() if dataset.shape == (1,) else tuple(origin[row] for row in constant),
+        constant_features=tuple(called[number] for number in same) if called else same,
+        not_finite=tuple(origin[row] for row in not_finite),
+        unreadable=dataset.reading.skipped,
+        missing=dict(dataset.reading.missing),
+        names=dataset.reading.names,
+    )
+
+
+def unchanging(spans: list[tuple[Tensor, Tensor]]) -> tuple[int, ...]:
+    """Features whose lowest value is their highest."""
+    lowest = torch.stack([low for low, _ in spans]).amin(0)
+    highest = torch.stack([high for _, high in spans]).amax(0)
+    return tuple((lowest == highest).nonzero().flatten().tolist())
+
+
+def leaks(dataset: Dataset) -> list[str]:
+    """Columns of a table that nearly determine the label, in words.
+
+    A tree on one column alone, scored on rows that it has not seen. If labels are wrong at random, no honest column
+    comes near certainty; a column that does was made from the label, or is the label.
+    """
+    encoding, chosen = dataset.reading.encoding, _some(dataset)
+    if encoding is None or len(encoding.columns) < 2 or len(chosen) < MIN_TREE_SAMPLES:  # one cannot be left out
+        return []
+    labels = dataset.labels[chosen].numpy()
+    inputs = dataset.inputs[chosen].numpy()
+    found, start = [], 0
+    for column in encoding.columns[:MAX_TREE_COLUMNS]:
+        names = column.feature_names
+        block, start = inputs[:, start : start + len(names)], start + len(names)
+        score, guess = _score(block, labels), _guess(labels)
+        gaps = next((block[:, place] > 0 for place, name in enumerate(names) if name.endswith(MISSING)), None)
+        where = ""
+        if gaps is not None and (~gaps).sum() >= MIN_TREE_SAMPLES and not _determines(score, guess):
+            score, guess = _score(block[~gaps], labels[~gaps]), _guess(labels[~gaps])
+            where = f" where it has a value (in {1 - gaps.mean():.0%} of the rows)"
+        if _determines(score, guess):
+            found.append(
+                f"Column {column.name!r} alone predicts {score:.1%} of the labels{where}; the most frequent class is "
+                f"{guess:.0%} of them. If the column is made from the label, or known only afterward, leave it out: "
+                f"--drop {shlex.quote(column.name)}."
+            )
+    return found
+
+
+def _determines(score: float, guess: float) -> bool:
+    """Whether a score is near certainty, and not only because one class is."""
+    return score >= max(LEAK_ACCURACY, guess + LEAK_GAIN * (1 - guess))
+
+
+def order(dataset: Dataset) -> list[str]:
+    """Whether the labels follow the order of the rows, in words."""
+    chosen = _some(dataset)
+    if len(chosen) < MIN_TREE_SAMPLES or len(dataset.reading.names):  # files are in the order of folders
+        return []
+    labels = dataset.labels[chosen].numpy()
+    score, guess = _score(chosen.numpy()[:, None].astype(np.float32), labels), _guess(labels)
+    if score < guess + ORDER_GAIN * (1 - guess):
+        return []
+    return [
+        f"The rows are in the order of their labels: the row number alone predicts {score:.1%} of them. Columns that "
+        "count rows or rise with time would give the label away."
+    ]
+
+
+def in_both(train: Dataset, test: Dataset) -> list[str]:
+    """How many test samples are exact copies of training samples, in words."""
+    if train.shape != test.shape or train.dtype != test.dtype:
+        return []
+    seen = {row.tobytes() for row in _rows(train)}
+    copies = [row for row, sample in enumerate(_rows(test)) if sample.tobytes() in seen]
+    if not copies:
+        return []
+    return [
+        f"{plural(len(copies), 'test sample is', 'test samples are')} also in the training part (row {listed(copies)} "
+        "of the test part): the score on them is too good."
+    ]
+
+
+def _rows(dataset: Dataset) -> "np.ndarray":
+    return dataset.inputs[torch.arange(len(dataset))].flatten(1).contiguous().numpy()
+
+
+def _some(dataset: Dataset) -> torch.Tensor:
+    """Indices of at most MAX_TREE_ROWS labeled samples all over the dataset, of classes that a tree can learn."""
+    labeled = dataset.labeled.nonzero().flatten()
+    chosen = labeled[:: max(1, -(-len(labeled) // MAX_TREE_ROWS))]
+    return (
+        chosen[torch.bincount(dataset.labels[chosen])[dataset.labels[chosen]] >= MIN_TREE_CLASS_SIZE]
+        if len(chosen)
+        else chosen
+    )
+
+
+def _guess(labels: np.ndarray) -> float:
+    """The accuracy of always naming the most frequent class."""
+    return float(np.unique(labels, return_counts=True)[1].max() / len(labels))
+
+
+def _score(features: np.ndarray, labels: np.ndarray) -> float:
+    """Accuracy of a small tree on rows that it was not fitted to; half of them and the other half."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    half = np.random.default_rng(0).random(len(labels)) < 0.5
+    right = 0
+    for fitted in (half, ~half):
+        tree = DecisionTreeClassifier(max_leaf_nodes=max(8, 4 * len(np.unique(labels))), random_state=0)
+        right += int((tree.fit(features[fitted], labels[fitted]).predict(features[~fitted]) == labels[~fitted]).sum())
+    return right / len(labels)

@@ -1,10 +1,11 @@
-"""Raw inputs: a tensor in memory, or samples that are fetched when they are needed."""
+"""Raw inputs: rows in memory, or rows that are fetched when a batch needs them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from torch import Tensor
+import torch
+from torch import Generator, Tensor
 
 
 class Inputs(Protocol):
@@ -80,3 +81,14 @@ def rows_of(inputs: Inputs, index: Tensor) -> Inputs:
     if isinstance(inputs, Rows):
         return Rows(inputs.inputs, inputs.index[index])
     return inputs[index] if isinstance(inputs, Tensor) else Rows(inputs, index)
+
+
+def drawn(views: Sequence[Tensor], generator: Generator) -> Tensor:
+    """One view of each sample, all equally likely, shape (n, ...).
+
+    Args:
+        views: Each of shape (n, ...).
+    """
+    samples = len(views[0])
+    which = torch.randint(len(views), (samples,), generator=generator, device=generator.device)
+    return torch.stack(list(views))[which.to(views[0].device), torch.arange(samples)]

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from reweigh.data.dataset import Dataset
+from reweigh.data.parts import split_folder
 from reweigh.data.readers.image_files import image_errors, open_image
-from reweigh.data.readers.image_paths import split_folder
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from reweigh.data import Inputs
 from reweigh.data.normalize import Standardize, standardize_like
-from reweigh.data.text_rows import TextRows
+from reweigh.data.tables.text import TextRows
 from reweigh.errors import DataError
 from reweigh.features.extract import Count, extract
 from reweigh.features.text_network import TextNetwork, Texts

@@ -8,7 +8,7 @@ from torch import Tensor
 from reweigh.data.normalize import as_float
 from reweigh.files.row_cache import digest
 from reweigh.transforms import Compose, Flip
-from reweigh.transforms.rand_augment import strong
+from reweigh.transforms.strong import strong
 
 DISTORTED = 2  # number of the first view that is distorted
 MAGNITUDE = 10  # of 30, as FixMatch and its relatives have by default

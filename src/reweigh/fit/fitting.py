@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from reweigh.core.shards import whole
 from reweigh.data import Dataset, with_label
-from reweigh.data.subsets import at_origin
 from reweigh.fit.decision import Decision
 from reweigh.fit.front import Front, beside_neighbors, open_front
 from reweigh.fit.held_out import is_held_out, judges, set_apart
@@ -21,14 +20,13 @@ from reweigh.fit.issues import judge_samples, unseen
 from reweigh.fit.scored import Scored, judged_by, scored
 from reweigh.fit.shares import after_training, before_training
 from reweigh.fit.trainer import Build, Trained, Trainer, builder, find_device
-from reweigh.fit.tuning import fine_tuned
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Samples
 from reweigh.issues.true_labels import correction, on_true_labels
 from reweigh.issues.verdict import Finding
 from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
-from reweigh.threads import threads
+from reweigh.threads import one_at_a_time, threads
 from reweigh.training import Observer, Result, Run, labels_of, processes
 
 logger = logging.getLogger(__name__)
@@ -80,6 +78,7 @@ class Fit:
     correction: Tensor | None = None
 
 
+@one_at_a_time()
 def fit(
     train_set: Dataset,
     plan: Plan,
@@ -113,8 +112,7 @@ def fit(
         DivergedError: The loss is no longer finite.
     """
     device = find_device(plan.train["device"])
-    train_set, raw_test = usable(train_set, plan.method.name), test_set
-    raw = train_set
+    raw = train_set = usable(train_set, plan.method.name)
     front = front or open_front(plan.features, raw.shape, raw.reading.encoding, trust_code)
     if front is not None:
         train_set = front.with_views(front.through(raw, None, device, observer), raw, device, observer)
@@ -131,50 +129,7 @@ def fit(
         build = builder(plan.model, trust_code)
     trainer = Trainer(plan, build, device, trusted)
     with threads(plan.train["num_threads"]):
-        found = trained_by(trainer, train_set, raw, tests, front, run, observer)
-    if front is None or plan.features is None or plan.features.added["unfreeze"] is None:
-        return found
-    return tuned(found, front, raw, raw_test, train_set.normalize, device, observer)
-
-
-def tuned(
-    found: Fit,
-    front: Front,
-    raw: Dataset,
-    test_set: Dataset | None,
-    normalize: Callable[[Tensor], Tensor],
-    device: torch.device,
-    observer: Observer | None,
-) -> Fit:
-    """The fit with its network fine-tuned, and its predictions for the test samples.
-
-    Args:
-        raw: The training samples before the network; those that cannot be read are left out here.
-        test_set: The test samples, likewise.
-        normalize: Normalization of the features.
-    """
-    assert found.plan.features is not None
-    plan, how = found.plan, found.plan.features.added
-    better, model = fine_tuned(
-        front,
-        found.model,
-        at_origin(raw, found.origin),
-        found.samples,
-        normalize,
-        unfreeze=how["unfreeze"],
-        lr=how["lr"],
-        epochs=how["epochs"],
-        prior=plan.train["prior"],
-        seed=plan.train["seed"],
-        device=device,
-        observer=observer,
-    )
-    tested = None
-    if test_set is not None and found.tested is not None:
-        tested = judged(model, better.through(test_set, normalize, device, observer), device)
-        now, before = (float((each.logits.argmax(1) == each.labels).double().mean()) for each in (tested, found.tested))
-        logger.info("fine-tuning: test accuracy %.1f %%, before %.1f %%", 100 * now, 100 * before)
-    return replace(found, model=model, front=better, tested=tested)
+        return trained_by(trainer, train_set, raw, tests, front, run, observer)
 
 
 def trained_by(

@@ -1,7 +1,7 @@
 """The frozen network of a plan in front of its model: raw samples to features, in training and later on."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,6 @@ from reweigh.features.stored_rows import StoredRows, joined
 from reweigh.features.text_columns import encoded, filled, scale_of
 from reweigh.features.text_network import TextNetwork
 from reweigh.features.views import DISTORTED, seen
-from reweigh.fit.start import fill
 from reweigh.issues import Samples
 from reweigh.names import listed, plural
 from reweigh.plan import Part
@@ -42,19 +41,12 @@ class Front:
         cache: Whether its features are stored on disk.
         memory_gb: Gigabytes that features of images may take in memory; more stay on disk, if they are stored there.
         views: Views of each image to train on.
-        tuned: Whether the weights of the network were fine-tuned.
     """
 
     network: Network | TextNetwork
     cache: bool = True
     memory_gb: float = DEFAULT_MEMORY_GB
     views: int = 1
-    tuned: bool = False
-
-    def with_weights(self, state: Mapping[str, Tensor], file: Any) -> "Front":
-        """The network with weights that were fine-tuned."""
-        fill(self.network.module, state, f"{file}: not the fine-tuned weights of {self.network.name}")
-        return replace(self, cache=False, tuned=True)
 
     def through(
         self,
@@ -144,13 +136,11 @@ def open_front(
     Raises:
         ModelError: The network or its weights are not available, or it does not accept such samples.
         DataError: The samples are neither images nor rows with text.
-        RecipeError: A network for text is to be fine-tuned, or to see several views; or distortions need a package.
+        RecipeError: A network for text is to see several views, or distortions need a package.
     """
     if part is None:
         return None
     if encoding is not None and encoding.texts:
-        if part.added["unfreeze"] is not None:
-            raise RecipeError("features.unfreeze: a network for text cannot be fine-tuned; remove the key")
         shape = ()
     network = features.build(part.name, shape, trust_code=trust_code, **part.options)
     if network is None:

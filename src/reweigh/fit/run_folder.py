@@ -30,7 +30,6 @@ from reweigh.models.selective import selects
 from reweigh.plan import Plan
 from reweigh.plan.toml import from_toml, to_toml
 from reweigh.training import Observer, Result, Run, processes
-from reweigh.training.run import TUNED
 from reweigh.weighting import save_weighting
 
 
@@ -136,7 +135,7 @@ def write(found: Fit, run: Run, train_set: Dataset, test_set: Dataset | None = N
     """Store everything that is known at the end of a training, and the checksums of it."""
     run.unseal()
     write_whole(run.inputs, found.inputs.to_json())
-    run.write_model(found.model, found.front.network.module if found.front and found.front.tuned else None)
+    run.write_model(found.model)
     for scored, file in ((found.tested, run.test), (found.held_out, run.abstain)):
         if scored is not None and scored.labels is not None:
             decided = scored.decided(found.decision, selects(found.model))
@@ -284,13 +283,9 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     assert plan.model is not None
     build = partial(builder(plan.model, trust_code), inputs.model_shape, len(class_names))
     state, _ = read(run.model)
-    tuned = {name.removeprefix(TUNED): value for name, value in state.items() if name.startswith(TUNED)}
-    state = {name: value for name, value in state.items() if not name.startswith(TUNED)}
     wrong = f"{run.model}: not the weights of the model in the recipe beside it"
     model = refilled(plan.method.name, state, build, wrong)
     front = open_front(plan.features, inputs.shape, inputs.encoding, trust_code)
-    if front is not None and tuned:
-        front = front.with_weights(tuned, run.model)
     decision = Decision.from_json(read_json(run.classes).get("decision"), str(run.classes))
     return TrainedModel(run, plan, model.eval(), class_names, inputs, decision, front)
 

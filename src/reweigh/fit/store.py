@@ -57,8 +57,6 @@ def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
     tensors |= _named("samples", vars(found.samples))
     if weighting is not None:
         tensors |= _named("weighting", weighting.net.state_dict()) | _named("families", weighting.families._asdict())
-    if found.front is not None and found.front.tuned:
-        tensors |= _named("front", found.front.network.module.state_dict())
     if found.held_out is not None:
         tensors |= _named("held_out", found.held_out._asdict())
     try:
@@ -110,8 +108,6 @@ def _loaded(path: str | Path, build: Build | None, module: Any, trust_code: bool
         if module is None:
             raise ModelError(f"{path}: trained on features of a module of its own; pass it: load(path, features=...)")
         front = own_front(module, inputs.shape)
-    if front is not None and (tuned := _under("front", tensors)):
-        front = front.with_weights(tuned, path)
     wrong = f"{path}: not the weights of this network; pass the one it was trained with"
     fresh = partial(build, inputs.model_shape, len(class_names))
     model = refilled(plan.method.name, _under("model", tensors), fresh, wrong)

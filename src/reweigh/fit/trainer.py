@@ -152,8 +152,6 @@ class Trainer:
             start_from(model, how["start"])
         if how.get("trains") == "last-layer":
             freeze_features(model)
-        if _channels_last(how.get("channels_last"), plan.model, self.device):
-            model = model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (not declared)
         if how.get("compile"):
             model.compile()
         model = processes.together(model, plan.train["sync_batchnorm"])
@@ -275,18 +273,23 @@ def ready(model: nn.Module) -> nn.Module:
     return model
 
 
-def _channels_last(asked: bool | None, part: Part | None, device: torch.device) -> bool:
-    """Whether to keep channels last; by default on the CPU, but a model from outside may not work that way."""
-    return asked or (asked is None and device.type == "cpu" and part is not None and part.name in models.MODELS)
-
-
 def builder(part: Part, trust_code: bool = False) -> Build:
-    """Makes the network that a plan names.
+    """Makes the network that a plan names, with its channels last in memory if the plan says so.
 
     Args:
         trust_code: Whether a network from outside the package may be built, which runs its code.
     """
-    return partial(models.build, part.name, trust_code=trust_code, logits=part.added["logits"], **part.options)
+    last = part.added["channels_last"]
+    if last is None:
+        last = part.name in models.MODELS  # one from outside may not work that way
+
+    def build(shape: tuple[int, ...], num_classes: int) -> nn.Module:
+        model = models.build(
+            part.name, shape, num_classes, trust_code=trust_code, logits=part.added["logits"], **part.options
+        )
+        return model.to(memory_format=torch.channels_last) if last else model  # pyright: ignore[reportCallIssue]
+
+    return build
 
 
 def find_device(name: str) -> torch.device:

@@ -9,12 +9,9 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from reweigh.losses.class_balanced import class_balanced, class_balanced_focal
-from reweigh.losses.cross_entropy import cross_entropy, focal
+from reweigh.losses.class_sizes import class_balanced, class_balanced_focal, ldam
+from reweigh.losses.cross_entropy import cross_entropy, focal, gce
 from reweigh.losses.forward import forward
-from reweigh.losses.ldam import ldam
-from reweigh.losses.prior import logit_adjustment
-from reweigh.losses.robust import bootstrap_hard, bootstrap_soft, gce
 
 LOSSES: dict[str, Callable[..., Tensor]] = {
     "cross-entropy": cross_entropy,
@@ -22,14 +19,11 @@ LOSSES: dict[str, Callable[..., Tensor]] = {
     "class-balanced": class_balanced,
     "class-balanced-focal": class_balanced_focal,
     "ldam": ldam,
-    "logit-adjustment": logit_adjustment,
     "gce": gce,
     "forward": forward,
-    "bootstrap-soft": bootstrap_soft,
-    "bootstrap-hard": bootstrap_hard,
 }
 
-BALANCING = ("class-balanced", "class-balanced-focal", "logit-adjustment")
+BALANCING = ("class-balanced", "class-balanced-focal")
 """Losses whose logits predict as if all classes were equally frequent."""
 
 __all__ = ["BALANCING", "LOSSES"]

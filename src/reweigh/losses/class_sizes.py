@@ -1,14 +1,18 @@
-"""Class sizes for the losses that need them: bound to a loss, and checked in it."""
+"""Losses that depend on the class sizes: class-balanced, and LDAM, whose margins are wider for rarer classes."""
 
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
+import torch.nn.functional as F
+from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 
 from reweigh.core.objective import Loss
 from reweigh.errors import DataError
+from reweigh.losses.cross_entropy import log_complement
+from reweigh.losses.labels import as_rows
 
 
 def with_class_sizes(loss: Callable[..., Tensor], class_sizes: Tensor, **options: Any) -> Loss:
@@ -21,6 +25,114 @@ def with_class_sizes(loss: Callable[..., Tensor], class_sizes: Tensor, **options
     if "class_sizes" in inspect.signature(loss).parameters:
         options["class_sizes"] = class_sizes
     return partial(loss, **options)
+
+
+def class_balanced(
+    logits: Tensor, labels: Tensor, class_sizes: Tensor | None = None, *, beta: Annotated[float, Ge(0), Lt(1)] = 0.9999
+) -> Tensor:
+    """Cross-entropy, each class weighted by the inverse of its effective number of samples (Cui et al., CVPR 2019).
+
+    -w_label log p_label;    the loss of a soft label is the weighted mean over its classes.
+
+    Cui, Jia, Lin, Song, Belongie: Class-Balanced Loss Based on Effective Number of Samples, the softmax form.
+
+    Examples:
+        >>> import torch
+        >>> logits, labels = torch.zeros(2, 2), torch.tensor([0, 1])
+        >>> class_balanced(logits, labels, torch.tensor([10, 90]), beta=0.99).round(decimals=2)  # rare ones count more
+        tensor([1.1900, 0.1900])
+
+    Args:
+        beta: How much rare classes count: 0 is cross-entropy; close to 1, a class is weighted by the inverse of its
+            size.
+    """
+    rows = as_rows(labels, logits) * effective_weights(class_sizes, logits, beta)
+    return -(rows * logits.log_softmax(1)).sum(1)
+
+
+def class_balanced_focal(
+    logits: Tensor,
+    labels: Tensor,
+    class_sizes: Tensor | None = None,
+    *,
+    beta: Annotated[float, Ge(0), Lt(1)] = 0.9999,
+    gamma: Annotated[float, Ge(0)] = 2.0,
+) -> Tensor:
+    """Focal loss, each class weighted by the inverse of its effective number of samples (Cui et al., CVPR 2019).
+
+    -w_label sum_j (1 - p_j)^gamma log p_j,    p_j = sigmoid(z_j) for the label, sigmoid(-z_j) for every other class
+
+    The loss of a soft label is the weighted mean over its classes.
+
+    Cui, Jia, Lin, Song, Belongie: Class-Balanced Loss Based on Effective Number of Samples. As in the paper, and unlike
+    in ``focal``, each class has its own sigmoid. The paper initializes the bias of the last layer to
+    -log(num_classes - 1); here this is left to the model.
+
+    Examples:
+        >>> import torch
+        >>> logits, labels = torch.zeros(2, 2), torch.tensor([0, 1])
+        >>> class_balanced_focal(logits, labels, torch.tensor([10, 90]), beta=0.99).round(decimals=2)
+        tensor([0.6000, 0.1000])
+
+    Args:
+        beta: How much rare classes count: 0 weighs all classes the same; close to 1, a class is weighted by the inverse
+            of its size.
+        gamma: How much less a confident decision counts; 0 is binary cross-entropy.
+    """
+    rows = as_rows(labels, logits) * effective_weights(class_sizes, logits, beta)
+    others = rows.sum(1, keepdim=True) - rows
+    return (rows * _binary(logits, gamma) + others * _binary(-logits, gamma)).sum(1)
+
+
+def ldam(
+    logits: Tensor,
+    labels: Tensor,
+    class_sizes: Tensor | None = None,
+    *,
+    max_margin: Annotated[float, Ge(0)] = 0.5,
+    scale: Annotated[float, Gt(0)] = 30.0,
+) -> Tensor:
+    """Label-distribution-aware margins (Cao et al., NeurIPS 2019): the rarer the class, the larger its margin.
+
+    Cross-entropy after the logit of the label is lowered by scale * C / n_label^(1/4). The loss of a soft label is the
+    weighted mean over its classes.
+
+    Cao, Wei, Gaidon, Arechiga, Ma: Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss. In the
+    paper, logits are cosines times the scale (``model.logits = "cosine"``), and margins are in units of cosines.
+    Ordinary logits work too: on held-out training images (Fashion-MNIST, long tail 100, mlp), margins of 2 to 30 (scale
+    * max_margin; the default is 15) did as well as the paper's layer.
+
+    Examples:
+        >>> import torch
+        >>> logits, labels = torch.zeros(2, 2), torch.tensor([0, 1])
+        >>> ldam(logits, labels, torch.tensor([10, 1000])).round(decimals=2)  # the rare class has the wider margin
+        tensor([15.0000,  4.7500])
+
+    Args:
+        max_margin: Margin of the rarest class, in cosines; sets C.
+        scale: Factor of cosines in the logits. Paper: s.
+    """
+    sizes = checked(class_sizes, logits)
+    margins = (scale * max_margin * (sizes.min() / sizes) ** 0.25).to(logits.dtype).to(logits.device)
+    log_probs = logits.log_softmax(1)
+    # log(1 + exp(margin) (1 - p) / p) is the cross-entropy with the logit of that class lowered
+    each = F.softplus(margins + log_complement(log_probs) - log_probs)
+    return (as_rows(labels, logits) * each).sum(1)
+
+
+def effective_weights(class_sizes: Tensor | None, logits: Tensor, beta: float) -> Tensor:
+    """The weight of each class, w_j ~ (1 - beta) / (1 - beta^n_j), scaled to sum to the number of classes.
+
+    Returns:
+        Shape (num_classes,), dtype and device of ``logits``, shape (n, num_classes).
+    """
+    weights = 1 / (1 - beta ** checked(class_sizes, logits))
+    return (weights * len(weights) / weights.sum()).to(logits.dtype).to(logits.device)
+
+
+def _binary(logits: Tensor, gamma: float) -> Tensor:
+    """-(1 - p)^gamma log p for p = sigmoid(logits)."""
+    return (-gamma * F.softplus(logits)).exp() * F.softplus(-logits)
 
 
 def checked(class_sizes: Tensor | None, logits: Tensor) -> Tensor:

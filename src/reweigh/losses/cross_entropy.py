@@ -1,10 +1,10 @@
-"""Cross-entropy, the loss of the paper and the default everywhere; and focal loss."""
+"""Cross-entropy, the loss of the paper and the default everywhere; focal and generalized cross-entropy."""
 
 from typing import Annotated
 
 import torch
 import torch.nn.functional as F
-from annotated_types import Ge
+from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
 from reweigh.losses.labels import as_rows, wrong_labels
@@ -45,6 +45,27 @@ def focal(logits: Tensor, labels: Tensor, *, gamma: Annotated[float, Ge(0)] = 2.
     """
     log_probs = logits.log_softmax(1)
     each = -(gamma * log_complement(log_probs)).exp() * log_probs
+    return (as_rows(labels, logits) * each).sum(1)
+
+
+def gce(logits: Tensor, labels: Tensor, *, q: Annotated[float, Gt(0), Le(1)] = 0.7) -> Tensor:
+    """Generalized cross-entropy (Zhang & Sabuncu, NeurIPS 2018): between cross-entropy and mean absolute error.
+
+    (1 - p^q) / q,    p the probability of the label; the loss of a soft label is the weighted mean over its classes.
+
+    Zhang, Sabuncu: Generalized Cross Entropy Loss for Training Deep Neural Networks with Noisy Labels. Left out: the
+    truncation.
+
+    Examples:
+        >>> import torch
+        >>> logits = torch.tensor([[8.0, 0.0], [0.0, 8.0]])
+        >>> gce(logits, torch.tensor([0, 0])).round(decimals=2)  # bounded by 1 / q, unlike cross-entropy
+        tensor([0.0000, 1.4200])
+
+    Args:
+        q: Exponent; close to 0 is cross-entropy, and 1 is half the absolute error.
+    """
+    each = -(q * logits.log_softmax(1)).expm1() / q
     return (as_rows(labels, logits) * each).sum(1)
 
 

@@ -33,13 +33,10 @@ from reweigh.methods.noisy.lrt import LRT
 from reweigh.methods.noisy.m_correction import MCorrection
 from reweigh.methods.noisy.mentornet import MentorNet
 from reweigh.methods.noisy.plc import PLC
-from reweigh.methods.noisy.self_adaptive import SelfAdaptive
-from reweigh.methods.noisy.self_paced import SelfPaced
 from reweigh.methods.noisy.selfie import Selfie
-from reweigh.methods.noisy.ssr import SSR
 from reweigh.methods.on_top import on_top_of, weighable
 from reweigh.methods.options import keyword_only, options_of_method
-from reweigh.methods.own_loss import LogitAdjustment, training_with
+from reweigh.methods.own_loss import training_with
 from reweigh.methods.setup import Setup
 from reweigh.methods.simclr import SimCLR
 from reweigh.methods.two_looks import TwoLooks
@@ -61,7 +58,6 @@ METHODS: dict[str, type[Method]] = {
     "ldam": LDAM,
     "ldam-drw": DeferredLDAM,
     "ldam+cmw-net": on_top_of(LDAM),
-    "logit-adjustment": LogitAdjustment,
     "mcw": MCW,
     "sade": SADE,
     "sade+cmw-net": on_top_of(SADE),
@@ -69,15 +65,11 @@ METHODS: dict[str, type[Method]] = {
     "oltr+cmw-net": on_top_of(OLTR),
     "gce": training_with("gce"),
     "forward": Forward,
-    "bootstrap-soft": training_with("bootstrap-soft"),
-    "bootstrap-hard": training_with("bootstrap-hard"),
-    "self-paced": SelfPaced,
     "l2rw": L2RW,
     "mentornet": MentorNet,
     "elr": ELR,
     "elr+cmw-net": on_top_of(ELR),
     "elr+": ELRPlus,
-    "self-adaptive": SelfAdaptive,
     "plc": PLC,
     "lrt": LRT,
     "selfie": Selfie,
@@ -85,7 +77,6 @@ METHODS: dict[str, type[Method]] = {
     "decoupling": Decoupling,
     "co-teaching": CoTeaching,
     "dividemix": DivideMix,
-    "ssr": SSR,
     "proden": PRODEN,
     "proden+cmw-net": PRODENCMWNet,
     "softmax-response": SoftmaxResponse,

@@ -1,11 +1,8 @@
-"""Plain training with another loss: focal, class-balanced, generalized cross-entropy, bootstrapping, ..."""
+"""Plain training with another loss: focal, class-balanced or generalized cross-entropy"""
 
 import inspect
-from dataclasses import replace
 from functools import cache
-from typing import Annotated, Any
-
-from annotated_types import Ge
+from typing import Any
 
 from reweigh.losses import LOSSES
 from reweigh.methods.erm import ERM
@@ -32,17 +29,3 @@ def training_with(loss: str) -> type[ERM]:
         "own_loss": loss,
     }
     return type(loss.title().replace("-", ""), (OwnLoss,), attributes)
-
-
-class LogitAdjustment(ERM):
-    """Logit adjustment, or balanced softmax (Menon et al., ICLR 2021): add the log of the class shares to the logits.
-
-    Args:
-        strength: Factor of the log shares. Paper: tau; 0 is cross-entropy.
-    """
-
-    own_loss = "logit-adjustment"
-
-    def __init__(self, setup: Setup, *, strength: Annotated[float, Ge(0)] = 1.0):
-        # ``train.prior`` asks for the same correction, which must not be applied twice
-        super().__init__(replace(setup, prior=False).with_loss("logit-adjustment", strength=strength))

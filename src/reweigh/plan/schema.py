@@ -67,17 +67,11 @@ class FeatureOptions(Options):
         views: number of views of each photo for which features are computed: 1 is the photo itself; 2 also its mirror
             image, one of which is drawn each time; more also random distortions, for methods that need them. The time
             grows in proportion; predictions are made from the photo itself.
-        unfreeze: fine-tune the network after the model is trained: its "last-block", or "all" of it; None does not.
-        lr: learning rate of fine-tuning, for network and model.
-        epochs: epochs of fine-tuning; each takes about as long as the features did, with "all" three times as long.
     """
 
     cache: bool = True
     memory_gb: Annotated[float, Ge(0)] = 2.0
     views: Annotated[int, Ge(1)] = 1
-    unfreeze: Literal["last-block", "all"] | None = None
-    lr: Annotated[float, Gt(0)] = 1e-4
-    epochs: Annotated[int, Ge(1)] = 3
 
 
 class ModelOptions(Options):
@@ -86,8 +80,8 @@ class ModelOptions(Options):
     Attributes:
         start: run folder or safetensors file whose weights the model starts from; otherwise it starts at random.
         logits: last layer of the model: "linear" as it is, or "cosine", whose logits are cosines times 30.
-        channels_last: keep images and filters with their channels last in memory. By default, models of reweigh do on
-            the CPU, where steps take 5 to 25 % less time.
+        channels_last: keep images and filters with their channels last in memory. By default, models of reweigh
+            do: on the CPU, steps take 5 to 25 % less time.
         compile: compile the model with ``torch.compile``, which takes a minute and then saves time on a GPU; passes
             that look ahead run as written.
         trains: What is trained: "all" of the model, or its "last-layer" alone, on features that stay as they start.

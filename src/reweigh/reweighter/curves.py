@@ -10,7 +10,7 @@ from reweigh.core.scope import last_layer
 from reweigh.errors import DataError
 from reweigh.families import FAMILIES, Families, FamilyRule
 from reweigh.names import lookup
-from reweigh.weighting import WEIGHTINGS, num_curves
+from reweigh.weighting import made, num_curves
 
 LARGE = 5.0  # a loss that a new weighting function still gives about as much weight as a small one
 
@@ -49,8 +49,7 @@ class Curves:
         net = deepcopy(weighting).requires_grad_(False) if weighting is not None else weight_net
         if isinstance(net, str):
             many = wanted if spare_curves else found.num_families
-            net = lookup(WEIGHTINGS, net, "weight net")(many, hidden)
-            net.unit = loss_unit
+            net = made(net, many, hidden, loss_unit)
             wanted = num_curves(net, wanted)
         self.weight_net: nn.Module = net.to(device)
         self._wanted = wanted

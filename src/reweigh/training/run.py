@@ -23,8 +23,6 @@ from reweigh.files.whole import writing
 from reweigh.training.checkpoint import plain_tensor
 from reweigh.training.result import Result, result_html
 
-TUNED = "front."  # what the names of fine-tuned weights begin with
-
 
 def _file(name: str) -> property:
     return property(lambda run: run.path / name)
@@ -168,15 +166,9 @@ class Run:
         """Store the results of the run, as JSON."""
         self._write(self.summary, _json(summary, indent=2) + "\n")
 
-    def write_model(self, model: nn.Module, tuned: nn.Module | None = None) -> None:
-        """Store the weights under the names of ``model.state_dict()``, readable by any safetensors reader.
-
-        Args:
-            tuned: The network in front of the model if it was fine-tuned; its names begin with ``TUNED``.
-        """
+    def write_model(self, model: nn.Module) -> None:
+        """Store the weights under the names of ``model.state_dict()``, readable by any safetensors reader."""
         state = model.state_dict()
-        if tuned is not None:
-            state |= {f"{TUNED}{name}": value for name, value in tuned.state_dict().items()}
         tensors = {name: plain_tensor(value) for name, value in state.items() if isinstance(value, Tensor)}
         self._write(self.model, pack(tensors, {"format": "pt"}))
 

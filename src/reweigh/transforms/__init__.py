@@ -2,14 +2,8 @@
 
 from collections.abc import Callable
 
-from reweigh.transforms.color_distortion import ColorDistortion
-from reweigh.transforms.compose import Compose, Transform
-from reweigh.transforms.cutout import Cutout
-from reweigh.transforms.flip import Flip
-from reweigh.transforms.normalize import Normalize
-from reweigh.transforms.pad_crop import PadCrop
-from reweigh.transforms.rand_augment import RandAugment
-from reweigh.transforms.resized_crop import ResizedCrop
+from reweigh.transforms.basic import Compose, Cutout, Flip, Normalize, PadCrop, Transform
+from reweigh.transforms.strong import ColorDistortion, RandAugment, ResizedCrop
 
 TRANSFORMS: dict[str, Callable[..., Transform]] = {
     "normalize": Normalize,

@@ -10,9 +10,9 @@ FITTING = 600  # steps
 
 
 class WeightNet(nn.Module):
-    """A member of ``WEIGHTINGS``: made from (number of families, width), which are also attributes.
+    """A weighting function: made from (number of families, width), called as (losses, family).
 
-    A ``Reweighter`` also takes any other module that can be called in the same way.
+    It need not be of this class: any module that is made and called in this way can be a member of ``WEIGHTINGS``.
 
     Attributes:
         num_families: Number of curves; 0 if weights are not a function of loss and family.

@@ -8,9 +8,11 @@ from typing import cast
 
 from torch import Tensor, nn
 
+from reweigh.core.step import Weigher
 from reweigh.errors import DataError
 from reweigh.files import write_whole
 from reweigh.files.tensors import pack, read_as
+from reweigh.names import lookup
 from reweigh.weighting.class_aware import WeightNet, num_curves
 from reweigh.weighting.released import named_release, read_released
 
@@ -109,13 +111,33 @@ def _saved(path: str | Path, net: nn.Module | None) -> tuple[WeightNet, Origin]:
         raise DataError(f"{path}: {error}") from None
 
 
+def made(name: str, num_families: int, width: int, unit: float = 1.0) -> WeightNet:
+    """A member of ``WEIGHTINGS``, which remembers what it was made with.
+
+    Args:
+        name: Name of the member.
+        num_families: Number of curves.
+        width: Width of the hidden layer.
+        unit: Unit of losses; a member that does not know units reads losses as they are.
+    """
+    from reweigh.weighting import WEIGHTINGS
+
+    net = lookup(WEIGHTINGS, name, "weight net")(num_families, width)
+    net.unit = unit
+    if not isinstance(net, Weigher) and not num_curves(net):
+        net.num_families = num_families
+    vars(net)["made_with"] = {"function": name, "num_families": num_families, "width": width, "unit": unit}
+    return net
+
+
 def construction(net: nn.Module) -> dict[str, str]:
-    """What a member of ``WEIGHTINGS`` was made with."""
+    """What a weighting function was made with."""
     from reweigh.weighting import WEIGHTINGS
 
     name = next((name for name, member in WEIGHTINGS.items() if type(net) is member), type(net).__name__)
-    made = {"num_families": num_curves(net), "width": getattr(net, "width", 0), "unit": getattr(net, "unit", 1.0)}
-    return {"function": name, **{key: str(value) for key, value in made.items()}}
+    width, unit = getattr(net, "width", 0), getattr(net, "unit", 1.0)
+    own = {"function": name, "num_families": num_curves(net), "width": width, "unit": unit}
+    return {key: str(value) for key, value in getattr(net, "made_with", own).items()}
 
 
 def rebuilt(about: Mapping[str, str], tensors: Mapping[str, Tensor], net: nn.Module | None = None) -> WeightNet:
@@ -133,7 +155,6 @@ def rebuilt(about: Mapping[str, str], tensors: Mapping[str, Tensor], net: nn.Mod
             "load_weighting(path, net)"
         )
     if net is None:
-        net = WEIGHTINGS[function](int(about["num_families"]), int(about["width"]))
-        net.unit = float(about.get("unit", 1.0))  # older files have none
+        net = made(function, int(about["num_families"]), int(about["width"]), float(about["unit"]))
     net.load_state_dict(tensors)
     return cast(WeightNet, net)  # or a module of the caller, which may be used like one

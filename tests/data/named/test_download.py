@@ -8,8 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from reweigh.data.named import download
-from reweigh.data.named.download import fetch, get
-from reweigh.data.named.sources import SOURCES, Source
+from reweigh.data.named.download import SOURCES, Source, fetch, get
 from reweigh.errors import DataError
 
 CONTENT = bytes(range(256)) * 4000  # a megabyte

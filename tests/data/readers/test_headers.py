@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from reweigh.data.readers import headers
-from reweigh.data.readers.headers import headers_of
+from reweigh.data.readers import images
 from reweigh.data.readers.image_files import Header
+from reweigh.data.readers.images import headers_of
 
 
 def test_once_as_long_as_a_file_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,12 +20,12 @@ def test_once_as_long_as_a_file_stays(tmp_path: Path, monkeypatch: pytest.Monkey
     expected = headers_of(files, tmp_path)
     assert expected[2] == Header(3, 6, False)
     assert isinstance(expected[5], str)
-    monkeypatch.setattr(headers, "MANY", 2)
-    monkeypatch.setattr(headers, "AT_ONCE", 2)
+    monkeypatch.setattr(images, "MIN_CACHED_FILES", 2)
+    monkeypatch.setattr(images, "HEADERS_AT_ONCE", 2)
     assert headers_of(files, tmp_path) == expected
     read: list[Path] = []
-    plain = headers.header
-    monkeypatch.setattr(headers, "header", lambda file: read.append(file) or plain(file))
+    plain = images.header
+    monkeypatch.setattr(images, "header", lambda file: read.append(file) or plain(file))
     monkeypatch.setattr("reweigh.data.on_demand.shared_memory", lambda: 0)  # here, to be counted
     assert headers_of(files, tmp_path) == expected
     assert {*read} == {files[5]}

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reweigh.data.tables import decide as decision
+from reweigh.data.tables.cells import as_numbers
 from reweigh.data.tables.decide import counts_rows, decide
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.data.tables.numbers import USUAL
-from reweigh.data.tables.values import as_numbers
 from reweigh.errors import DataError
 
 N = 200

@@ -7,7 +7,7 @@ import pytest
 from reweigh import RobustClassifier
 from reweigh.data.sparse import SparseRows
 from reweigh.data.tables.encoding import Encoding, fit_encoding
-from reweigh.data.tables.vectors import fit_words_and_vectors, loaded, mean_vectors
+from reweigh.data.tables.text import fit_words_and_vectors, loaded, mean_vectors
 from reweigh.errors import DataError, ModelError
 
 pytest.importorskip("wordllama")

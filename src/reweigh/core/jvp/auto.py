@@ -36,8 +36,13 @@ class Auto:
         self._agree = agree
 
     @property
-    def name(self) -> str:
+    def in_use(self) -> Callable[[Callable[[Params], Tensor], Params, Params], Tensor]:
         """The engine that is in use."""
+        return self._engines[0]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
         return self._engines[0].__name__
 
     def give_up(self, reason: str) -> None:
@@ -46,7 +51,6 @@ class Auto:
         logger.warning("switching to engine %r: %s", self.name, reason)
 
     def __call__(self, f: Callable[[Params], Tensor], at: Params, along: Params) -> Tensor:
-        first: Exception | None = None
         while len(self._engines) > 1:
             found, reason = None, f"engine {self.name!r} does not work in another process"
             try:
@@ -54,11 +58,8 @@ class Auto:
             except (torch.OutOfMemoryError, LostProcessError):
                 raise
             except (ModelError, RuntimeError) as error:
-                first, reason = first or error, str(error)
+                reason = str(error)
             if not self._agree(found is None) and found is not None:
                 return found
             self.give_up(reason)
-        try:
-            return self._engines[0](f, at, along)
-        except RuntimeError as error:  # it asks nothing of a model: so that was the model's own
-            raise first or error from None
+        return self._engines[0](f, at, along)  # it asks nothing of a model: what it raises is the model's own

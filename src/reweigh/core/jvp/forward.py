@@ -24,7 +24,7 @@ def forward(f: Callable[[Params], Tensor], at: Params, along: Params) -> Tensor:
         tensor([2., 0.])
 
     Raises:
-        ModelError: an operation of the model has no forward mode.
+        ModelError: An operation of the model has no forward mode, or fails in it.
     """
     # gradients are enabled, as they are in training, so that the model does what it does there; but nothing here
     # requires one, so no graph is built. Of the attention kernels only the one in plain arithmetic has a forward mode.
@@ -36,6 +36,13 @@ def forward(f: Callable[[Params], Tensor], at: Params, along: Params) -> Tensor:
             raise ModelError(
                 f"engine 'forward': {_operation(error)} has no forward mode. Use engine='unrolled', which does not "
                 "need it, or engine='auto', which switches to it by itself"
+            ) from error
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            raise ModelError(
+                f"engine 'forward': an operation of the model fails in forward mode ({error}). Use engine='unrolled', "
+                "which does not need it, or engine='auto', which switches to it by itself"
             ) from error
     return torch.zeros_like(value) if slope is None else slope.detach()
 

@@ -1,4 +1,4 @@
-"""Labels as users have them (numbers, names, some missing) to class numbers 0, 1, ... and class names."""
+"""Labels as class numbers, whatever they are written as, and targets that are not classes refused."""
 
 import re
 from collections.abc import Sequence
@@ -9,11 +9,18 @@ import torch
 from torch import Tensor
 
 from reweigh.data.checks import at_rows, listed
+from reweigh.data.tables.cells import spelling
+from reweigh.data.tables.dates import order_of, read_dates
+from reweigh.data.tables.numbers import notation_of
 from reweigh.errors import DataError
 from reweigh.files.limits import check_labels
 from reweigh.names import suggestion
 
 WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.0+)?")
+MANY_ROWS = 20  # rows, and classes that nobody would call quantities
+MIN_MEAN_CLASS_SIZE = 5  # samples of a class on average; with fewer, they are not classes
+TARGET_SHARE = 0.9
+OTHER = "name another column as the label"
 
 
 def encode(
@@ -32,7 +39,7 @@ def encode(
         unlabeled: Whether a label may be missing (-1, an empty string, None, NaN); it becomes -1.
 
     Returns:
-        tuple: class numbers, shape (N,) int64, and the class names.
+        tuple: Class numbers, shape (N,) int64, and the class names.
 
     Raises:
         DataError: Values are missing, not whole numbers, or not classes; with their rows.
@@ -150,3 +157,40 @@ def _numbers_if_all_are(strings: np.ndarray) -> np.ndarray:
         return np.array([int(string.partition(".")[0]) for string in strings.tolist()], dtype=np.int64)
     except (OverflowError, ValueError):  # more digits than a number has
         return strings
+
+
+def check_target(values: Sequence[Any], label: str, what: str) -> None:
+    """Refuse labels that cannot be classes.
+
+    Args:
+        values: One per row; None where it is missing.
+        label: Name of the column.
+        what: Name of the table in messages.
+    """
+    given = [str(value) for value in values if value is not None]
+    distinct = sorted({*given})
+    rows, count = len(given), len(distinct)
+    if rows < MANY_ROWS or count <= min(MANY_ROWS, rows // 2):
+        return
+    found = f"{what}: column {label!r} has {count:,} different values in {rows:,} rows, such as {_some(distinct)}: "
+    numbers = notation_of(distinct).read(distinct)
+    numbers = numbers[~np.isnan(numbers)]
+    if len(numbers) >= TARGET_SHARE * count:
+        if (numbers != np.floor(numbers)).any():
+            raise DataError(f"{found}a quantity, not classes; divide its range into classes (pandas.cut), or {OTHER}")
+        span = numbers.max() - numbers.min() + 1
+        if count > 0.5 * rows:
+            raise DataError(f"{found}ids or a quantity, not classes; {OTHER}")
+        if span > 2 * count and rows / count < MIN_MEAN_CLASS_SIZE:
+            raise DataError(f"{found}a quantity, not classes; divide its range into classes (pandas.cut), or {OTHER}")
+        return
+    order, _ = order_of(distinct, [1] * count)
+    if (~np.isnan(read_dates(distinct, order))).mean() >= TARGET_SHARE:
+        raise DataError(f"{found}dates, not classes; {OTHER}")
+    if len({*map(spelling, distinct)}) > 0.5 * rows:
+        raise DataError(f"{found}names or free text, not classes; {OTHER}")
+
+
+def _some(distinct: list[str]) -> str:
+    shown = [repr(text if len(text) <= 30 else text[:29] + "…") for text in distinct[:: max(1, len(distinct) // 3)][:3]]
+    return ", ".join(shown)

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 from reweigh.data.dataset import Splits
-from reweigh.data.named.official import official_files
+from reweigh.data.named.official import digits, official_files
 from reweigh.data.named.own_files import files
-from reweigh.data.named.sklearn_digits import digits
 
 # name -> function(root, *, options) -> Splits
 DATASETS: dict[str, Callable[..., Splits]] = {

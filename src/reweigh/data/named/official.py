@@ -1,4 +1,4 @@
-"""The benchmark datasets, read from their official files below a data root."""
+"""The benchmark datasets from their official files, and scikit-learn's digits."""
 
 import logging
 from collections.abc import Callable
@@ -8,13 +8,13 @@ from typing import Annotated
 
 import torch
 import torch.nn.functional as F
-from annotated_types import Gt
+from annotated_types import Gt, Lt
 
 from reweigh.data.arrays import from_arrays
 from reweigh.data.dataset import Dataset, Splits
 from reweigh.data.labels.label_file import label_values, read_labels
-from reweigh.data.named.sources import folder_of
-from reweigh.data.normalize import Standardize
+from reweigh.data.named.download import folder_of
+from reweigh.data.normalize import Standardize, standardize_like
 from reweigh.data.readers.cifar import read_cifar
 from reweigh.data.readers.idx import find_idx_pair, read_idx
 from reweigh.data.subsets import beyond, part
@@ -74,7 +74,7 @@ def shrunk(images: Dataset, size: int) -> Dataset:
     """Images of ``size`` x ``size`` pixels, whose pixels are means; bytes stay bytes.
 
     Raises:
-        DataError: the images are smaller.
+        DataError: The images are smaller.
     """
     side = images.shape[-1]
     if size > side:
@@ -101,17 +101,17 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
         """The official training and test images.
 
         Args:
-            root: the data root, which contains the folder of the dataset.
-            train_size: number of training samples, with the same share of each class; all by default.
-            test_size: number of test samples, with the same share of each class; all by default.
-            held_out: test on this many training samples beyond ``train_size`` instead of the test samples, to choose
+            root: The data root, which contains the folder of the dataset.
+            train_size: Number of training samples, with the same share of each class; all by default.
+            test_size: Number of test samples, with the same share of each class; all by default.
+            held_out: Test on this many training samples beyond ``train_size`` instead of the test samples, to choose
                 settings without looking at the test set. They are the same for every bias and seed of a run.
-            subset_seed: seed that chooses these samples, separate from that of training, so that all runs see the same.
-            first: number of training samples to keep, in the official order; published label files
+            subset_seed: Seed that chooses these samples, separate from that of training, so that all runs see the same.
+            first: Number of training samples to keep, in the official order; published label files
                 for feature-dependent noise are for the first 45,000 images of CIFAR.
-            labels: a label file for these training samples (human re-annotations); the official labels become the
+            labels: A label file for these training samples (human re-annotations); the official labels become the
                 true ones.
-            size: pixels of each side that images are shrunk to, for experiments in a fraction of the time: a pixel is
+            size: Pixels of each side that images are shrunk to, for experiments in a fraction of the time: a pixel is
                 the mean of those that it stands for. They are kept as they are by default.
         """
         folder = folder_of(name, root)
@@ -138,3 +138,34 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
     read.__doc__ = f"{about}\n\n        {read.__doc__}"
     read.__name__ = read.__qualname__ = name.replace("-", "_")
     return read
+
+
+def digits(
+    root: Path,
+    *,
+    test_fraction: Annotated[float, Gt(0), Lt(1)] = 0.3,
+    split_seed: int = 0,
+    train_size: Annotated[int, Gt(0)] | None = None,
+    subset_seed: int = 0,
+) -> Splits:
+    """Handwritten digits, 1,797 images of 8 x 8 in gray that come with scikit-learn, for experiments that take seconds.
+
+    Args:
+        root: Not used; no file is read.
+        test_fraction: Share of the images to test on, the same of each class.
+        split_seed: Seed of this split, separate from that of training, so that all runs test on the same images.
+        train_size: Number of training samples, with the same share of each class; all by default.
+        subset_seed: Seed that chooses them.
+    """
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    pixels, labels = load_digits(return_X_y=True)
+    images = torch.from_numpy(pixels).reshape(-1, 1, 8, 8).mul_(255 / 16).round_().byte()  # 17 gray levels, 0 to 16
+    labels = torch.from_numpy(labels).long()
+    train, test = train_test_split(
+        torch.arange(len(labels)).numpy(), test_size=test_fraction, stratify=labels.numpy(), random_state=split_seed
+    )
+    train, test = torch.from_numpy(train).sort().values, torch.from_numpy(test).sort().values
+    everything = Dataset(images, labels, tuple("0123456789"), normalize=standardize_like(images[train]))
+    return Splits(part(everything.subset(train), train_size, subset_seed, "train_size"), everything.subset(test))

@@ -12,11 +12,10 @@ from torch import Tensor
 from reweigh.data.dataset import Dataset, Splits
 from reweigh.data.labels.candidates import split_names
 from reweigh.data.normalize import Standardize, standardize_like
-from reweigh.data.on_demand import DEFAULT_MEMORY_GB
+from reweigh.data.on_demand import DEFAULT_DISK_GB, DEFAULT_MEMORY_GB
 from reweigh.data.readers import has_test_part, read_files, reader_of, table
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.table import filled
-from reweigh.data.scratch import DEFAULT_DISK_GB
 from reweigh.data.source import Source, open_source
 from reweigh.data.subsets import stratified
 from reweigh.data.tables.decide import Kind
@@ -51,31 +50,31 @@ def files(
     Mean and standard deviation, or the encoding of a table, are fitted to the training part only.
 
     Args:
-        root: folder that the paths are relative to.
-        text: how text columns of a table are read.
-        path: the data, in any format that ``read`` knows.
-        test: the data to test on, in the same format; by default the test part of ``path`` if there is one, or a share.
-        test_fraction: share of the samples to test on, the same of each class.
-        split_seed: seed that chooses these samples.
-        label: the column of a table, or the array of a ``.npz``, that holds the labels.
-        labels: a label file for the samples of ``path``.
-        true_label: the column of a table that holds true labels.
-        columns: kinds of some columns of a table, instead of the detected ones: "number", "date", "category", "text",
+        root: Folder that the paths are relative to.
+        text: How text columns of a table are read.
+        path: The data, in any format that ``read`` knows.
+        test: The data to test on, in the same format; by default the test part of ``path`` if there is one, or a share.
+        test_fraction: Share of the samples to test on, the same of each class.
+        split_seed: Seed that chooses these samples.
+        label: The column of a table, or the array of a ``.npz``, that holds the labels.
+        labels: A label file for the samples of ``path``.
+        true_label: The column of a table that holds true labels.
+        columns: Kinds of some columns of a table, instead of the detected ones: "number", "date", "category", "text",
             or "drop" to leave a column out.
-        sep: separator of a table, such as ``;`` or ``tab``; detected by default.
-        encoding: encoding of the text of a table, such as ``latin-1``; detected by default.
-        join_labels: count labels that differ only in case, spaces or punctuation at the ends as one class.
-        size: height and width to resize images to.
-        resize: how images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
-        memory_gb: images that take more gigabytes are read when they are needed.
-        disk_gb: gigabytes that such images may take on disk during a training, decoded once; larger sets are decoded
+        sep: Separator of a table, such as ``;`` or ``tab``; detected by default.
+        encoding: Encoding of the text of a table, such as ``latin-1``; detected by default.
+        join_labels: Count labels that differ only in case, spaces or punctuation at the ends as one class.
+        size: Height and width to resize images to.
+        resize: How images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
+        memory_gb: Images that take more gigabytes are read when they are needed.
+        disk_gb: Gigabytes that such images may take on disk during a training, decoded once; larger sets are decoded
             whenever they are needed.
-        unlabeled: whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
+        unlabeled: Whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
             For methods that also learn from these samples; only labeled samples are held out.
-        separator: string between labels where a sample has several candidate labels, such as ``|``.
+        separator: String between labels where a sample has several candidate labels, such as ``|``.
 
     Raises:
-        DataError: the data cannot be read.
+        DataError: The data cannot be read.
     """
     if separator is not None and true_label is not None:
         raise DataError(

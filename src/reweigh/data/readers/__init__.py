@@ -9,12 +9,11 @@ from reweigh.data.checks import check_inputs
 from reweigh.data.dataset import Dataset
 from reweigh.data.labels.label_file import label_values, override
 from reweigh.data.labels.spellings import joined, warn_of_spellings
-from reweigh.data.on_demand import DEFAULT_MEMORY_GB
+from reweigh.data.on_demand import DEFAULT_DISK_GB, DEFAULT_MEMORY_GB
 from reweigh.data.parts import SPLIT_FOLDERS, archives_at
 from reweigh.data.readers import cifar, idx, image_folder, image_list, npz, parquet_images, shards, table
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
-from reweigh.data.scratch import DEFAULT_DISK_GB
 from reweigh.data.source import Source, open_source
 from reweigh.data.tables.decide import Kind
 from reweigh.data.tables.encoding import Encoding, TextAs

@@ -74,7 +74,7 @@ def read_records(files: Sequence[Path], label_bytes: int) -> tuple[Tensor, Tenso
     """All records of the files, in order.
 
     Returns:
-        tuple: images (N, 3, 32, 32) bytes, and labels (N,) from the last label byte.
+        tuple: Images (N, 3, 32, 32) bytes, and labels (N,) from the last label byte.
 
     Raises:
         DataError: A file does not exist or is truncated.

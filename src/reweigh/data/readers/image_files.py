@@ -1,19 +1,20 @@
-"""One image file as a tensor of bytes, with Pillow."""
+"""One image, in a file of its own or packed into another, as a tensor of bytes, with Pillow."""
 
 import os
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
-from pathlib import Path
+from mmap import ACCESS_READ, mmap
+from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from reweigh.data.readers.packed import File
 from reweigh.errors import DataError
 from reweigh.files.limits import LIMITS, check_amount, check_file, limit, variable
 
@@ -21,6 +22,48 @@ if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image as PillowImage
     from PIL.ImageFile import ImageFile
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A file inside another, with the attributes of a path that image readers use.
+
+    Attributes:
+        name: Its name in there.
+        archive: What it is packed in.
+        data: The content of that.
+        start: Where it begins.
+        size: Number of bytes.
+    """
+
+    name: str
+    archive: Path
+    data: mmap
+    start: int
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.archive}:{self.name}"
+
+    @property
+    def suffix(self) -> str:
+        return PurePosixPath(self.name).suffix
+
+    @property
+    def parent(self) -> PurePosixPath:
+        return PurePosixPath(self.name).parent
+
+    def read_bytes(self) -> bytes:
+        return self.data[self.start : self.start + self.size]
+
+
+File = Path | Packed
+
+
+def mapped(file: IO[bytes]) -> mmap:
+    """The content of an open file, which threads and forked processes can read in parallel."""
+    return mmap(file.fileno(), 0, access=ACCESS_READ)
+
 
 Resize = Literal["crop", "pad", "stretch"]
 """How an image gets other proportions: the middle is cropped, gray is added, or it is stretched."""

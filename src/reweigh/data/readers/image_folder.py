@@ -1,7 +1,6 @@
 """A folder of images with one sub-folder per class, or images to predict."""
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,14 +9,11 @@ import torch
 
 from reweigh.data.checks import check, check_samples, listed, plural, raise_all
 from reweigh.data.dataset import Dataset, Reading
-from reweigh.data.inputs import is_image
 from reweigh.data.on_demand import standardize_by_some
-from reweigh.data.parts import sub_folders
-from reweigh.data.readers.found_images import Image, Skipped, find_images, read_pixels, shown, warn_of_skipped
+from reweigh.data.parts import class_folders, has_test_folder, split_folder, sub_folders
 from reweigh.data.readers.image_files import check_pillow, header, suffixes
-from reweigh.data.readers.image_paths import class_folders, has_test_folder, split_folder
-from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader, describe
-from reweigh.errors import DataError
+from reweigh.data.readers.images import Image, Skipped, find_images, in_form, pixels_of, shown, warn_of_skipped
+from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 
 log = logging.getLogger(__name__)
 
@@ -38,11 +34,7 @@ def read_image_folder(path: Path, request: Request) -> Dataset:
     check_pillow()
     names = class_folders(root, request.class_names)
     found, skipped = find_images(root, names)
-    wanted = (request.size, request.size) if isinstance(request.size, int) else request.size
-    raise_all([*class_mistakes(names, found, skipped, request), *size_mistakes(found, wanted)], what)
-    height, width = wanted or found[0].header[:2]
-    shape = (1 if all(image.header.gray for image in found) else 3, height, width)
-    inputs, kept = read_pixels(found, shape, request.memory_gb, skipped, request.resize, request.disk_gb)
+    inputs, kept = pixels_of(found, skipped, request, what, class_mistakes(names, found, skipped, request))
     found = [found[place] for place in kept.tolist()]
     raise_all(class_mistakes(names, found, skipped, request), what)
     reading = Reading(
@@ -69,54 +61,12 @@ def class_mistakes(names: Sequence[str], found: Sequence[Image], skipped: Skippe
     return mistakes
 
 
-def size_mistakes(found: Sequence[Image], wanted: tuple[int, int] | None) -> list[str]:
-    """Images of different sizes and no size to resize them to, or a size below 1."""
-    if wanted is not None:
-        return [] if min(wanted) > 0 else [f"size: {wanted}; give a height and a width of 1 or more"]
-    sizes = Counter(image.header[:2] for image in found)
-    if len(sizes) <= 1:
-        return []
-    usual, _ = sizes.most_common(1)[0]
-    odd = next(image.path for image in found if image.header[:2] != usual)
-    counted = listed(f"{count} of {height} x {width}" for (height, width), count in sizes.most_common())
-    return [
-        f"images of {len(sizes)} different sizes: {counted}; for example {odd.parent.name}/{odd.name}. "
-        f"Give a size to resize them to, such as {min(usual)}"
-    ]
-
-
 def read_images(path: Path, form: Form) -> Unlabeled:
     """One image or all images below a folder, in size and color of the training images."""
     check_pillow()
     root = path if path.is_dir() else path.parent
     found, skipped = find_images(path, ["."]) if path.is_dir() else ([Image(path, 0, header(path))], {})
     return in_form(found, skipped, root, form, path)
-
-
-def in_form(found: list[Image], skipped: Skipped, root: Path, form: Form, path: Path) -> Unlabeled:
-    """Images in size and color of those that the model was trained on.
-
-    Args:
-        root: What their names are relative to.
-        path: Where they were found, for messages.
-
-    Raises:
-        DataError: The model was trained on something else, or no image can be read.
-    """
-    if not is_image(form.shape) or form.shape[0] not in (1, 3) or not form.raw_bytes:
-        raise form.mismatch(path, "images")
-    channels, height, width = form.shape
-    inputs, kept = read_pixels(found, (channels, height, width), form.memory_gb, skipped, form.resize)
-    found = [found[place] for place in kept.tolist()]
-    if not found:
-        broken = listed(sorted(f"{shown(file, root)}: {why}" for file, (_, why) in skipped.items()))
-        raise DataError(f"{path}: no readable image{f' ({broken})' if broken else ''}; give {describe(form.shape)}")
-    warn_of_skipped(root, skipped, len(found))
-    if other := sum(image.header[:2] != (height, width) for image in found):
-        log.info("%s: %d of %d images are resized to %d x %d", path, other, len(found), height, width)
-    if colored := sum(channels == 1 and not image.header.gray for image in found):
-        log.info("%s: %d of %d images lose their color; the model was trained in gray", path, colored, len(found))
-    return Unlabeled(inputs, tuple(shown(image.path, root) for image in found))
 
 
 def _has_sub_folders(path: Path) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reweigh.data.dataset import Dataset
 from reweigh.data.parts import sub_folders
 from reweigh.data.readers.image_files import check_pillow, suffixes
-from reweigh.data.readers.listed_images import ImageList, read_listed, read_to_predict
+from reweigh.data.readers.images import ImageList, read_listed, read_to_predict
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.readers.table import gaps_as_none, label_column
 from reweigh.data.tables.cells import as_text

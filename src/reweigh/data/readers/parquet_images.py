@@ -10,9 +10,8 @@ from typing import Any
 
 from reweigh.data.dataset import Dataset
 from reweigh.data.parts import archives_at, of_split, parts_of
-from reweigh.data.readers.image_files import check_pillow
-from reweigh.data.readers.listed_images import ImageList, no_labels, read_listed, read_to_predict
-from reweigh.data.readers.packed import Packed, mapped
+from reweigh.data.readers.image_files import Packed, check_pillow, mapped
+from reweigh.data.readers.images import ImageList, no_labels, read_listed, read_to_predict
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.readers.table import gaps_as_none
 from reweigh.data.tables.arrow import SUFFIXES, class_names, row_batches, schema_of

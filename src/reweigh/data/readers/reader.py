@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reweigh.data.dataset import Dataset
 from reweigh.data.inputs import Inputs, is_image
-from reweigh.data.on_demand import DEFAULT_MEMORY_GB
+from reweigh.data.on_demand import DEFAULT_DISK_GB, DEFAULT_MEMORY_GB
 from reweigh.data.readers.image_files import Resize
-from reweigh.data.scratch import DEFAULT_DISK_GB
 from reweigh.data.source import Source
 from reweigh.data.tables.encoding import Encoding, TextAs
 from reweigh.errors import DataError

@@ -9,9 +9,8 @@ from typing import Any
 
 from reweigh.data.dataset import Dataset
 from reweigh.data.parts import archives_at, of_split, parts_of
-from reweigh.data.readers.image_files import check_pillow, suffixes
-from reweigh.data.readers.listed_images import ImageList, no_labels, read_listed, read_to_predict
-from reweigh.data.readers.packed import Packed, mapped
+from reweigh.data.readers.image_files import Packed, check_pillow, mapped, suffixes
+from reweigh.data.readers.images import ImageList, no_labels, read_listed, read_to_predict
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.readers.table import USUAL_LABELS, gaps_as_none
 from reweigh.errors import DataError

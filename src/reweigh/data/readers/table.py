@@ -8,8 +8,7 @@ import torch
 
 from reweigh.data.checks import check, check_samples, listed, plural
 from reweigh.data.dataset import Dataset, Reading
-from reweigh.data.labels.class_numbers import encode
-from reweigh.data.labels.targets import check_target
+from reweigh.data.labels.class_numbers import check_target, encode
 from reweigh.data.parts import parts_of
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.source import USUAL_LABELS, Source, label_column

@@ -1,10 +1,13 @@
-"""The cells of a table column as strings: gaps as people write them, and spellings of one word."""
+"""The cells of a table column: gaps and spellings as people write them, and the same cells as numbers or days."""
 
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from reweigh.data.checks import at_rows, plural
+from reweigh.data.tables.dates import Order, read_dates
+from reweigh.data.tables.numbers import Notation
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:
@@ -94,3 +97,46 @@ def check_plain(values: "pd.Series") -> None:
                 f"column {values.name!r}: cells hold {type(value).__name__}s, such as {shown}; spread them over "
                 "several columns, or leave the column out (X.drop(columns=...); on the command line --drop COLUMN)"
             )
+
+
+def as_numbers(values: "pd.Series", notation: Notation) -> np.ndarray:
+    """The values as floats; NaN where they are missing, or not numbers."""
+    import pandas as pd
+    from pandas.api import types
+
+    if types.is_numeric_dtype(values):
+        numbers = pd.Series(values).astype("float64").to_numpy()
+    elif types.is_timedelta64_dtype(values):
+        numbers = (values / pd.Timedelta(days=1)).to_numpy(dtype=float)
+    elif types.is_datetime64_any_dtype(values):
+        numbers = as_days(values, "day")
+    else:
+        numbers = np.full(len(values), np.nan)
+        if notation.decimal == ".":  # quick, and most are
+            try:
+                found = pd.to_numeric(values, errors="coerce")
+            except OverflowError:  # an integer beyond all floats, which JSON may hold
+                found = pd.to_numeric(values.astype(str), errors="coerce")
+            numbers = pd.Series(found).astype("float64").to_numpy(copy=True)
+        if np.isnan(numbers).any():
+            rest = np.flatnonzero(np.isnan(numbers) & values.notna().to_numpy())
+            cells = cells_of(values.iloc[rest])
+            numbers[rest] = cells.spread(notation.read(cells.distinct), np.nan)
+    if len(rows := np.flatnonzero(np.isinf(numbers))):
+        raise DataError(
+            f"column {values.name!r}: {plural(len(rows), 'value is infinite', 'values are infinite')}, "
+            f"such as {str(values.iloc[rows[0]])!r}: {at_rows(rows.tolist())}; fix or clear these cells"
+        )
+    return numbers
+
+
+def as_days(values: "pd.Series", order: Order) -> np.ndarray:
+    """Dates as days since 1970, with the time of day as a fraction; NaN where they are missing, or not dates."""
+    import pandas as pd
+    from pandas.api import types
+
+    if types.is_datetime64_any_dtype(values):
+        times = pd.to_datetime(values, utc=True)
+        return ((times - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)).to_numpy(dtype=float)
+    cells = cells_of(values)
+    return cells.spread(read_dates(cells.distinct, order), np.nan)

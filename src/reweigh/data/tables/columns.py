@@ -8,12 +8,10 @@ import numpy as np
 from reweigh.data.checks import plural
 from reweigh.data.normalize import HUGE
 from reweigh.data.tables.categories import Categorical
-from reweigh.data.tables.cells import MISSING, cells_of
+from reweigh.data.tables.cells import MISSING, as_days, as_numbers, cells_of
 from reweigh.data.tables.dates import Order
 from reweigh.data.tables.numbers import USUAL, Notation
-from reweigh.data.tables.text import Plain, TfIdf
-from reweigh.data.tables.values import as_days, as_numbers
-from reweigh.data.tables.vectors import WordsAndVectors
+from reweigh.data.tables.text import Plain, TfIdf, WordsAndVectors
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ import numpy as np
 
 from reweigh.data.checks import listed, plural
 from reweigh.data.tables.categories import are_boolean, category_cells
-from reweigh.data.tables.cells import UNSPACED, Cells, as_text, cells_of, check_plain, spelling
+from reweigh.data.tables.cells import UNSPACED, Cells, as_days, as_numbers, as_text, cells_of, check_plain, spelling
 from reweigh.data.tables.dates import COMPACT, Order, order_of, read_dates
 from reweigh.data.tables.numbers import PLAIN, USUAL, Notation, Parts, parts, usual_unit, votes
-from reweigh.data.tables.values import as_days, as_numbers
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 

@@ -15,13 +15,18 @@ from torch import Tensor
 from reweigh.data.checks import listed, raise_all
 from reweigh.data.sparse import SparseRows
 from reweigh.data.tables.categories import Categorical, fit_categorical
-from reweigh.data.tables.cells import cells_of
+from reweigh.data.tables.cells import as_numbers, cells_of
 from reweigh.data.tables.columns import Column, Numeric, fit_date, fit_numeric
 from reweigh.data.tables.decide import Kind, ReadAs, decide
-from reweigh.data.tables.text import Plain, TfIdf, fit_plain, fit_tf_idf
-from reweigh.data.tables.values import as_numbers
-from reweigh.data.tables.vectors import WordsAndVectors, fit_words_and_vectors
-from reweigh.data.text_rows import TextRows
+from reweigh.data.tables.text import (
+    Plain,
+    TextRows,
+    TfIdf,
+    WordsAndVectors,
+    fit_plain,
+    fit_tf_idf,
+    fit_words_and_vectors,
+)
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
@@ -42,9 +47,9 @@ class Encoding:
     """The fitted columns of a table.
 
     Attributes:
-        columns: fitted columns in the order of the table; each gives one or more features.
-        readings: how every column of the table is read, also of those that are left out.
-        version: version of the stored form.
+        columns: Fitted columns in the order of the table; each gives one or more features.
+        readings: How every column of the table is read, also of those that are left out.
+        version: Version of the stored form.
     """
 
     columns: tuple[Column, ...]
@@ -75,7 +80,7 @@ class Encoding:
         Columns that the encoding does not know are ignored.
 
         Raises:
-            DataError: with every column that is missing or has only values of another kind.
+            DataError: With every column that is missing or has only values of another kind.
         """
         given = dict(frame.items())
         features, mistakes = [], []
@@ -159,14 +164,14 @@ def fit_encoding(
     that say nothing are left out, and logged: those without any value, constant ones, ids, copies of other columns.
 
     Args:
-        frame: the features of the training samples, without the label.
-        kinds: what some columns are, whatever they look like; "drop" leaves a column out.
-        readings: how to read the columns, as decided before from more rows; overrides ``kinds``.
-        text: how text columns are read.
-        what: name of the table in messages.
+        frame: The features of the training samples, without the label.
+        kinds: What some columns are, whatever they look like; "drop" leaves a column out.
+        readings: How to read the columns, as decided before from more rows; overrides ``kinds``.
+        text: How text columns are read.
+        what: Name of the table in messages.
 
     Raises:
-        DataError: no usable column, an unknown column in ``kinds``, infinite numbers, or cells that hold lists.
+        DataError: No usable column, an unknown column in ``kinds``, infinite numbers, or cells that hold lists.
     """
     if readings is None:
         readings = decide(frame, kinds, what)

@@ -6,7 +6,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.losses.class_balanced import effective_weights
+from reweigh.losses.class_sizes import effective_weights
 from reweigh.losses.labels import as_rows
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from reweigh.core.processes import Reduce
 from reweigh.families import Families
-from reweigh.losses.class_balanced import effective_weights
+from reweigh.losses.class_sizes import effective_weights
 from reweigh.methods.l2rw import L2RW
 from reweigh.methods.setup import Setup
 from reweigh.weighting import WeightNet

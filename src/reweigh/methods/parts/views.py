@@ -4,11 +4,11 @@ from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.data import Inputs
-from reweigh.data.views import drawn
+from reweigh.data.inputs import drawn
 from reweigh.errors import DataError
 from reweigh.methods.setup import Setup
 from reweigh.transforms import Compose, Transform
-from reweigh.transforms.rand_augment import strong
+from reweigh.transforms.strong import strong
 
 
 def another_view(setup: Setup, batch: Batch) -> Tensor:

@@ -1,0 +1,313 @@
+"""Images that were found, with their labels: headers first, then pixels in memory or read on demand."""
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from reweigh.data.checks import check, check_samples, listed, plural, raise_all
+from reweigh.data.dataset import Dataset, Reading
+from reweigh.data.inputs import Inputs, is_image
+from reweigh.data.labels.class_numbers import encode
+from reweigh.data.on_demand import DEFAULT_DISK_GB, OnDemand, fits, standardize_by_some
+from reweigh.data.parts import image_paths
+from reweigh.data.readers.image_files import File, Header, Resize, check_pillow, decode, header, image_errors, reason
+from reweigh.data.readers.reader import Form, Request, Unlabeled, describe
+from reweigh.errors import DataError, StorageError
+from reweigh.files.row_cache import RowCache, digest
+from reweigh.names import suggestion
+
+log = logging.getLogger(__name__)
+MIN_CACHED_FILES = 2000  # the headers of fewer are read in less than a second
+HEADERS_AT_ONCE = 500
+
+
+def headers_of(files: Sequence[File], root: Path) -> list[Header | str]:
+    """The header of each image, or why it has none.
+
+    Args:
+        root: Folder that they are in; the headers of many files are stored under its name, below ``cache_root()``.
+    """
+    if len(files) < MIN_CACHED_FILES:
+        return [_header_or_reason(file) for file in files]
+    store = RowCache(f"headers-{digest(str(root.resolve()).encode()).hex()[:12]}", 3)
+    digests = [_digest(file) for file in files]
+    rows = torch.full((len(files), 3), -1.0)
+    missing = store.fill(digests, rows).nonzero().flatten()
+    if len(missing):
+        rows[missing] = _read([files[place] for place in missing.tolist()])
+        if len(new := missing[rows[missing, 0] >= 0]):
+            with suppress(StorageError):  # then they are read again next time
+                store.add([digests[place] for place in new.tolist()], rows[new])
+    return [
+        Header(int(height), int(width), gray > 0) if height >= 0 else _header_or_reason(file)
+        for file, (height, width, gray) in zip(files, rows.tolist(), strict=True)
+    ]
+
+
+def _header_or_reason(file: File) -> Header | str:
+    try:
+        return header(file)
+    except DataError as error:
+        return reason(error.__cause__).removeprefix(f"{file}: ")
+
+
+def _read(files: Sequence[File]) -> Tensor:
+    """Height, width and whether it is gray of each image, -1 for what is not one; shape (N, 3)."""
+
+    def one(row: int) -> Tensor:
+        found = _header_or_reason(files[row])
+        return torch.tensor((-1.0, -1.0, -1.0) if isinstance(found, str) else tuple(map(float, found)))
+
+    source = OnDemand(one, len(files), (3,), torch.float32)
+    return torch.cat(list(source.ahead(torch.arange(len(files)).split(HEADERS_AT_ONCE))))
+
+
+def _digest(file: File) -> bytes:
+    """A digest that changes when a file does."""
+    path = file if isinstance(file, Path) else file.archive
+    try:
+        found = path.stat()
+    except OSError:  # the file is gone
+        return digest(str(file).encode())
+    return digest(f"{file} {found.st_size} {found.st_mtime_ns}".encode())
+
+
+class Image(NamedTuple):
+    """A file that has the header of an image."""
+
+    path: File
+    label: int
+    header: Header
+
+
+Skipped = dict[File, tuple[int, str]]  # file -> label and reason
+
+
+def find_images(root: Path, names: Sequence[str]) -> tuple[list[Image], Skipped]:
+    """All files below the class folders: those with the header of an image, and the others."""
+    labels, paths = [], []
+    for label, name in enumerate(names):
+        below = list(image_paths(root / name))
+        paths += below
+        labels += [label] * len(below)
+    found: list[Image] = []
+    skipped: Skipped = {}
+    for path, label, its in zip(paths, labels, headers_of(paths, root), strict=True):
+        if isinstance(its, Header):
+            found.append(Image(path, label, its))
+        else:
+            skipped[path] = (label, its)
+    return found, skipped
+
+
+def read_pixels(
+    found: list[Image],
+    shape: tuple[int, int, int],
+    memory_gb: float,
+    skipped: Skipped,
+    resize: Resize,
+    disk_gb: float = DEFAULT_DISK_GB,
+) -> tuple[Inputs, Tensor]:
+    """The pixels of the images that can be read, and which these are: indices into ``found``, shape (N,).
+
+    What fits in memory is decoded now, and a file that turns out to be broken is added to ``skipped``. Otherwise files
+    are decoded on demand, and a broken one raises a DataError with its name then.
+
+    Args:
+        shape: Channels, height and width of every image.
+        memory_gb: Gigabytes that the pixels may take in memory.
+        resize: How images of other proportions are resized.
+        disk_gb: See ``OnDemand``.
+    """
+    channels, *size = shape
+    paths = [image.path for image in found]
+    if not fits(len(found), shape, torch.uint8, memory_gb):
+        form = f"{shape} {resize}".encode()
+
+        def content(row: int) -> tuple[bytes, bytes]:
+            with image_errors(paths[row]):
+                return form, paths[row].read_bytes()
+
+        def decoded(row: int) -> Tensor:
+            return decode(paths[row], (size[0], size[1]), channels, resize)
+
+        return OnDemand(decoded, len(paths), shape, content=content, disk_gb=disk_gb), torch.arange(len(found))
+    good = torch.ones(len(found), dtype=torch.bool)
+
+    def read_one(row: int) -> Tensor:
+        try:
+            return decode(paths[row], (size[0], size[1]), channels, resize)
+        except DataError as error:
+            good[row] = False
+            skipped[paths[row]] = (found[row].label, reason(error.__cause__))
+            return torch.zeros(shape, dtype=torch.uint8)
+
+    pixels = OnDemand(read_one, len(found), shape).in_memory()
+    return pixels if bool(good.all()) else pixels[good], good.nonzero().flatten()
+
+
+def shown(file: File, root: Path) -> str:
+    """The name of a file in messages and tables."""
+    if not isinstance(file, Path):
+        return file.name
+    return str(file.relative_to(root) if file.is_relative_to(root) else file)
+
+
+def warn_of_skipped(root: Path, skipped: Skipped, num_found: int) -> tuple[str, ...]:
+    """Log a warning that lists the files that were left out, and return each with its reason."""
+    lines = tuple(sorted(f"{shown(path, root)}: {why}" for path, (_, why) in skipped.items()))
+    if lines:
+        log.warning("%s: %d of %d files left out: %s", root, len(lines), len(lines) + num_found, listed(lines))
+    return lines
+
+
+def pixels_of(
+    found: list[Image], skipped: Skipped, request: Request, what: str, mistakes: Sequence[str] = ()
+) -> tuple[Inputs, Tensor]:
+    """The pixels of found images in the size that is asked for, gray if all are gray; see ``read_pixels``.
+
+    Args:
+        mistakes: What is wrong besides their sizes, for one message.
+    """
+    wanted = (request.size, request.size) if isinstance(request.size, int) else request.size
+    raise_all([*mistakes, *size_mistakes(found, wanted)], what)
+    height, width = wanted or found[0].header[:2]
+    shape = (1 if all(image.header.gray for image in found) else 3, height, width)
+    return read_pixels(found, shape, request.memory_gb, skipped, request.resize, request.disk_gb)
+
+
+def size_mistakes(found: Sequence[Image], wanted: tuple[int, int] | None) -> list[str]:
+    """Images of different sizes and no size to resize them to, or a size below 1."""
+    if wanted is not None:
+        return [] if min(wanted) > 0 else [f"size: {wanted}; give a height and a width of 1 or more"]
+    sizes = Counter(image.header[:2] for image in found)
+    if len(sizes) <= 1:
+        return []
+    usual, _ = sizes.most_common(1)[0]
+    odd = next(image.path for image in found if image.header[:2] != usual)
+    counted = listed(f"{count} of {height} x {width}" for (height, width), count in sizes.most_common())
+    return [
+        f"images of {len(sizes)} different sizes: {counted}; for example {odd.parent.name}/{odd.name}. "
+        f"Give a size to resize them to, such as {min(usual)}"
+    ]
+
+
+class ImageList(NamedTuple):
+    """Images with their labels.
+
+    Attributes:
+        root: Where the images are.
+        names: Name of each image, in the order of the list.
+        files: The images.
+        labels: Label of each; None where it is missing.
+        class_names: Names of the classes in their order, if the data have one.
+    """
+
+    root: Path
+    names: tuple[str, ...]
+    files: Sequence[File]
+    labels: list[Any]
+    class_names: tuple[str, ...] | None = None
+
+
+def read_listed(found: ImageList, request: Request, what: str) -> Dataset:
+    """The listed images as bytes (C, H, W); gray if all are gray.
+
+    Files that are absent or cannot be read are left out with a warning, and so are images without a label.
+
+    Raises:
+        DataError: No readable image, or images of different sizes without a size.
+    """
+    images, skipped, rows = headers(found)
+    if not images and all(label is None for label in found.labels):
+        raise DataError(f"{what}: none of its {plural(len(found.names), 'listed image')} has a label")
+    if not images:
+        raise DataError(f"{what}: none of its {plural(len(found.names), 'listed image')} can be read in {found.root}")
+    inputs, kept = pixels_of(images, skipped, request, what)
+    origin = torch.tensor(rows)[kept]
+    given = [found.labels[row] for row in origin.tolist()]
+    labels, names = encode(given, request.class_names or _used(found, given), f"{what}: labels")
+    reading = Reading(names=found.names, skipped=warn_of_skipped(found.root, skipped, len(kept)))
+    whole = len(origin) == len(found.names)
+    dataset = Dataset(
+        inputs,
+        labels,
+        names,
+        normalize=standardize_by_some(inputs),
+        origin=None if whole else origin,
+        reading=reading,
+    )
+    return (check if request.class_names is None else check_samples)(dataset, what)
+
+
+def _used(found: ImageList, given: Sequence[Any]) -> list[str] | None:
+    """The classes in the order of the data, without those that no image has."""
+    return None if found.class_names is None else [name for name in found.class_names if name in set(given)]
+
+
+def headers(found: ImageList) -> tuple[list[Image], Skipped, list[int]]:
+    """The images that have a label and a readable header, the files that do not, and the row of each image."""
+    labeled = [row for row, label in enumerate(found.labels) if label is not None]
+    if gaps := len(found.labels) - len(labeled):
+        log.warning("%s: %s without a label left out", found.root, plural(gaps, "image"))
+    files = [found.files[row] for row in labeled]
+    images: list[Image] = []
+    rows: list[int] = []
+    skipped: Skipped = {}
+    for row, file, its in zip(labeled, files, headers_of(files, found.root), strict=True):
+        if isinstance(its, Header):
+            images.append(Image(file, 0, its))
+            rows.append(row)
+        else:
+            gone = isinstance(file, Path) and not file.exists()
+            skipped[file] = (0, "there is no such file" if gone else its)
+    return images, skipped, rows
+
+
+def read_to_predict(found: ImageList, form: Form, path: Path) -> Unlabeled:
+    """The images in size and color of those that the model was trained on; labels are ignored."""
+    check_pillow()
+    if not is_image(form.shape):
+        raise form.mismatch(path, "images")
+    images, skipped, _ = headers(found._replace(labels=[0] * len(found.names)))
+    return in_form(images, skipped, found.root, form, path)
+
+
+def in_form(found: list[Image], skipped: Skipped, root: Path, form: Form, path: Path) -> Unlabeled:
+    """Images in size and color of those that the model was trained on.
+
+    Args:
+        root: What their names are relative to.
+        path: Where they were found, for messages.
+
+    Raises:
+        DataError: The model was trained on something else, or no image can be read.
+    """
+    if not is_image(form.shape) or form.shape[0] not in (1, 3) or not form.raw_bytes:
+        raise form.mismatch(path, "images")
+    channels, height, width = form.shape
+    inputs, kept = read_pixels(found, (channels, height, width), form.memory_gb, skipped, form.resize)
+    found = [found[place] for place in kept.tolist()]
+    if not found:
+        broken = listed(sorted(f"{shown(file, root)}: {why}" for file, (_, why) in skipped.items()))
+        raise DataError(f"{path}: no readable image{f' ({broken})' if broken else ''}; give {describe(form.shape)}")
+    warn_of_skipped(root, skipped, len(found))
+    if other := sum(image.header[:2] != (height, width) for image in found):
+        log.info("%s: %d of %d images are resized to %d x %d", path, other, len(found), height, width)
+    if colored := sum(channels == 1 and not image.header.gray for image in found):
+        log.info("%s: %d of %d images lose their color; the model was trained in gray", path, colored, len(found))
+    return Unlabeled(inputs, tuple(shown(image.path, root) for image in found))
+
+
+def no_labels(path: Path, columns: Sequence[str], wanted: str | None) -> DataError:
+    """The error for images without a known column of labels, or without the wanted one."""
+    if wanted is not None:
+        near = suggestion(wanted, columns)
+        return DataError(f"{path}: no column {wanted!r} for the label; there are: {listed(columns)}.{near}")
+    return DataError(f"{path}: which column is the label? There are: {listed(columns)}. Name one", "label")
