@@ -22,7 +22,8 @@ from reweigh.core.update import LookAhead, Update, dense, norm
 from reweigh.names import plural
 
 TOLERANCE = 1e-3  # of the size of what is compared, in single precision and better
-TOLERANCE_OF_DIFFERENCES = 0.02
+TOLERANCE_OF_DIFFERENCES = 0.05
+NEGLIGIBLE = 1e-9  # squared length of a gradient that is mostly rounding, as that of losses near zero
 PROBES = 2
 
 
@@ -92,7 +93,7 @@ def check_engine(
         along = (w.to(moved) @ moved - itself) / itself
         return float(torch.maximum(errors.square().mean().sqrt() / norm([moved]), along.abs()))
 
-    if not 0 < float(itself) < math.inf:  # there is nothing to compare, or it overflows
+    if not NEGLIGIBLE < float(itself) < math.inf:  # there is nothing to compare, or it overflows
         return
     error, allowed = off(engine), tolerance(weights.to(terms.coefficients.dtype))
     named = engine.name if isinstance(engine, Auto) else getattr(engine, "__name__", type(engine).__name__)
