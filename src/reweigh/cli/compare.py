@@ -167,7 +167,7 @@ def show_comparison(rows: "Sequence[Row]", folder: Path) -> None:
     )
     folders = plural(len(finished), "folder")
     out.print(f"Runs: {folder} ({folders}, each with recipe, metrics, summary, model and samples)")
-    out.print(f"Next: reweigh show {finished[-1].run} prints the recipe of a run, reweigh issues its doubtful labels.")
+    out.print(f"Next: reweigh list recipes {finished[-1].run} prints the recipe of a run.")
 
 
 def neglects(row: "Row") -> bool:
@@ -178,7 +178,7 @@ def neglects(row: "Row") -> bool:
 
 def named(bias: str) -> str:
     """A bias in words; data without one need not be clean."""
-    from reweigh.compare.bias_names import CLEAN
+    from reweigh.compare.grid import CLEAN
 
     return "labels as given" if bias == CLEAN else bias
 
