@@ -22,8 +22,8 @@ from reweigh.core.update import LookAhead, Update, dense, norm
 from reweigh.names import plural
 
 TOLERANCE = 1e-3  # of the size of what is compared, in single precision and better
-TOLERANCE_OF_DIFFERENCES = 0.05
-NEGLIGIBLE = 1e-9  # squared length of a gradient that is mostly rounding, as that of losses near zero
+TOLERANCE_OF_DIFFERENCES = 0.02
+NEGLIGIBLE = 1e-7  # squared length of a gradient that is mostly rounding, as that of losses near zero
 PROBES = 2
 
 
