@@ -31,7 +31,7 @@ plot_weighting(learned, labels=["small classes", "medium classes", "large classe
 # %%
 # In the second run, other classes are mislabeled, in the other direction.
 noise = "data.bias=[{name='asymmetric', rate=0.4, map={1=7, 6=5, 8=3, 9=4}}]"
-reweigh("transfer", "runs/learned", "demo", noise, short, "--out", "runs/carried-over")
+reweigh("train", "demo", "--weighting", "runs/learned", noise, short, "--out", "runs/carried-over")
 reweigh("train", "demo", noise, short, "method.name=erm", "--out", "runs/plain")
 
 # %%

@@ -24,14 +24,14 @@ def test_version():
 
 
 def test_an_error_of_the_user_is_one_message():
-    result = run("show", "dmo")
+    result = run("list", "recipes", "dmo")
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr.startswith("RecipeError: no recipe named 'dmo'")
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize("words", [["--debug", "show", "dmo"], ["show", "dmo", "--debug"]])
+@pytest.mark.parametrize("words", [["--debug", "list", "recipes", "dmo"], ["list", "recipes", "dmo", "--debug"]])
 def test_debug_lets_the_traceback_through(words):
     result = run(*words)
     assert isinstance(result.exception, reweigh.RecipeError)
@@ -96,7 +96,7 @@ def call(*words):
 
 def test_help_loads_nothing_heavy():
     """All in one process, which says after each of them what is loaded by then."""
-    asked = ["--help", "train --help", "issues --help", "predict --help", "export --help", "transfer --help",
+    asked = ["--help", "train --help", "issues --help", "predict --help", "export --help",
              "inspect --help", "corrupt --help", "data get --help", "list recipes"]  # fmt: skip
     say = f"print('loaded after {{}}:', *(m for m in {HEAVY} if m in sys.modules))"
     code = "\n".join(f"{call(*words.split())}\n{say.format(words)}" for words in asked)

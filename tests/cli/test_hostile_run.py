@@ -56,12 +56,8 @@ COMMANDS = {
     ("predict", "run"): lambda run, data, out: ["predict", run, data],
     ("predict", "data"): lambda run, data, out: ["predict", data.with_name("table-run"), run],
     ("export", "run"): lambda run, data, out: ["export", run, "--to", "safetensors", "--out", out / "m.safetensors"],
-    ("transfer", "source"): lambda run, data, out: ["transfer", run, "demo", "train.epochs=1", "--out", out / "again"],
-    ("transfer", "recipe"): lambda run, data, out: ["transfer", run, run, "--out", out / "again"],
-    ("transfer", "data"): lambda run, data, out: ["transfer", run, "--data", run, "--out", out / "again"],
-    ("transfer", "labels"): lambda run, data, out: [
-        "transfer", run, "--data", data, "--labels", run, "--out", out / "again"
-    ],
+    ("train", "branch"): lambda run, data, out: ["train", "--branch", run, "--out", out / "again"],
+    ("train", "weighting"): lambda run, data, out: ["train", "--weighting", run, "--out", out / "again"],
     ("inspect", "data"): lambda run, data, out: ["inspect", run],
     ("inspect", "labels"): lambda run, data, out: ["inspect", data, "--labels", run],
     ("inspect", "root"): lambda run, data, out: ["inspect", "mnist", "--root", run],
@@ -76,14 +72,14 @@ COMMANDS = {
         "corrupt", "mnist", "symmetric", "rate=0.1", "--root", run, "--out", out / "n.csv"
     ],
     ("tables", "runs"): lambda run, data, out: ["tables", "1", "--runs", run],
-    ("list", "folder"): lambda run, data, out: ["list", "runs", run],
-    ("show", "recipe"): lambda run, data, out: ["show", run],
+    ("list", "name"): lambda run, data, out: ["list", "runs", run],
+    ("list", "recipe"): lambda run, data, out: ["list", "recipes", run],
     ("data get", "root"): lambda run, data, out: ["data", "get", "mnist", "--root", run, "--mirror", "http://[::1]:9"],
 }  # fmt: skip
 # Those that would build the network of the recipe
 BUILD = [("train", "recipe"), ("train", "recipe on other data"), ("train", "reviewed"), ("train", "resume"),
-         ("compare", "recipe"), ("predict", "run"), ("export", "run"), ("transfer", "recipe")]  # fmt: skip
-TAKE_A_PATH = ("RECIPE", "DATA", "RUN|FILE")  # and everything that is a Path
+         ("compare", "recipe"), ("predict", "run"), ("export", "run")]  # fmt: skip
+TAKE_A_PATH = ("RECIPE", "DATA", "RUN|FILE", "NAME|PATH")  # and everything that is a Path
 WRITTEN = ("out", "apply", "json")
 
 

@@ -67,9 +67,9 @@ def test_an_unexpected_error_is_one_message(run, monkeypatch, error):
         raise error
 
     monkeypatch.setattr("reweigh.recipes.read.read", fail)
-    result = run("show", "demo")
+    result = run("list", "recipes", "demo")
     assert result.exit_code == 1
     assert f"{type(error).__name__}: " in result.stderr
     assert "--debug" in result.stderr
-    assert run("show", "demo", "--debug").exception is error
-    assert run("show", "--nonsense").exit_code == 2
+    assert run("list", "recipes", "demo", "--debug").exception is error
+    assert run("list", "--nonsense").exit_code == 2

@@ -1,4 +1,4 @@
-"""``reweigh transfer``: the weighting function of another run is used as it is, and said where it comes from."""
+"""``train --weighting``: the weighting function of another run is used as it is, and said where it comes from."""
 
 import shutil
 import tomllib
@@ -14,7 +14,7 @@ UNSEALED = shutil.ignore_patterns("SHA256SUMS")  # the files are changed on purp
 def test_the_function_of_a_run_weighs_other_data(own, run, tmp_path, monkeypatch):
     monkeypatch.chdir(own)
     words = ["--data", "photos", "train.epochs=2", "--out", tmp_path / "run"]
-    result = run("transfer", "table-run", *words)
+    result = run("train", "--weighting", "table-run", *words)
     assert result.exit_code == 0, result.output
     assert "Weighting function: learned on table.csv, in table-run; it is kept fixed." in result.stdout
     recipe = tomllib.loads((tmp_path / "run" / "recipe.toml").read_text())
@@ -28,7 +28,7 @@ def test_the_function_of_a_run_weighs_other_data(own, run, tmp_path, monkeypatch
 
 def test_a_recipe_and_a_name_for_the_run(own, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = run("transfer", own / "table-run", "demo", "train.epochs=2", "train.warmup_epochs=1")
+    result = run("train", "demo", "--weighting", own / "table-run", "train.epochs=2", "train.warmup_epochs=1")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "runs" / "demo-from-table-run-cmw-net-seed0" / "model.safetensors").is_file()
 
@@ -36,8 +36,6 @@ def test_a_recipe_and_a_name_for_the_run(own, run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["{own}/table-run"], "give RECIPE or --data"),
-        (["{own}/table-run", "train.epochs=2"], "give RECIPE or --data"),
         (["{own}/table-run", "demo", "method.name=erm"], "method.weighting: erm has no option 'weighting'"),
         (["{own}", "demo"], "there is no run here"),
         (["plain", "demo"], "its method, erm, does not learn one"),
@@ -53,7 +51,7 @@ def test_bad_input(own, run, tmp_path, monkeypatch, words, message):
     recipe = tmp_path / "plain" / "recipe.toml"
     values = recipe.read_text().split("[method]")
     recipe.write_text(values[0] + '[method]\nname = "erm"\n\n[' + values[1].partition("\n[")[2])
-    result = run("transfer", *[word.format(own=own) for word in words])
+    result = run("train", "--weighting", *[word.format(own=own) for word in words])
     assert result.exit_code == 2
     assert message in result.stderr
     assert not (tmp_path / "runs").exists()

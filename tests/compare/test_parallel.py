@@ -1,15 +1,13 @@
 """Processes side by side: each job is done once, a death stays alone, an interrupt ends all."""
 
 import logging
-import multiprocessing
-import os
-import signal
+import subprocess
+import sys
 import time
 
 import pytest
 
 from reweigh.compare.parallel import side_by_side
-from reweigh.compare.worker import Worker
 
 WARN = "__import__('logging').getLogger('reweigh.x').warning('mind the %s', 'gap')"
 
@@ -63,7 +61,7 @@ def test_every_job_is_done_a_death_stays_alone_and_an_interrupt_reaches_the_jobs
 
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        side_by_side(eval, jobs, 2, ended)
+        side_by_side("builtins:eval", jobs, 2, ended)
     assert time.monotonic() - start < 300  # it slept no longer
     assert "exit code 3" in (found.pop("dead") or "")
     assert found == {"well": None, "badly": "it went wrong", "warned": None, "terminated": None, "waits": None}
@@ -72,27 +70,19 @@ def test_every_job_is_done_a_death_stays_alone_and_an_interrupt_reaches_the_jobs
     assert warned == ["mind the gap"]
 
 
-def test_a_signal_while_a_worker_starts_is_put_off(monkeypatch):
-    """Neither lost, nor raised in the middle of the start."""
-    started = []
+FOLLOWS = """
+import sys
+from reweigh.compare.parallel import side_by_side
+side_by_side("builtins:eval", {"sleeps": sys.argv[1]}, 2, print)
+"""
 
-    class Slow:
-        def __init__(self, **options):
-            pass
 
-        def start(self):
-            os.kill(os.getpid(), signal.SIGTERM)
-            started.append(True)
-
-    def interrupt(signum, frame):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    monkeypatch.setattr(multiprocessing.get_context("spawn"), "Process", Slow, raising=False)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            Worker(eval)
-        assert signal.getsignal(signal.SIGTERM) is interrupt
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert started == [True]
+def test_a_job_ends_if_the_process_that_asked_for_it_is_killed(tmp_path):
+    asking = subprocess.Popen([sys.executable, "-c", FOLLOWS, f"exec({SLEEPS!r})"], cwd=tmp_path)
+    for name in ("begun", "interrupted"):
+        late = time.monotonic() + 120
+        while not (tmp_path / name).exists() and time.monotonic() < late:
+            time.sleep(0.05)
+        assert (tmp_path / name).exists()
+        asking.kill()
+    asking.wait()

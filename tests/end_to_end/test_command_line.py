@@ -20,7 +20,7 @@ def test_the_commands_of_the_guide(tmp_path, monkeypatch):
     assert len(commands) == 15
     for line in commands:
         words = shlex.split(line, comments=True)
-        if words[0] in ("train", "transfer"):
+        if words[0] == "train":
             words = [word for word in words if not word.startswith("train.epochs")]
             words += ["train.epochs=3", "train.warmup_epochs=1"]
         result = CliRunner().invoke(app, words)

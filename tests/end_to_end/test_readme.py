@@ -52,7 +52,7 @@ def test_the_commands(tmp_path, monkeypatch):
     photos(tmp_path / "photos")
     verbs = []
     for verb, *words in commands():
-        short = SHORT if verb in ("train", "compare", "transfer") and "--resume" not in words else []
+        short = SHORT if verb in ("train", "compare") and "--resume" not in words else []
         words = ["--seeds=2" if word == "3" else word for word in words if word != "--seeds"]
         output = run(verb, *words, *short)
         verbs.append(verb)
@@ -80,5 +80,5 @@ def test_the_recipe(tmp_path):
     assert recipe is not None
     path = tmp_path / "recipe.toml"
     path.write_text(recipe[1])
-    assert 'name = "cmw-net"' in run("show", str(path))
+    assert 'name = "cmw-net"' in run("list", "recipes", str(path))
     run("train", str(path), *SHORT, "--out", str(tmp_path / "run"))

@@ -99,8 +99,8 @@ def test_compare_refuses_or_continues_what_is_there(tmp_path):
     ("words", "message"),
     [
         (["train", "--resume", "nowhere"], "no run here"),
-        (["train", "demo", "--resume", "nowhere"], "leave out recipe"),
-        (["compare", "demo", "--methods", "erm,cwm-net"], "Did you mean 'cmw-net'?"),
+        (["train", "demo", "--resume", "nowhere"], "leave out everything else"),
+        (["compare", "demo", "--methods", "erm,cwm-net"], "Did you mean 'cmw-net', "),
         (["compare", "demo", "--resume", "--overwrite"], "give only one of the two"),
         (["compare", "demo", "--json", "nowhere/x.json"], "there is no folder nowhere"),
         (["train", "demo", "train.device=cuda:99"], "device: 'cuda:99' is not available here; allowed: auto, cpu"),
@@ -120,7 +120,7 @@ def test_every_shipped_recipe_is_right(name):
 
 
 def test_a_shown_recipe_says_where_it_comes_from_and_is_the_same_recipe(tmp_path):
-    result = run("show", "demo")
+    result = run("list", "recipes", "demo")
     assert result.stdout.startswith("# reweigh compare demo ")
     (tmp_path / "shown.toml").write_text(result.stdout)
     assert check(read(tmp_path / "shown.toml")) == check(read("demo"))

@@ -20,14 +20,13 @@ from reweigh.cli.data import data
 from reweigh.cli.export import export
 from reweigh.cli.inspect import inspect
 from reweigh.cli.issues import issues
-from reweigh.cli.list import list_members, show
+from reweigh.cli.list import list_members
 from reweigh.cli.predict import predict
 from reweigh.cli.printing import echo, visible
 from reweigh.cli.report import report
 from reweigh.cli.review import review
 from reweigh.cli.tables import tables
 from reweigh.cli.train import train
-from reweigh.cli.transfer import transfer
 from reweigh.errors import DataError, ReweighError
 from reweigh.memory import keep_freed_memory
 
@@ -131,11 +130,10 @@ def options(
     """Options of all verbs."""
 
 
-for verb in (train, compare, report, issues, review, predict, export, transfer, inspect, corrupt, tables):
+for verb in (train, compare, report, issues, review, predict, export, inspect, corrupt, tables):
     app.command(verb.__name__)(verb)
 app.add_typer(data, name="data")
 app.command("list")(list_members)
-app.command("show")(show)
 
 
 class Notes(logging.Handler):

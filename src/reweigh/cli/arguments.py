@@ -21,12 +21,6 @@ def table_names(incomplete: str) -> list[str]:
     return [name for name in (*TABLES, "recipes") if name.startswith(incomplete)]
 
 
-Recipe = Annotated[
-    str,
-    typer.Argument(
-        metavar="RECIPE", help="A recipe file, a run, or the name of a shipped recipe.", autocompletion=recipe_names
-    ),
-]
 Changes = Annotated[
     list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings to change, such as optimizer.lr=0.05.")
 ]

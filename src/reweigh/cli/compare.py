@@ -167,7 +167,7 @@ def show_comparison(rows: "Sequence[Row]", folder: Path) -> None:
     )
     folders = plural(len(finished), "folder")
     out.print(f"Runs: {folder} ({folders}, each with recipe, metrics, summary, model and samples)")
-    out.print(f"Next: reweigh show {finished[-1].run} prints the recipe of a run, reweigh issues its doubtful labels.")
+    out.print(f"Next: reweigh list recipes {finished[-1].run} prints the recipe of a run.")
 
 
 def neglects(row: "Row") -> bool:

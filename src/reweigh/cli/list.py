@@ -1,4 +1,4 @@
-"""``reweigh list``: everything to choose from, and the runs in a folder; ``reweigh show``: a recipe in full."""
+"""``reweigh list``: everything to choose from, a recipe in full, and the runs in a folder."""
 
 import inspect
 import json
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reweigh.cli.arguments import Changes, Recipe, table_names
+from reweigh.cli.arguments import Changes, table_names
 from reweigh.cli.printing import echo, show_table
 from reweigh.errors import DataError, RecipeError, ReweighError
 from reweigh.names import plural, suggestion
-from reweigh.plan.tables import members
+from reweigh.plan.tables import member, members
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,29 +28,48 @@ def list_members(
     what: Annotated[
         str | None, typer.Argument(help="Table to list, or runs. Default: every table.", autocompletion=what_to_list)
     ] = None,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to look for runs.")] = Path("runs"),
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME|PATH", help="One of them; a recipe may be a file or a run; for runs, their folder."
+        ),
+    ] = None,
+    overrides: Changes = None,
 ) -> None:
     """List methods, models, recipes, runs and more.
 
     Shows a description of each, and its options with their defaults. "runs" lists the runs in a folder and whether they
     are running, finished, interrupted or damaged.
-    """
-    from reweigh.recipes.read import about, shipped
 
+    A recipe is checked and printed in full, with its opening comment and every default. Saved to a file, the output
+    trains the same model.
+
+    \b
+      reweigh list methods
+      reweigh list recipes demo train.seed=1
+      reweigh list runs runs/
+    """
+    if overrides and what != "recipes":
+        raise RecipeError(f"KEY=VALUE changes a recipe, but got {overrides[0]!r} for {what}; leave it out")
     if what == "runs":
-        show_runs(folder)
+        show_runs(Path(name or "runs"))
+        return
+    if what == "recipes" and name is not None:
+        show_recipe(name, overrides or [])
         return
     names = table_names("")
     if what is not None and what not in names:
         raise RecipeError(
             f"no table {what!r}; there are: {', '.join(names)}; and runs.{suggestion(what, [*names, 'runs'])}"
         )
-    for name in names if what is None else [what]:
-        if name == "recipes":
-            show_table(name, ["name", "what it is"], [[key, about(path)] for key, path in shipped().items()])
+    for table in names if what is None else [what]:
+        if table == "recipes":
+            from reweigh.recipes.read import about, shipped
+
+            show_table(table, ["name", "what it is"], [[key, about(path)] for key, path in shipped().items()])
         else:
-            rows = [row_of(key, part) for key, part in members(name).items()]
-            show_table(name, ["name", "what it is", "options"], rows)
+            chosen = members(table) if name is None else {name: member(table, name)}
+            show_table(table, ["name", "what it is", "options"], [row_of(key, part) for key, part in chosen.items()])
 
 
 def row_of(name: str, part: "Callable[..., Any]") -> list[str]:
@@ -103,14 +122,11 @@ def _numbers(run: "Run") -> list[str]:
         return ["-", "-"]
 
 
-def show(recipe: Recipe, overrides: Changes = None) -> None:
-    """Check a recipe and print it in full.
-
-    The output has the recipe's opening comment and every default. Saved to a file, it trains the same model.
-    """
+def show_recipe(recipe: str, changes: list[str]) -> None:
+    """Check a recipe and print it in full."""
     from reweigh.plan.toml import to_toml
     from reweigh.recipes.check import check
     from reweigh.recipes.read import comment, find, read
 
-    checked = check(read(recipe, overrides or []))
+    checked = check(read(recipe, changes))
     echo(f"{comment(find(recipe))}\n\n{to_toml(checked)}".strip("\n"))

@@ -9,7 +9,7 @@ import typer
 
 from reweigh.cli import arguments as arg
 from reweigh.cli.printing import echo
-from reweigh.errors import RecipeError
+from reweigh.errors import DataError, RecipeError
 
 if TYPE_CHECKING:
     from reweigh.recipes.read import Contents
@@ -53,6 +53,15 @@ def train(
             "none. Without RECIPE, the recipe is that of RUN.",
         ),
     ] = None,
+    weighting: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN|FILE",
+            help="Use the weighting function that RUN has learned, or its file, and keep it fixed: this costs little "
+            "more than plain training. To the file that the paper's authors released, add the order of its heads: "
+            "vnet.pth:large,small,medium.",
+        ),
+    ] = None,
     overwrite: arg.Overwrite = False,
     trust_code: arg.TrustCode = False,
 ) -> None:
@@ -63,13 +72,12 @@ def train(
     \b
       reweigh train demo train.seed=1
       reweigh train --data table.csv --label kind
+      reweigh train --data photos/ --weighting runs/demo-cmw-net-seed0
       reweigh train demo method.name=mw-net --branch runs/demo-erm-seed0
     """
     how = arg.written(sep, encoding, drop, join_labels)
-    if resume and (recipe or data or label or labels or candidates or how or reviewed or out or overwrite or branch):
-        raise RecipeError(
-            "--resume continues a run as it was started; leave out recipe, changes, data, --branch, --out, --overwrite"
-        )
+    if resume and any([recipe, data, label, labels, candidates, how, reviewed, out, overwrite, branch, weighting]):
+        raise RecipeError("--resume continues a run as it was started; leave out everything else")
     if resume:
         from reweigh.cli.outcome import show_outcome
         from reweigh.fit.run_folder import resume as continue_run
@@ -87,14 +95,54 @@ def train(
         from reweigh.training.branch import check_branch
 
         changes = [*changes, f"train.branch={check_branch(branch).resolve()}"]
+    called = ""
+    if weighting is not None:
+        called, method, file = with_weighting(weighting, recipe)
+        changes = [*method, *changes, f"method.weighting={file}"]
     if recipe is None and data is None:
         recipe = str(reviewed or branch or "demo")
     name, contents = contents_of(recipe, changes, data, label, labels, candidates, how)
+    name += f"-from-{called}" if called else ""
     folder = carry_out(contents, name if reviewed is None else f"{name}-reviewed", out, overwrite, trust_code)
     if reviewed is not None and reviewed.is_dir():
         from reweigh.cli.outcome import worth
 
         echo(worth(reviewed, folder) or "The earlier run was tested on other samples, so the two cannot be compared.")
+
+
+def with_weighting(source: str, recipe: str | None) -> tuple[str, list[str], str]:
+    """A short name for a weighting function, the method for it unless the recipe's will do, and its file.
+
+    Args:
+        source: A run, a file, or the released file with the order of its heads.
+    """
+    from reweigh.weighting import load_weighting, named_release
+
+    released = named_release(source)
+    if released or Path(source).is_file():
+        path, *order = [released[0], ",".join(released[1])] if released else [source]
+        file, called = ":".join([str(Path(path).resolve()), *order]), Path(path).stem
+    else:
+        file, called = _learned_in(Path(source)), Path(source).resolve().name
+    _, origin = load_weighting(file)
+    echo(f"Weighting function: learned on {origin.learned_on or 'unknown data'}, in {source}; it is kept fixed.\n")
+    chosen = "two-looks" if origin.reads == "doubt" else "cmw-net" if recipe is None else None
+    return called, [f"method.name={chosen}"] if chosen else [], file
+
+
+def _learned_in(folder: Path) -> str:
+    """The file of the weighting function that a run has learned."""
+    from reweigh.fit.run_folder import not_ended, open_run
+
+    run, plan = open_run(folder)
+    if not run.weighting.is_file() and not run.model.is_file():
+        raise not_ended(run, run.weighting)
+    if not run.weighting.is_file():
+        raise DataError(
+            f"--weighting {folder}: no weighting function; its method, {plan.method.name}, does not learn one. "
+            "Give a run of two-looks, cmw-net or cmw-net-sl"
+        )
+    return str(run.weighting.resolve())
 
 
 def separated(recipe: str | None, changes: Sequence[str]) -> tuple[str | None, list[str]]:

@@ -3,7 +3,7 @@
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -16,6 +16,7 @@ from reweigh.fit.run_folder import begin
 from reweigh.fit.run_folder import resume as continue_run
 from reweigh.names import listed
 from reweigh.plan.plan import Plan
+from reweigh.plan.toml import from_toml, to_toml
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.training import Observer, Run, processes
@@ -40,6 +41,10 @@ class Job(NamedTuple):
     threads: int
     trust_code: bool = False
 
+    def to_json(self) -> dict[str, Any]:
+        """The job for another process, with its recipe as TOML."""
+        return {**self._asdict(), "recipe": to_toml(self.recipe), "path": str(self.path)}
+
 
 def carry_out(
     planned: Mapping[Key, Plan],
@@ -53,8 +58,8 @@ def carry_out(
     """Make the runs, each in its own folder in ``folder``; if one fails, its row has the error and the others continue.
 
     Args:
-        workers: How many runs at once, each in a process with its share of torch's threads; a script that asks for
-            several must start its work under ``if __name__ == "__main__"``. One is this process itself.
+        workers: How many runs at once, each in a process of its own with its share of torch's threads. One is this
+            process itself.
         resume: Leave finished runs as they are without a look at the data, continue begun ones, begin the others.
         overwrite: Replace the runs that are there.
         series: Watches.
@@ -105,7 +110,9 @@ def carry_out(
             for key, job in jobs.items():
                 ended(key, attempt(job, series.begin(str(key))))
         else:
-            side_by_side(attempt, jobs, workers, ended)
+            side_by_side(
+                f"{__name__}:attempt_elsewhere", {key: job.to_json() for key, job in jobs.items()}, workers, ended
+            )
     except KeyboardInterrupt:
         done = sum(status(Run(path)) == "finished" for path in paths.values())
         raise KeyboardInterrupt(f"interrupted; {done} of {len(planned)} runs are done") from None
@@ -131,6 +138,12 @@ def attempt(job: Job, observer: Observer | None = None) -> str | None:
     except Exception:
         return traceback.format_exc()
     return None
+
+
+def attempt_elsewhere(job: Mapping[str, Any]) -> str | None:
+    """Do a job that another process has sent."""
+    recipe, path = from_toml(job["recipe"], job["path"]), Path(job["path"])
+    return attempt(Job(**{**job, "recipe": recipe, "path": path}))
 
 
 def _alone(job: Job) -> bool:

@@ -1,76 +1,138 @@
-"""Jobs in several processes at once; if one dies, the others continue, and Ctrl-C ends all of them cleanly."""
+"""Jobs side by side, each in a process of its own; if one dies, the others continue, and Ctrl-C ends all of them."""
 
+import json
 import logging
-from collections import deque
+import os
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Mapping
-from multiprocessing.connection import wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from pkgutil import resolve_name
 from typing import Any, TypeVar
 
-from reweigh.compare.worker import Answer, Attempt, Worker
+from reweigh.memory import keep_freed_memory
+from reweigh.training.interrupts import SIGNALS
 
 K = TypeVar("K")
 
 logger = logging.getLogger(__name__)
 
 
-def side_by_side(attempt: Attempt, jobs: Mapping[K, Any], workers: int, ended: Callable[[K, str | None], None]) -> None:
-    """Do all jobs, several at once.
+def side_by_side(attempt: str, jobs: Mapping[K, Any], workers: int, ended: Callable[[K, str | None], None]) -> None:
+    """Do all jobs, several at once, each in a new process.
 
     Args:
-        attempt: Does a job and returns what went wrong; see ``Worker``.
-        workers: How many processes.
+        attempt: Function that does a job and returns what went wrong, such as "reweigh.compare.carry_out:attempt".
+        jobs: What the function gets, as JSON.
+        workers: How many processes at once.
         ended: Called here as jobs end, in whatever order, with what went wrong.
 
     Raises:
         KeyboardInterrupt: Ctrl-C; every job under way was interrupted too, and has come to its end.
-        ReweighError: No process can be started.
     """
-    waiting = deque(jobs.items())
-    crew: dict[Any, Worker] = {}
-    try:
-        while waiting or any(worker.key is not None for worker in crew.values()):
-            while len(crew) < workers and sum(worker.key is None for worker in crew.values()) < len(waiting):
-                worker = Worker(attempt)
-                crew[worker.pipe] = worker
-            for pipe in wait(list(crew)):
-                worker = crew[pipe]
-                said = worker.hear()
-                if isinstance(said, logging.LogRecord):
-                    logger.handle(said)
-                    continue
-                if worker.key is not None:
-                    key, worker.key = worker.key, None
-                    ended(key, said.failure)
-                if worker.process.exitcode is not None or not waiting:
-                    crew.pop(pipe).pipe.close()
-                else:
-                    worker.key, job = waiting.popleft()
-                    worker.pipe.send(job)
-    except KeyboardInterrupt:
-        busy = [worker for worker in crew.values() if worker.key is not None]
-        logger.info("interrupted: the %d current runs finish their step and save it", len(busy))
-        _stop(busy)
-        raise
-    finally:
-        for worker in crew.values():
-            worker.pipe.close()  # one without a job ends at this
-            if worker.key is not None:
-                worker.process.terminate()
-
-
-def _stop(busy: list[Worker]) -> None:
-    """Interrupt the workers, again for each further Ctrl-C, and wait until each has ended."""
-    asked = False
-    while busy:
+    crew = Crew(attempt)
+    with ThreadPoolExecutor(workers) as pool:
+        keys = {pool.submit(crew.do, job): key for key, job in jobs.items()}
         try:
-            if not asked:
-                asked = True
-                for worker in busy:
-                    worker.interrupt()
-            for pipe in wait([worker.pipe for worker in busy]):
-                (worker,) = (worker for worker in busy if worker.pipe is pipe)
-                if isinstance(worker.hear(), Answer):
-                    worker.key = None
-                    busy.remove(worker)
-        except KeyboardInterrupt:
-            asked = False
+            for future in as_completed(keys):
+                ended(keys[future], future.result())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            count = crew.interrupt()
+            logger.info("interrupted: the %d current runs finish their step and save it", count)
+            raise
+
+
+class Crew:
+    """The processes of the jobs under way, one per thread that calls ``do``."""
+
+    def __init__(self, attempt: str) -> None:
+        self._attempt = attempt
+        self._lock = threading.Lock()
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._stopped = False
+
+    def do(self, job: Any) -> str | None:
+        """Do a job in a new process; returns what went wrong."""
+        with self._lock:
+            if self._stopped:
+                return None
+            process = _start()
+            self._processes.add(process)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        answer = b""
+        with process, suppress(OSError):  # its stdin stays open for as long as this process lives
+            process.stdin.write(json.dumps([self._attempt, job]).encode() + b"\n")
+            process.stdin.flush()
+            answer = process.stdout.read()
+        with self._lock:
+            self._processes.discard(process)
+        try:
+            said = json.loads(answer)
+        except ValueError:
+            return f"the process ended before the run did (exit code {process.returncode}); memory may have run out"
+        for words in said["warnings"]:
+            logger.warning("%s", words)
+        return said["failure"]
+
+    def interrupt(self) -> int:
+        """Ask every job to stop, as Ctrl-C would; no other begins. Returns how many there were."""
+        with self._lock:
+            self._stopped = True
+            for process in self._processes:
+                process.send_signal(signal.SIGINT) if os.name == "posix" else process.terminate()
+            return len(self._processes)
+
+
+def _start() -> subprocess.Popen[bytes]:
+    """A process that waits for its job. Ctrl-C in a terminal does not reach it: it has its own process group."""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", __name__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+        process_group=0 if os.name == "posix" else None,
+    )
+
+
+class _Warnings(logging.Handler):
+    """Collects warnings for the process that asked."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.words: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.words.append(record.getMessage())
+
+
+def _serve() -> None:
+    """Read a job from standard input, do it, and answer on standard output."""
+    for each in SIGNALS:
+        signal.signal(each, signal.default_int_handler)  # a shell may have had them ignored
+    answers, sys.stdout = sys.stdout, sys.stderr
+    warned = _Warnings()
+    try:
+        attempt, job = json.loads(sys.stdin.readline())
+        threading.Thread(target=_follow_parent, daemon=True).start()
+        keep_freed_memory()
+        logging.getLogger("reweigh").addHandler(warned)
+        json.dump({"failure": resolve_name(attempt)(job), "warnings": warned.words}, answers)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _follow_parent() -> None:
+    """Stop as if interrupted when the parent process has died: another one may want to continue the same run."""
+    while os.read(0, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+if __name__ == "__main__":
+    _serve()

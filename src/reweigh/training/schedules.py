@@ -63,7 +63,7 @@ def step(
     return Schedule(optimizer, lambda epoch: factor ** sum(epoch >= milestone for milestone in milestones))
 
 
-def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0, warmup: Annotated[float, Ge(0)] = 0) -> Schedule:
+def cosine(optimizer: Optimizer, epochs: int, *, floor: Share = 0.0, warmup: Annotated[float, Ge(0)] = 0.0) -> Schedule:
     """Half a cosine, from the full rate in epoch 0 toward ``floor`` times it at the end of training.
 
     Examples:
@@ -103,7 +103,7 @@ def cosine_restarts(
     first: Annotated[float, Gt(0)],
     factor: Annotated[int, Ge(1)] = 1,
     floor: Share = 0.0,
-    start: Annotated[float, Ge(0)] = 0,
+    start: Annotated[float, Ge(0)] = 0.0,
 ) -> Schedule:
     """Cosine with restarts (SGDR), each period ``factor`` times as long as the one before.
 
