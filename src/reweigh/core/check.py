@@ -87,9 +87,7 @@ def check_engine(
     w = 2 * torch.rand(len(weights), generator=generator).to(weights) * weights.detach()
     signs = [torch.randint(2, w.shape, generator=generator).to(w) * 2 - 1 for _ in range(PROBES)]
     back, *backs = (_backward(terms.coefficients, by, leaves) for by in (w, *signs))
-    itself = sum(part.square().sum() for part in back.values())
-    expected = [sum((part * back[name]).sum() for name, part in each.items()) for each in backs]
-
+    itself, *expected = (_dot(each, back) for each in (back, *backs))
     size = torch.stack(expected).square().mean().sqrt()
 
     def off(product: Engine) -> float:
@@ -129,6 +127,10 @@ def _backward(coefficients: Tensor, by: Tensor, leaves: Params) -> Params:
     )
     pairs = zip(leaves.items(), found, strict=True)
     return {name: torch.zeros_like(leaf) if grad is None else dense(grad) for (name, leaf), grad in pairs}
+
+
+def _dot(some: Params, other: Params) -> Tensor:
+    return torch.stack([(part * other[name]).sum() for name, part in some.items()]).sum()
 
 
 @contextmanager
