@@ -44,7 +44,8 @@ def main() -> tuple[float, float]:
     trusted = ({"images": images[:30], "boxes": boxes[:30]}, truth[:30].flatten())
     model = Detector()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    reweighter = Reweighter(model, optimizer, given[30:].flatten(), loss=loss_per_object, every=1, meta_lr=3e-3)
+    options = {"loss": loss_per_object, "every": 1, "meta_lr": 3e-3, "warm_up": 1}
+    reweighter = Reweighter(model, optimizer, given[30:].flatten(), **options)
     weights = torch.ones(truth.shape)
     for _ in range(8):
         for batch in (30 + torch.randperm(370)).split(25):
