@@ -1,8 +1,7 @@
 import pytest
 import torch
 
-from reweigh.bias.asymmetric import asymmetric
-from reweigh.bias.maps import CIFAR100_SUPERCLASS, MAPS, named
+from reweigh.bias.asymmetric import CIFAR100_SUPERCLASS, MAPS, asymmetric, named
 from reweigh.errors import DataError
 
 CIFAR10 = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]

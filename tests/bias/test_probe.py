@@ -1,8 +1,7 @@
 import torch
 from sklearn.datasets import load_digits
 
-from reweigh.bias.feature_dependent import feature_dependent
-from reweigh.bias.probe import out_of_fold
+from reweigh.bias.feature_dependent import feature_dependent, out_of_fold
 
 
 def test_posteriors_of_digits_are_good_and_usable():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reweigh.compare.bias_names import name_of, parse
+from reweigh.compare.grid import name_of, parse
 from reweigh.plan.tables import members
 from reweigh.recipes.check import check, for_bias
 from reweigh.recipes.read import read

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from reweigh.features.near_rows import near_duplicates
+from reweigh.features.neighbors import near_duplicates
 
 
 def _rows(width: int, count: int = 400) -> torch.Tensor:

@@ -6,7 +6,7 @@ from reweigh.features.neighbors import PHOTOS, TEXT, nearest, neighborhood, whit
 
 
 def test_nearest_against_a_loop(monkeypatch):
-    monkeypatch.setattr(neighbors, "AT_ONCE", 300)  # several chunks
+    monkeypatch.setattr(neighbors, "MAX_DISTANCES", 300)  # several chunks
     rows = torch.randn(70, 5, generator=torch.Generator().manual_seed(0))
     distance, index = nearest(rows, 6)
     for place in range(len(rows)):

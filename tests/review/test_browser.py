@@ -128,6 +128,23 @@ def test_a_review_survives_a_killed_server(run, visit):
     assert lines(run)[:5] == written
 
 
+def test_an_audit_is_blind_and_says_what_it_found(run, visit):
+    review = Review(of_run(run), "ann", audit=4).start()
+    try:
+        tab = visit(review.address)
+        expect(tab.locator("h1")).to_contain_text("Audit")
+        for hidden in ("#filters", "#accept", ".labels .suggested"):
+            expect(tab.locator(hidden)).to_be_hidden()
+        for decided in range(1, 5):
+            expect(tab.locator("#done")).to_contain_text(f"{decided - 1} of 4 drawn at random")
+            press(tab, "k", decided)
+        expect(tab.locator("#left")).to_contain_text("Audited: 0%")
+        expect(tab.locator(".end")).to_contain_text("This was the last sample")
+    finally:
+        review.stop()
+    assert [line["audit"] for line in lines(run)] == [True] * 4
+
+
 def test_filters_show_what_they_say(run, visit):
     review = Review(of_run(run), "ann").start()
     try:

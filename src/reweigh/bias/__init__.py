@@ -3,11 +3,10 @@
 from collections.abc import Callable
 
 from reweigh.bias.asymmetric import asymmetric
-from reweigh.bias.biased import Biased, summarize
+from reweigh.bias.biased import Biased, apply, summarize
 from reweigh.bias.candidates import independent, pairs
 from reweigh.bias.feature_dependent import feature_dependent, feature_dependent_rival
 from reweigh.bias.long_tail import long_tail
-from reweigh.bias.mixture import apply
 from reweigh.bias.symmetric import open_set, symmetric, symmetric_others
 from reweigh.core.candidate_sets import CandidateSets
 

@@ -24,7 +24,7 @@ from reweigh.cli.list import list_members
 from reweigh.cli.predict import predict
 from reweigh.cli.printing import echo, visible
 from reweigh.cli.report import report
-from reweigh.cli.review import review
+from reweigh.cli.review import audit, review
 from reweigh.cli.tables import tables
 from reweigh.cli.train import train
 from reweigh.errors import DataError, ReweighError
@@ -130,7 +130,7 @@ def options(
     """Options of all verbs."""
 
 
-for verb in (train, compare, report, issues, review, predict, export, inspect, corrupt, tables):
+for verb in (train, compare, report, issues, review, audit, predict, export, inspect, corrupt, tables):
     app.command(verb.__name__)(verb)
 app.add_typer(data, name="data")
 app.command("list")(list_members)

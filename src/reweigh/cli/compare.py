@@ -178,7 +178,7 @@ def neglects(row: "Row") -> bool:
 
 def named(bias: str) -> str:
     """A bias in words; data without one need not be clean."""
-    from reweigh.compare.bias_names import CLEAN
+    from reweigh.compare.grid import CLEAN
 
     return "labels as given" if bias == CLEAN else bias
 

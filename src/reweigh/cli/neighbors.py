@@ -7,8 +7,7 @@ from torch import Tensor
 from reweigh.data import Dataset
 from reweigh.errors import DataError
 from reweigh.features import build
-from reweigh.features.near_rows import near_duplicates
-from reweigh.features.neighbors import PHOTOS, neighborhood
+from reweigh.features.neighbors import PHOTOS, near_duplicates, neighborhood
 from reweigh.fit.front import Front
 from reweigh.names import listed, plural
 from reweigh.plan.choose import PRETRAINED

@@ -1,16 +1,123 @@
-"""Plan a comparison: which runs to make, all checked before the first begins."""
+"""Plan a comparison: which runs to make, with short names for biases; all are checked before the first begins."""
 
+import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from reweigh.compare import bias_names
+from reweigh.errors import RecipeError
+from reweigh.names import lookup
 from reweigh.plan.check import examine
-from reweigh.plan.mistakes import Mistake, raise_all
-from reweigh.plan.plan import Plan
+from reweigh.plan.mistakes import Mistake, expected, raise_all
+from reweigh.plan.options import options_of
+from reweigh.plan.plan import Part, Plan
+from reweigh.plan.tables import member, members
 from reweigh.recipes.check import check, for_bias, for_method
 from reweigh.recipes.read import Contents, read
+
+CLEAN = "clean"
+# what is not a bias of the labels but is named like one, and what its number means
+OTHERS = {
+    "candidates": "the q of candidates, a number, at least 0, at most 1",
+    "labeled": "how many labels to keep",
+}
+
+Changes = dict[str, Any]  # what [data] of a recipe gets for ``bias``, ``candidates`` and ``labeled``
+
+
+def parse(names: Iterable[str]) -> tuple[dict[str, Changes], list[Mistake]]:
+    """What each name stands for, and every mistake in any of the names.
+
+    A name is ``NAME-NUMBER``, the number being the one option of the bias that has no default; several are joined by
+    ``+`` and follow one another. ``candidates-Q`` and ``labeled-COUNT`` come after all biases, wherever they stand.
+    The check of the recipe reports a number that is not allowed.
+    """
+    found: dict[str, Changes] = {}
+    mistakes: list[Mistake] = []
+    for name in names:
+        if name in found:
+            mistakes.append(Mistake(name, "named twice; once is enough"))
+            continue
+        found[name] = {}
+        for text in name.split("+") if name != CLEAN else ():
+            try:
+                _add(found[name], text.strip())
+            except RecipeError as error:
+                mistakes.append(Mistake(name, str(error)))
+    return found, mistakes
+
+
+def name_of(data: Part) -> str:
+    """A short name for the biases of a recipe's [data]; options that have defaults are omitted."""
+    biases = data.parts["bias"]
+    words = [(bias.name, *(bias.options[option] for option in required(bias.name))) for bias in biases]
+    words += [("candidates", rule.options["q"]) for rule in data.parts["candidates"]]
+    if data.added["labeled"] is not None:
+        words.append(("labeled", data.added["labeled"]))
+    return "+".join("-".join(f"{x:g}" if isinstance(x, float) else str(x) for x in word) for word in words) or CLEAN
+
+
+def required(bias: str) -> list[str]:
+    """The options of a bias that have no default."""
+    fields = options_of(member("biases", bias)).model_fields
+    return [option for option, field in fields.items() if field.is_required()]
+
+
+def _add(changes: Changes, text: str) -> None:
+    """Add one bias, or candidates or a number of labels, to what a name stands for.
+
+    Raises:
+        RecipeError: It is not written as one.
+    """
+    word, _, number = text.partition("-")
+    if word not in OTHERS:
+        changes.setdefault("bias", []).append(_one(text))
+    elif word in changes:
+        raise RecipeError(f"{word} twice; once is enough")
+    else:
+        value = _number(word, number, OTHERS[word])
+        changes[word] = {"q": value} if word == "candidates" else value
+
+
+def _one(text: str) -> dict[str, Any]:
+    """One bias as a table.
+
+    Raises:
+        RecipeError: It is not written as one.
+    """
+    known = [name for name in members("biases") if text == name or text.startswith(f"{name}-")]
+    if not known:
+        if text == CLEAN:
+            raise RecipeError(f"{CLEAN!r} means no bias, and cannot be joined with one")
+        word = re.sub(r"-[\d.]*$", "", text)
+        lookup(dict.fromkeys([*members("biases"), *OTHERS, CLEAN]), word, "bias")  # raises, and says what there is
+    name = max(known, key=len)  # symmetric-others-0.4 is not a symmetric bias
+    number = text[len(name) + 1 :]
+    options = required(name)
+    if len(options) > 1:
+        raise RecipeError(
+            f"{name} needs {', '.join(options)}, but a short name has room for one; use data.bias in the recipe"
+        )
+    if not options:
+        if number:
+            raise RecipeError(f"{name} takes no number, all its options have defaults; write {name!r}")
+        return {"name": name}
+    wanted = f"the {options[0]} of {name}, {expected(options_of(member('biases', name)), options[0])}"
+    return {"name": name, options[0]: _number(name, number, wanted)}
+
+
+def _number(name: str, number: str, wanted: str) -> int | float:
+    if not number:
+        raise RecipeError(f"no number; write {name}-NUMBER with {wanted}")
+    try:
+        value = int(number) if number.isdecimal() else float(number)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise RecipeError(f"got {number!r} for {wanted}")
+    return value
 
 
 class Key(NamedTuple):
@@ -44,7 +151,7 @@ def plan(
         source: The recipe: a file, a run, the name of a shipped one, or its contents.
         overrides: ``key=value``, for all runs.
         methods: By name; the recipe's own if None.
-        biases: In short, see ``bias_names``; the recipe's own if None.
+        biases: In short, see ``parse``; the recipe's own if None.
         seeds: How many, counted from the recipe's.
 
     Raises:
@@ -53,7 +160,7 @@ def plan(
     contents = source if isinstance(source, Contents) else read(source, overrides)
     own = check(contents)
     methods = [own.method.name] if methods is None else methods
-    named, mistakes = bias_names.parse(biases or ())
+    named, mistakes = parse(biases or ())
     if seeds < 1:
         mistakes.append(Mistake("seeds", f"got {seeds}; should be at least 1"))
     variants = [(name, for_method(contents, name)) for name in dict.fromkeys(methods)]

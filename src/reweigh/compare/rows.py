@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reweigh import __version__
-from reweigh.compare.bias_names import name_of
+from reweigh.compare.grid import name_of
 from reweigh.plan.plan import Plan
 from reweigh.plan.toml import to_toml
 from reweigh.training import Result, Run

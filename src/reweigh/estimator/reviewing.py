@@ -11,15 +11,43 @@ from reweigh.training.result import as_html
 if TYPE_CHECKING:
     import pandas as pd
 
+    from reweigh.issues.audit import LabelAudit
     from reweigh.review import Review
 
 WORST = 5
 
 
 class Reviewing:
-    """Gives a classifier its method ``review``."""
+    """Gives a classifier its methods ``review`` and ``audit``."""
 
-    def review(self: Any, X: Any, file: str | Path = "decisions.jsonl", reviewer: str | None = None) -> "Review":
+    def audit(self: Any, n: int = 100) -> "LabelAudit":
+        """Draw labels at random to find out how many are wrong; an estimate that holds however good the classifier is.
+
+            audit = classifier.audit(n=100)
+            audit.rows                               # check the labels of these samples
+            found = audit.estimate(right_labels)     # the right label of each; None if nobody is sure
+            found.wrong.share, found.wrong.low, found.wrong.high
+
+        ``review(X, audit=100)`` shows them on a page.
+
+        Args:
+            n: Number of labels to check. An interval half as wide takes four times as many.
+
+        Raises:
+            DataError: No label was judged, or n is not positive.
+        """
+        from reweigh.issues.audit import LabelAudit
+
+        check_is_fitted(self)
+        return LabelAudit(self.label_issues_, n)
+
+    def review(
+        self: Any,
+        X: Any,
+        file: str | Path = "decisions.jsonl",
+        reviewer: str | None = None,
+        audit: int | None = None,
+    ) -> "Review":
         """Serve a page on this computer to check the suspicious labels; its address is shown.
 
             review = classifier.review(X)
@@ -33,6 +61,8 @@ class Reviewing:
             X: Samples that the classifier was fitted to.
             file: File to which each decision is written at once; an existing file is continued.
             reviewer: Name of the reviewer, stored with the decisions; by default the name of the user.
+            audit: Number of labels, drawn at random, to show instead of the suspicious ones; ``review.audited()`` is
+                then how many labels are wrong.
 
         Raises:
             DataError: X holds other samples, or the extra is not installed.
@@ -42,7 +72,7 @@ class Reviewing:
         check_is_fitted(self)
         frame = X if hasattr(X, "iloc") and hasattr(X, "columns") else None
         subject = of_fit(self._fit, self._samples(X), frame, Path(file), self.classes_.tolist())
-        return Review(subject, reviewer).start()
+        return Review(subject, reviewer, audit=audit).start()
 
 
 def trained_html(plan: Plan, issues: "pd.DataFrame") -> str:

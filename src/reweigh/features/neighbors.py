@@ -11,12 +11,12 @@ from torch import Tensor
 from reweigh.data import Inputs
 
 log = logging.getLogger(__name__)
-FEWEST = 50  # samples; among fewer, neighbors mean nothing
-MOST = 100_000  # beyond, all pairs take too long
-AROUND = 10  # neighbors, besides the nearest, that say how far apart samples usually are here
-IDENTICAL = 1e-6
+MIN_SAMPLES = 50  # samples; among fewer, neighbors mean nothing
+MAX_SAMPLES = 100_000  # beyond, all pairs take too long
+USUAL_NEIGHBORS = 10  # neighbors, besides the nearest, that say how far apart samples usually are here
+EPS_DISTANCE = 1e-6
 NEIGHBORS = (20, 200)  # at least, at most
-AT_ONCE = 20_000_000  # distances
+MAX_DISTANCES = 20_000_000  # distances
 
 
 class Neighborhood(NamedTuple):
@@ -63,18 +63,18 @@ def neighborhood(rows: Inputs, rule: Rule) -> Neighborhood | None:
     Returns:
         None if there are too few samples, or too many.
     """
-    if not FEWEST <= len(rows) <= MOST:
-        if len(rows) > MOST:
-            log.info("near-duplicates and outliers are not searched for among more than %s samples", f"{MOST:,}")
+    if not MIN_SAMPLES <= len(rows) <= MAX_SAMPLES:
+        if len(rows) > MAX_SAMPLES:
+            log.info("near-duplicates and outliers are not searched for among more than %s samples", f"{MAX_SAMPLES:,}")
         return None
     if not isinstance(rows, Tensor):
         rows = rows[torch.arange(len(rows))]
     low, high = NEIGHBORS
     k = min(max(low, min(ceil(rule.island * len(rows)), high)), len(rows) - 1)
-    distance, index = nearest(rows, 1 + AROUND)
-    around = distance[:, 1 : 1 + AROUND].mean(1)
+    distance, index = nearest(rows, 1 + USUAL_NEIGHBORS)
+    around = distance[:, 1 : 1 + USUAL_NEIGHBORS].mean(1)
     first, other = distance[:, 0], index[:, 0]
-    close = (first < rule.close * torch.minimum(around, around[other])) | (first <= IDENTICAL)
+    close = (first < rule.close * torch.minimum(around, around[other])) | (first <= EPS_DISTANCE)
     last = nearest(whitened(rows) if rule.whitens else rows, k)[0][:, -1]
     middle = last.median()
     spread = 1.4826 * (last - middle).abs().median()  # the standard deviation, if most are normally distributed
@@ -95,7 +95,7 @@ def whitened(rows: Tensor) -> Tensor:
     unit = F.normalize(rows.double(), dim=1)
     unit = unit - unit.mean(0)
     covariance = unit.T @ unit / len(unit)
-    level = covariance.diagonal().mean().clamp_min(IDENTICAL**2)
+    level = covariance.diagonal().mean().clamp_min(EPS_DISTANCE**2)
     root = torch.linalg.cholesky(covariance + level * torch.eye(len(covariance), dtype=covariance.dtype))
     return torch.linalg.solve_triangular(root, unit.T, upper=False).T.float()
 
@@ -104,7 +104,7 @@ def nearest(rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Cosine distances and indices of the k nearest other samples, the nearest first, each of shape (N, k). Exact."""
     unit = F.normalize(rows.float(), dim=1)
     distances, indices = [], []
-    for some in torch.arange(len(unit)).split(max(1, AT_ONCE // len(unit))):
+    for some in torch.arange(len(unit)).split(max(1, MAX_DISTANCES // len(unit))):
         all_of = 1 - unit[some] @ unit.T
         all_of[torch.arange(len(some)), some] = torch.inf
         found = all_of.topk(k, largest=False)
@@ -115,3 +115,47 @@ def nearest(rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 PHOTOS = Rule(close=0.5, island=0.02, far=2.5, whitens=True)
 TEXT = Rule(close=0.3, island=0.06, far=2.0, whitens=False)  # sentences of a kind are alike, and foreign ones spread
+
+
+PAIRS_BY_CHANCE = 0.1  # pairs that may be found where there are none
+MIN_DIMENSIONS = 1.5  # dimensions; on a line rows are close by chance
+MAX_RELATIVE_DISTANCE = 0.25  # times the usual distance: what near-duplicates are apart, at most
+
+
+def near_duplicates(rows: Tensor) -> Tensor:
+    """Pairs of rows that are nearly, but not exactly, the same, shape (pairs, 2); the smaller index first.
+
+    In d dimensions, a row is t times closer to its nearest neighbor than to the next k by chance with a probability of
+    about k t^d. Rows count as nearly the same if they are so close that a tenth of a pair is expected by chance; d is
+    estimated from the distances (Levina, Bickel: Maximum likelihood estimation of intrinsic dimension, 2005).
+
+    Args:
+        rows: Shape (N, width), of comparable scale.
+    """
+    if len(rows) < MIN_SAMPLES:
+        return torch.empty(0, 2, dtype=torch.int64)
+    first = _distinct(rows)
+    different = rows[first].float()
+    if len(different) < MIN_SAMPLES:
+        return torch.empty(0, 2, dtype=torch.int64)
+    # one more coordinate, the same everywhere: angles seen from far away are distances
+    height = 2 * different.square().sum(1).mean().sqrt().clamp_min(1e-6)
+    squares, index = nearest(torch.cat([different, height.expand(len(different), 1)], 1), USUAL_NEIGHBORS + 1)
+    distances = squares.double().clamp_min(1e-12).sqrt()
+    usual = distances[:, 1:].mean(1)
+    slopes = (distances[:, -1:] / distances[:, 1:-1]).log().mean(1)
+    dimension = float(1 / slopes[slopes > 0].median()) if bool((slopes > 0).any()) else 1.0
+    if dimension < MIN_DIMENSIONS:
+        return torch.empty(0, 2, dtype=torch.int64)
+    threshold = min(MAX_RELATIVE_DISTANCE, (PAIRS_BY_CHANCE / (USUAL_NEIGHBORS * len(different))) ** (1 / dimension))
+    other = index[:, 0]
+    close = distances[:, 0] < threshold * torch.minimum(usual, usual[other])
+    pairs = torch.stack([first, first[other]], 1)[close]
+    return torch.stack([pairs.min(1).values, pairs.max(1).values], 1).unique(dim=0)
+
+
+def _distinct(rows: Tensor) -> Tensor:
+    """The indices of the rows that are not copies of earlier ones."""
+    _, number = torch.unique(rows, dim=0, return_inverse=True)
+    firsts = torch.full((int(number.max()) + 1,), len(rows))
+    return firsts.scatter_reduce(0, number, torch.arange(len(rows)), "amin").sort().values

@@ -29,6 +29,7 @@ class Decision(NamedTuple):
         name: Name of the sample, such as a file; empty if it has none.
         at: When, in ISO 8601.
         undo: Whether this takes back the last decision of that person about that row.
+        audit: Whether the sample was shown because an audit drew it.
     """
 
     row: int
@@ -38,10 +39,13 @@ class Decision(NamedTuple):
     name: str = ""
     at: str = ""
     undo: bool = False
+    audit: bool = False
 
 
 class Decisions:
     """The decisions in a file, which several processes may extend.
+
+    ``before_audit`` is what people had agreed on before an audit began, by row; None if none has begun.
 
     Args:
         path: The file; it need not exist yet.
@@ -59,6 +63,7 @@ class Decisions:
     def _start(self) -> None:
         self._place, self.count = ledger.Place(), 0
         self._all: dict[int, dict[str, list[Decision]]] = {}
+        self.before_audit: dict[int, Decision] | None = None
 
     def refresh(self) -> bool:
         """Read what was added since; returns whether there was anything."""
@@ -73,6 +78,8 @@ class Decisions:
         return self.count > before
 
     def _count_in(self, decision: Decision) -> None:
+        if decision.audit and self.before_audit is None:
+            self.before_audit = self.agreed()
         history = self._all.setdefault(decision.row, {}).setdefault(decision.by, [])
         if not decision.undo:
             history.append(decision)

@@ -5,7 +5,7 @@ import logging
 import torch
 from torch import Tensor
 
-from reweigh.bias.mixture import stream
+from reweigh.bias.biased import stream
 from reweigh.data import Dataset
 from reweigh.data.subsets import stratified
 from reweigh.errors import DataError

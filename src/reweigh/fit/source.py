@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from reweigh.bias import Biased, apply
-from reweigh.bias.mixture import stream
-from reweigh.bias.probe import out_of_fold
+from reweigh.bias.biased import stream
+from reweigh.bias.feature_dependent import out_of_fold
 from reweigh.data import Dataset, check, few_labels, replace_inputs, with_candidates
 from reweigh.data.arrays import load
 from reweigh.data.readers import check_exists, has_test_part, read_files

@@ -4,15 +4,11 @@ from typing import Any
 
 from reweigh.core.method import Method
 from reweigh.errors import RecipeError
-from reweigh.methods.abstain.selectivenet import SelectiveNet, SoftmaxResponse
-from reweigh.methods.candidates.proden import PRODEN
-from reweigh.methods.candidates.proden_cmw_net import PRODENCMWNet
 from reweigh.methods.cmw_net import CMWNet, MWNet
 from reweigh.methods.cmw_net_sl import CMWNetSL
 from reweigh.methods.cmw_net_sl_plus import CMWNetSLPlus
-from reweigh.methods.erm import ERM
-from reweigh.methods.few_labels.fixmatch import FixMatch
-from reweigh.methods.few_labels.fixmatch_cmw_net import FixMatchCMWNet
+from reweigh.methods.erm import ERM, training_with
+from reweigh.methods.few_labels.fixmatch import FixMatch, FixMatchCMWNet
 from reweigh.methods.few_labels.labeled_only import LabeledOnly
 from reweigh.methods.few_labels.mixmatch import MixMatch
 from reweigh.methods.few_labels.pi_model import MeanTeacher, PiModel
@@ -23,20 +19,18 @@ from reweigh.methods.long_tail.ldam import LDAM, DeferredLDAM
 from reweigh.methods.long_tail.mcw import MCW
 from reweigh.methods.long_tail.oltr import OLTR
 from reweigh.methods.long_tail.sade import SADE
-from reweigh.methods.noisy.co_teaching import CoTeaching
-from reweigh.methods.noisy.decoupling import Decoupling
 from reweigh.methods.noisy.dividemix import DivideMix
-from reweigh.methods.noisy.elr import ELR
-from reweigh.methods.noisy.elr_plus import ELRPlus
+from reweigh.methods.noisy.elr import ELR, ELRPlus
 from reweigh.methods.noisy.forward import Forward
-from reweigh.methods.noisy.lrt import LRT
 from reweigh.methods.noisy.m_correction import MCorrection
 from reweigh.methods.noisy.mentornet import MentorNet
-from reweigh.methods.noisy.plc import PLC
+from reweigh.methods.noisy.relabeling import LRT, PLC
 from reweigh.methods.noisy.selfie import Selfie
+from reweigh.methods.noisy.two_networks import CoTeaching, Decoupling
 from reweigh.methods.on_top import on_top_of, weighable
 from reweigh.methods.options import keyword_only, options_of_method
-from reweigh.methods.own_loss import training_with
+from reweigh.methods.proden import PRODEN, PRODENCMWNet
+from reweigh.methods.selectivenet import SelectiveNet, SoftmaxResponse
 from reweigh.methods.setup import Setup
 from reweigh.methods.simclr import SimCLR
 from reweigh.methods.two_looks import TwoLooks

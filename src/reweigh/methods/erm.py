@@ -1,7 +1,9 @@
-"""Plain training: every sample counts the same."""
+"""Plain training: all samples count the same; also with another loss, such as focal or class-balanced."""
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -10,6 +12,8 @@ from reweigh.core.batch import Batch
 from reweigh.core.descent import descend
 from reweigh.core.method import Method
 from reweigh.core.objective import MetaObjective, Objective, reweighted
+from reweigh.losses import LOSSES
+from reweigh.methods.options import keyword_only
 from reweigh.methods.parts.stateful import Stateful
 from reweigh.methods.setup import Setup
 
@@ -75,3 +79,24 @@ class ERM(Stateful, Method):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
         self._model.train()  # start_epoch is not called again for an epoch that is resumed in its middle
+
+
+class OwnLoss(ERM):
+    """What these methods share; ``training_with`` makes them."""
+
+    def __init__(self, setup: Setup, **options: Any):
+        assert self.own_loss is not None
+        super().__init__(setup.with_loss(self.own_loss, **options))
+
+
+@cache
+def training_with(loss: str) -> type[ERM]:
+    """The method that is plain training with a member of ``LOSSES``; it has the options of the loss."""
+    setup = inspect.signature(OwnLoss).parameters["setup"]
+    attributes = {
+        "__doc__": inspect.getdoc(LOSSES[loss]),
+        "__module__": __name__,
+        "__signature__": inspect.Signature([setup, *keyword_only(LOSSES[loss]).values()]),
+        "own_loss": loss,
+    }
+    return type(loss.title().replace("-", ""), (OwnLoss,), attributes)

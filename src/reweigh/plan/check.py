@@ -6,10 +6,10 @@ from pkgutil import resolve_name
 from typing import Any
 
 from reweigh.errors import ReweighError
+from reweigh.plan.edit import scaled
 from reweigh.plan.mistakes import Mistake, check_options, shown, unknown_key
 from reweigh.plan.options import Options, options_of, supplied_to
 from reweigh.plan.plan import Part, Plan
-from reweigh.plan.scale import scaled
 from reweigh.plan.schema import SECTIONS, Slot, TrainOptions
 from reweigh.plan.tables import TABLES, member, members, method_named
 

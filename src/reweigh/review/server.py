@@ -12,8 +12,10 @@ import numpy as np
 
 from reweigh.errors import DataError, StorageError
 from reweigh.fit.decisions import Decisions
+from reweigh.issues.audit import Audited
 from reweigh.review.session import Session
 from reweigh.review.subject import Subject
+from reweigh.runs.audit import RunAudit
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -106,12 +108,13 @@ class Review:
     Args:
         reviewer: Name under which decisions are written; by default that of the user.
         port: 0 takes any free one.
+        audit: Number of labels to audit, drawn at random; None for a review.
 
     Raises:
         DataError: The extra ``review`` is not installed, the name is empty, or the port is taken.
     """
 
-    def __init__(self, subject: Subject, reviewer: str | None = None, port: int = 0):
+    def __init__(self, subject: Subject, reviewer: str | None = None, port: int = 0, audit: int | None = None):
         try:
             import uvicorn
         except ImportError as error:
@@ -121,7 +124,7 @@ class Review:
         reviewer = getpass.getuser() if reviewer is None else reviewer.strip()
         if not reviewer or len(reviewer) > 60 or not reviewer.isprintable():
             raise DataError(f"reviewer: got {reviewer!r}; give a name of 1 to 60 printable characters")
-        self.session = Session(subject, reviewer)
+        self.session = Session(subject, reviewer, audit)
         self._socket = _listening(port)
         token = secrets.token_urlsafe(24)
         port = self._socket.getsockname()[1]
@@ -162,6 +165,11 @@ class Review:
         found = self.session.decisions
         found.refresh()
         return found
+
+    def audited(self) -> Audited | None:
+        """What an audit found so far; None before its first decision."""
+        subject = self.session.subject
+        return RunAudit(subject.samples, self.decisions).found(subject.class_names)
 
     def labels(self) -> tuple[np.ndarray, np.ndarray]:
         """The label of each sample, decided or else as given, and which of them people agree on; shape (N,) each."""

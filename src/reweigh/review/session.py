@@ -12,6 +12,7 @@ from reweigh.fit.decisions import Decision, Decisions, agreement, disagree
 from reweigh.issues.remaining import remaining
 from reweigh.review.similar import Similar
 from reweigh.review.subject import Subject
+from reweigh.runs.audit import RunAudit
 
 LARGE, SMALL = 768, 160  # pixels of the sample that is judged, and of those beside it
 COLUMNS = 3  # values of a similar sample: those that tell most about the one that is judged
@@ -57,10 +58,15 @@ class Session:
 
     Args:
         reviewer: Name under which decisions are written.
+        audit: Number of labels to audit, instead of a review: samples drawn at random are shown without what training
+            thinks of them, which would bias the reviewer. None for a review.
     """
 
-    def __init__(self, subject: Subject, reviewer: str):
-        self.subject, self.reviewer = subject, reviewer
+    def __init__(self, subject: Subject, reviewer: str, audit: int | None = None):
+        if audit is not None and audit < 1:
+            raise DataError(f"audit: got {audit}; give the number of labels to decide about, such as 100")
+        self.subject, self.reviewer, self.audit = subject, reviewer, audit
+        self._begun: RunAudit | None = None
         self.decisions = Decisions(subject.file)
         self._similar = Similar(subject.dataset, subject.front)
         self._lock = Lock()
@@ -88,6 +94,7 @@ class Session:
             "orders": {name: (order.__doc__ or "").split(":")[0].strip().rstrip(".") for name, order in ORDERS.items()},
             "images": subject.looks is not None and subject.looks.is_images,
             "trouble": subject.trouble,
+            "audit": self.audit is not None,
             "progress": self.progress(),
         }
 
@@ -100,6 +107,9 @@ class Session:
         """
         with self._lock:
             self.decisions.refresh()
+        if self.audit is not None:
+            drawn, is_open = self._run_audit().queue[: self.audit], self._in_state("open")
+            return drawn[is_open[drawn]].tolist()
         order = _one_of("order", wanted.get("order", "doubtful"), ORDERS)
         show = _one_of("show", wanted.get("show", "suspicious"), SHOWN)
         state = _one_of("state", wanted.get("state", "open"), STATES)
@@ -116,6 +126,12 @@ class Session:
             keep &= self._in_state(state)
         order_all = self._orders[order]
         return order_all[keep[order_all]].tolist()
+
+    def _run_audit(self) -> RunAudit:
+        """The audit; from its first decision on, what is drawn does not change."""
+        found = self._begun or RunAudit(self.subject.samples, self.decisions)
+        self._begun = None if self.decisions.before_audit is None else found
+        return found
 
     def _in_state(self, state: str) -> np.ndarray:
         """Which samples are open to this reviewer, decided or left unsure by them, or disputed; shape (N,) bool."""
@@ -148,8 +164,8 @@ class Session:
             "name": _plain(looks.name(index) if looks else subject.samples.name[index] if subject.samples.name else ""),
             "given": given,
             "suggested": self._other(index),
-            "quality": _finite(subject.quality[index]),
-            "weight": None if weight is None else _finite(weight[index]),
+            "quality": None if self.audit is not None else _finite(subject.quality[index]),
+            "weight": None if self.audit is not None or weight is None else _finite(weight[index]),
             "held_out": index >= len(self._rows) - subject.held_out,
             "values": [(_plain(name), _plain(text)) for name, text in values[:200]],
             "more": max(0, len(values) - 200),
@@ -168,9 +184,9 @@ class Session:
         return {str(label): self._beside(index, label) for label in labels if label >= 0}
 
     def _other(self, index: int) -> int:
-        """The suggested class, if it is not the given one; otherwise -1."""
+        """The suggested class, if it is not the given one; otherwise, and in an audit, -1."""
         suggested = int(self._suggested[index])
-        return suggested if suggested != self._given[index] else -1
+        return suggested if suggested != self._given[index] and self.audit is None else -1
 
     def _beside(self, index: int, label: int) -> list[dict[str, Any]]:
         """The most similar samples of a class whose label a person has confirmed, or nothing speaks against."""
@@ -231,7 +247,9 @@ class Session:
         given = self.subject.class_names[int(self._given[index])]
         name = names[index] if names else ""
         with self._lock:
-            self.decisions.add(Decision(self._rows[index], given, label, self.reviewer, name, undo=undo))
+            self.decisions.add(
+                Decision(self._rows[index], given, label, self.reviewer, name, undo=undo, audit=self.audit is not None)
+            )
         return self.progress()
 
     def progress(self) -> dict[str, Any]:
@@ -255,6 +273,20 @@ class Session:
             "disputed": sum(disagree(each) for _, each in rows),
             "reviewers": sorted({by for _, each in rows for by in each}),
             "remaining": [round(each) for each in left],
+            "audit": self._audited(),
+        }
+
+    def _audited(self) -> dict[str, Any] | None:
+        """How far the audit is, and what it found so far; None in a review."""
+        if self.audit is None:
+            return None
+        audit = self._run_audit()
+        drawn = audit.queue[: self.audit]
+        found = audit.found(self.subject.class_names)
+        return {
+            "n": len(drawn),
+            "decided": int((~self._in_state("open"))[drawn].sum()),
+            "words": "" if found is None else str(found),
         }
 
     def _check(self, index: int) -> None:

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from reweigh.errors import RecipeError
-from reweigh.methods.noisy.co_teaching import CoTeaching
+from reweigh.methods.noisy.two_networks import CoTeaching
 from reweigh.recipes.check import check
 from reweigh.recipes.read import Contents
 

@@ -14,7 +14,7 @@ def test_two_steps_by_hand(tiny, by_hand, monkeypatch):
     def reversed_mix(inputs, strength, generator):
         return Mix(torch.arange(len(inputs)).flip(0), 0.8)
 
-    monkeypatch.setattr("reweigh.methods.noisy.elr_plus.checked_draw", reversed_mix)
+    monkeypatch.setattr("reweigh.methods.noisy.elr.checked_draw", reversed_mix)
     problem.epoch(0)
     for batch in problem.batches:
         labels, places = batch.labels.tolist(), batch.index.tolist()

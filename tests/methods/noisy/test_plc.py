@@ -2,7 +2,7 @@
 
 import torch
 
-from reweigh.methods.noisy.plc import progressed
+from reweigh.methods.noisy.relabeling import progressed
 
 
 def test_the_rule_by_a_loop():

@@ -2,7 +2,7 @@
 
 import torch
 
-from reweigh.methods.parts.recent import RecentPredictions
+from reweigh.methods.noisy.relabeling import RecentPredictions
 
 
 def test_the_mean_of_the_last_two_of_three_epochs():

@@ -10,9 +10,9 @@ from torch import Tensor
 from reweigh.core.batch import Batch
 from reweigh.losses.labels import as_rows
 from reweigh.methods.erm import ERM
+from reweigh.methods.noisy.relabeling import RecentPredictions
 from reweigh.methods.parts.guesses import warn_of_vanished
 from reweigh.methods.parts.mixture import gaussian_low
-from reweigh.methods.parts.recent import RecentPredictions
 from reweigh.methods.setup import Setup
 
 

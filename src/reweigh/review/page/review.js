@@ -56,8 +56,8 @@ async function show() {
   $("card").setAttribute("aria-busy", "true");
   if (index === undefined) {
     $("sample").replaceChildren(make("p", { class: "end" }, queue.length
-      ? "This was the last sample. Back shows them again; change the filters above to see others."
-      : "No sample matches the filters. Change them above."));
+      ? "This was the last sample. Back shows them again" + (facts.audit ? "." : "; change the filters above to see others.")
+      : facts.audit ? "All samples that were drawn are decided about." : "No sample matches the filters. Change them above."));
   } else {
     const found = await get(index);
     if (queue[place] !== index) return; // the reader was faster
@@ -105,7 +105,7 @@ function draw() {
   if (card.quality !== null) side.append(make("p", { class: "facts" }, `Label quality ${card.quality.toFixed(3)}: 0 is surely wrong, 1 surely right.`));
   if (card.weight !== null) side.append(make("p", { class: "facts" }, `Mean weight in training ${card.weight.toFixed(2)}.`));
   if (card.held_out) side.append(make("p", { class: "facts" }, "Held out for testing: judged by the final model, which has not seen it."));
-  if (card.suggested < 0) side.append(make("p", { class: "facts" }, "Training suggests no other label."));
+  if (card.suggested < 0 && !facts.audit) side.append(make("p", { class: "facts" }, "Training suggests no other label."));
   $("sample").replaceChildren(shown, side);
   beside(card, side).catch(() => {});
 }
@@ -123,7 +123,14 @@ async function beside({ index, given, suggested }, side) {
 }
 
 function progress(state) {
-  const { suspicious, seen, decided: mine, wrong, right, disputed, remaining, reviewers } = state;
+  const { suspicious, seen, decided: mine, wrong, right, disputed, remaining, reviewers, audit } = state;
+  if (audit) {
+    $("bar").max = Math.max(audit.n, 1);
+    $("bar").value = audit.decided;
+    $("done").textContent = `${audit.decided.toLocaleString()} of ${audit.n.toLocaleString()} drawn at random, ${mine.toLocaleString()} in all`;
+    $("left").textContent = audit.words || "Decide about each label, from the first on; what they say about all labels is shown here.";
+    return;
+  }
   $("bar").max = Math.max(suspicious, 1);
   $("bar").value = seen;
   $("done").textContent = `${seen.toLocaleString()} of ${suspicious.toLocaleString()} suspicious, ${mine.toLocaleString()} in all`;
@@ -237,7 +244,13 @@ $("wanted").addEventListener("submit", (event) => event.preventDefault());
 
 act(async () => {
   facts = await ask("start");
-  document.title = facts.title + " · reweigh review";
+  document.title = facts.title + " · reweigh " + (facts.audit ? "audit" : "review");
+  if (facts.audit) {
+    $("kind").textContent = "Audit";
+    $("filters").hidden = true;
+    $("accept").hidden = true;
+    $("bar").setAttribute("aria-label", "Labels decided");
+  }
   $("title").textContent = facts.title;
   $("reviewer").textContent = facts.reviewer;
   $("trouble").hidden = !facts.trouble;

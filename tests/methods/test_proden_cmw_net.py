@@ -17,8 +17,7 @@ from reweigh.families import by_size
 from reweigh.losses import LOSSES
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import build
-from reweigh.methods.candidates.proden import belief
-from reweigh.methods.candidates.proden_cmw_net import PRODENCMWNet
+from reweigh.methods.proden import PRODENCMWNet, belief
 from reweigh.methods.setup import Setup
 from reweigh.training.checkpoint import load, save
 

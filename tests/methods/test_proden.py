@@ -9,7 +9,7 @@ from torch import Tensor
 from reweigh.bias.candidates import independent
 from reweigh.data import with_candidates
 from reweigh.methods import build
-from reweigh.methods.candidates.proden import belief
+from reweigh.methods.proden import belief
 
 
 def _with_sets(problem, name: str, **options):

@@ -13,7 +13,7 @@ from reweigh.errors import ModelError, RecipeError
 from reweigh.losses import LOSSES
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import build
-from reweigh.methods.abstain.selectivenet import SelectiveNet, SelectiveRisk, with_heads
+from reweigh.methods.selectivenet import SelectiveNet, SelectiveRisk, with_heads
 from reweigh.methods.setup import Setup
 from reweigh.models.selective import Heads, Ranked, SelectiveModel
 from reweigh.plan.check import examine

@@ -48,7 +48,7 @@ def test_the_meta_gradient_is_that_of_a_double_backward(normalize: str) -> None:
     method.start_epoch(0, warm_up=False)
     for index in torch.arange(48).split(16):
         method.step(method._setup.train_set.batch(index))
-    assert len(found) >= 3  # the first step checks the engine, too
+    assert len(found) >= 3  # the first step also checks the engine
     for forward, unrolled in found:
         assert float(forward.abs().max()) > 1e-6
         torch.testing.assert_close(forward, unrolled, rtol=1e-7, atol=1e-12)

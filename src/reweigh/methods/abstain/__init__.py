@@ -1,1 +1,0 @@
-"""Methods whose model may leave doubtful samples undecided."""

@@ -1,1 +1,0 @@
-"""Methods for samples with several candidate labels, one of them right."""
