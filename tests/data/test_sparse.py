@@ -38,7 +38,7 @@ def test_a_dataset_of_them_knows_its_shape_and_has_subsets(rows):
 
 
 def test_columns_are_divided_by_their_largest_value(rows, monkeypatch):
-    monkeypatch.setattr("reweigh.data.sparse.AT_ONCE", 3)
+    monkeypatch.setattr("reweigh.data.sparse.ENTRIES_AT_ONCE", 3)
     scale = scale_like(rows.matrix)
     scaled = scale(rows[torch.arange(5)])
     for column in range(4):

@@ -97,9 +97,9 @@ def show_columns(readings: "Sequence[ReadAs]") -> None:
         return
     shown = list(readings)
     if len(shown) > MOST:
-        shown = [read for read in readings if read.odd or read.gaps][:MOST]
+        shown = [read for read in readings if read.notes or read.gaps][:MOST]
     cells = [
-        [read.name, _kind(read), " | ".join(read.examples), str(read.gaps or "-"), read.odd or "-"] for read in shown
+        [read.name, _kind(read), " | ".join(read.examples), str(read.gaps or "-"), read.notes or "-"] for read in shown
     ]
     if cells:
         show_table("How the columns are read", ["column", "read as", "examples", "gaps", "odd"], cells)

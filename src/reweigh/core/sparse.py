@@ -89,9 +89,10 @@ class SparseBatch(Tensor):
         """The same rows as an ordinary tensor."""
         return torch.from_numpy(self.entries.dense()).to(self.device, self.dtype)
 
-    def scaled(self, columns: Tensor) -> "SparseBatch":
-        """The rows with each column multiplied by its number in ``columns``, shape (D,)."""
+    def scaled(self, columns: Tensor, limit: float | None = None) -> "SparseBatch":
+        """The rows with each column multiplied by its number in ``columns``, shape (D,), and clipped to ``limit``."""
         values = self.entries.values * columns.cpu().numpy()[self.entries.columns]
+        values = values if limit is None else values.clip(-limit, limit)
         return SparseBatch(self.entries._replace(values=values), self.dtype, self.device)
 
     def times(self, weight: Tensor) -> Tensor:

@@ -12,9 +12,11 @@ from torch import Tensor
 from reweigh.data.checks import check, check_samples
 from reweigh.data.dataset import Dataset
 from reweigh.data.labels.class_numbers import encode
-from reweigh.data.normalize import HUGE, standardize_like
+from reweigh.data.normalize import HUGE, TINY, normalize_like
 from reweigh.errors import DataError
 from reweigh.files.limits import check_archive, check_file
+
+FLOAT32_STEP = float(np.finfo(np.float32).eps)  # relative distance of two neighbors
 
 
 def from_arrays(
@@ -35,7 +37,8 @@ def from_arrays(
         labels: N numbers or names.
         class_names: Class names; by default the distinct labels. Given classes may have no samples, as in a test set.
         true_labels: N numbers or names, where they are known.
-        normalize: Normalization of batches; by default to mean 0 and standard deviation 1 per channel or feature.
+        normalize: Normalization of batches; by default to mean 0 and standard deviation 1 per channel or feature,
+            clipped for features.
         unlabeled: Whether labels may be missing (-1, None, NaN).
         what: Name of the data in messages.
 
@@ -43,35 +46,36 @@ def from_arrays(
         DataError: With every mistake in labels and inputs.
     """
     numbers, names = encode(labels, class_names, f"{what}: labels", unlabeled=unlabeled)
-    check_precision(inputs, what)
+    if mistake := precision_mistake(inputs):
+        raise DataError(f"{what}: {mistake}, or give a table")
     tensor = channels_first(as_tensor(inputs, what))
     true = None if true_labels is None else encode(true_labels, names, f"{what}: true labels")[0]
     dataset = Dataset(tensor, numbers, names, true)
     (check if class_names is None or unlabeled else check_samples)(dataset, what)
-    return replace(dataset, normalize=normalize or standardize_like(tensor))
+    return replace(dataset, normalize=normalize or normalize_like(tensor))
 
 
-def check_precision(inputs: Any, what: str) -> None:
-    """Refuse training inputs with a column that float32 cannot hold, such as 1e300, or 1e9 plus a number of about 1."""
+def precision_mistake(inputs: Any) -> str:
+    """Which column of rows of numbers float32 cannot hold: 1e300, 1e-40, or 1e9 plus a number of about 1; or ""."""
     array = inputs if isinstance(inputs, np.ndarray) else np.empty(0)
-    if array.ndim != 2 or array.dtype.kind not in "iuf" or array.dtype.itemsize < 4 or array.dtype == np.float32:
-        return
+    if array.ndim != 2 or array.dtype.kind not in "iuf" or array.dtype.itemsize < 4 or not len(array):
+        return ""
+    remedy = "first (scikit-learn's StandardScaler does)"
     with np.errstate(all="ignore"):  # numbers that are not finite are reported elsewhere
-        spread, largest = array.std(0, dtype=np.float64), np.abs(array.astype(np.float64, copy=False)).max(0, initial=0)
+        spread, largest = array.std(0, dtype=np.float64), np.abs(array).max(0).astype(np.float64)
         if (beyond := np.flatnonzero((largest > HUGE) & np.isfinite(largest))).size:
-            raise DataError(
-                f"{what}: column {beyond[0]} has values up to {largest[beyond[0]]:.1e}; divide it by a constant first "
-                "(scikit-learn's StandardScaler does), or leave it out"
-            )
+            return f"column {beyond[0]} has values up to {largest[beyond[0]]:.1e}; divide it by a constant {remedy}"
+        if (below := np.flatnonzero((largest < TINY / FLOAT32_STEP) & (largest > 0))).size:
+            return f"column {below[0]} has values up to {largest[below[0]]:.1e}; multiply it by a constant {remedy}"
         doubtful = np.flatnonzero((spread < 1e-5 * largest) & (spread > 1e-12 * largest))  # less is noise of float64
         for column in doubtful.tolist():
             values = array[:, column].astype(np.float64)
             if (values - values.astype(np.float32)).std() > 0.1 * spread[column]:
-                raise DataError(
-                    f"{what}: column {column} has values of about {largest[column]:.1e} that differ by about "
-                    f"{spread[column]:.1e}, which float32 cannot tell apart; subtract its mean first (scikit-learn's "
-                    "StandardScaler does), or give a table"
+                return (
+                    f"column {column} has values of about {largest[column]:.1e} that differ by about "
+                    f"{spread[column]:.1e}, which float32 cannot tell apart; subtract its mean {remedy}"
                 )
+    return ""
 
 
 def as_tensor(inputs: Any, what: str) -> Tensor:

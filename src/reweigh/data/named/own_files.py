@@ -11,14 +11,14 @@ from torch import Tensor
 
 from reweigh.data.dataset import Dataset, Splits
 from reweigh.data.labels.candidates import split_names
-from reweigh.data.normalize import Standardize, standardize_like
+from reweigh.data.normalize import Standardize, normalize_like
 from reweigh.data.on_demand import DEFAULT_DISK_GB, DEFAULT_MEMORY_GB
 from reweigh.data.readers import has_test_part, read_files, reader_of, table
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.table import filled
 from reweigh.data.source import Source, open_source
 from reweigh.data.subsets import stratified
-from reweigh.data.tables.decide import Kind
+from reweigh.data.tables.decide import ColumnAs, Kind
 from reweigh.data.tables.encoding import TextAs, fit_encoding, numbers_parsed
 from reweigh.errors import DataError
 
@@ -34,7 +34,7 @@ def files(
     label: str | None = None,
     labels: str | None = None,
     true_label: str | None = None,
-    columns: dict[str, Kind] | None = None,
+    columns: dict[str, Kind | ColumnAs] | None = None,
     sep: str | None = None,
     encoding: str | None = None,
     join_labels: bool = False,
@@ -60,7 +60,7 @@ def files(
         labels: A label file for the samples of ``path``.
         true_label: The column of a table that holds true labels.
         columns: Kinds of some columns of a table, instead of the detected ones: "number", "date", "category", "text",
-            or "drop" to leave a column out.
+            or "drop" to leave a column out. ``columns.NAME.gap`` is a number that means a gap there, or a list.
         sep: Separator of a table, such as ``;`` or ``tab``; detected by default.
         encoding: Encoding of the text of a table, such as ``latin-1``; detected by default.
         join_labels: Count labels that differ only in case, spaces or punctuation at the ends as one class.
@@ -133,7 +133,7 @@ def split(dataset: Dataset, test_fraction: float, seed: int) -> Splits:
     kept, held_out = rows(dataset.labels, test_fraction, seed)
     train, test = dataset.subset(kept), dataset.subset(held_out)
     if isinstance(dataset.normalize, Standardize) and isinstance(train.inputs, Tensor):
-        normalize = standardize_like(train.inputs)
+        normalize = normalize_like(train.inputs)
         return Splits(replace(train, normalize=normalize), replace(test, normalize=normalize))
     return Splits(train, test)
 

@@ -15,7 +15,7 @@ from reweigh.data.readers import cifar, idx, image_folder, image_list, npz, parq
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
 from reweigh.data.source import Source, open_source
-from reweigh.data.tables.decide import Kind
+from reweigh.data.tables.decide import ColumnAs, Kind
 from reweigh.data.tables.encoding import Encoding, TextAs
 from reweigh.data.tables.frames import is_table
 from reweigh.errors import DataError
@@ -44,7 +44,7 @@ def read(
     size: int | tuple[int, int] | None = None,
     class_names: Sequence[str] | None = None,
     encoding: Encoding | None = None,
-    columns: Mapping[str, Kind] | None = None,
+    columns: Mapping[str, Kind | ColumnAs] | None = None,
     text: TextAs = "tf-idf",
     sep: str | None = None,
     charset: str | None = None,
@@ -75,7 +75,8 @@ def read(
         resize: How images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
         class_names: Class names in the order of the class numbers; taken from the data by default.
         encoding: How to encode a table, as fitted to another.
-        columns: Kinds of some columns of a table, instead of the detected ones; "drop" leaves a column out.
+        columns: Kinds of some columns of a table, instead of the detected ones; "drop" leaves a column out;
+            ``{"gap": -9999}`` says which number means a gap.
         text: How text columns of a table are read; "plain" keeps the text as it is, for a network.
         sep: Separator of a table, such as ``;`` or ``tab``; detected by default.
         charset: Encoding of the text of a table, such as ``latin-1``; detected by default.

@@ -73,9 +73,9 @@ def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> 
                 f"{what}: column {label!r} is the label; keep it (no --drop {label}), or name another label"
             )
         if request.encode:
-            encoding = fit_encoding(features, kinds=kinds, text=request.text, what=what)
+            encoding = fit_encoding(features, kinds=kinds, gaps=dict(source.gaps), text=request.text, what=what)
         else:
-            encoding = Encoding((), decide(features, kinds, what))
+            encoding = Encoding((), decide(features, kinds, what, dict(source.gaps)))
     inputs = encoding.apply(features, what) if encoding.columns else torch.zeros(len(given), 1)
     reading = Reading(missing=filled(encoding, features, what), encoding=encoding)
     dataset = Dataset(inputs, numbers, names, true_labels, origin=origin, reading=reading)

@@ -127,7 +127,7 @@ def as_numbers(values: "pd.Series", notation: Notation) -> np.ndarray:
             f"column {values.name!r}: {plural(len(rows), 'value is infinite', 'values are infinite')}, "
             f"such as {str(values.iloc[rows[0]])!r}: {at_rows(rows.tolist())}; fix or clear these cells"
         )
-    return numbers
+    return np.where(np.isin(numbers, notation.gaps), np.nan, numbers) if notation.gaps else numbers
 
 
 def as_days(values: "pd.Series", order: Order) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from reweigh.data.checks import plural
-from reweigh.data.normalize import HUGE
+from reweigh.data.normalize import MAX_DEVIATIONS, fence, robust_scale
 from reweigh.data.tables.categories import Categorical
 from reweigh.data.tables.cells import MISSING, as_days, as_numbers, cells_of
 from reweigh.data.tables.dates import Order
@@ -22,12 +22,14 @@ FAR = 1.0  # ranges of the training values, by which a later value may lie outsi
 
 @dataclass(frozen=True)
 class Numeric:
-    """(x - mean) / std; a missing value counts as the mean.
+    """(x - mean) / std, clipped; a missing value counts as the mean.
 
     Attributes:
+        mean: Mean of the fitted values, of which absurd ones have no part (``robust_scale``).
+        std: Standard deviation, likewise.
         flag: Whether an additional feature marks missing values, because some were missing in the fitted table.
-        low: Smallest value in the fitted table.
-        high: Largest value there.
+        low: Smallest value in the fitted table that is not absurd.
+        high: Largest value likewise.
         notation: How the column writes numbers.
     """
 
@@ -47,7 +49,7 @@ class Numeric:
     def apply(self, values: "pd.Series") -> np.ndarray:
         numbers = self.known(values)
         missing = np.isnan(numbers)
-        scaled = np.where(missing, 0.0, (numbers - self.mean) / self.std)
+        scaled = np.where(missing, 0.0, clipped(numbers, self.mean, self.std))
         return np.stack([scaled, missing], axis=1) if self.flag else scaled[:, None]
 
     def known(self, values: "pd.Series") -> np.ndarray:
@@ -69,7 +71,7 @@ class Numeric:
 
 @dataclass(frozen=True)
 class Date:
-    """Calendar features: the day as a number, and the places in the year, the week and the day as sine and cosine.
+    """Calendar features: the day as a clipped number, and the places in year, week and day as sine and cosine.
 
     Attributes:
         order: Whether the day or the month comes first where both are numbers.
@@ -91,13 +93,19 @@ class Date:
     def apply(self, values: "pd.Series") -> np.ndarray:
         days = self.known(values)
         missing = np.isnan(days)
-        features = calendar((days - self.mean) / self.std, days)
+        features = calendar(clipped(days, self.mean, self.std), days)
         chosen = [np.where(missing, 0.0, features[part]) for part in self.parts]
         return np.stack([*chosen, *([missing] if self.flag else [])], axis=1, dtype=np.float64)
 
     def known(self, values: "pd.Series") -> np.ndarray:
         """The dates as days; NaN where there is none."""
         return _some(as_days(values, self.order), values, "date")
+
+
+def clipped(numbers: np.ndarray, mean: float, std: float) -> np.ndarray:
+    """Numbers in standard deviations from the mean, at most MAX_DEVIATIONS; NaN stays."""
+    with np.errstate(over="ignore"):  # a number near the largest float
+        return np.clip((numbers - mean) / std, -MAX_DEVIATIONS, MAX_DEVIATIONS)
 
 
 def calendar(scaled: np.ndarray, days: np.ndarray) -> dict[str, np.ndarray]:
@@ -115,31 +123,29 @@ Column = Numeric | Date | Categorical | TfIdf | Plain | WordsAndVectors
 
 
 def fit_numeric(values: "pd.Series", notation: Notation) -> Numeric:
-    """Mean, spread and range of the numbers."""
+    """Mean, spread and range of the numbers, whatever a few absurd ones are."""
     name = str(values.name)
     numbers = _some(as_numbers(values, notation), values, "number")
     gaps = bool(np.isnan(numbers).any())
     numbers = numbers[~np.isnan(numbers)] if gaps else numbers
     if len(numbers) == 0:
         return Numeric(name, 0.0, 1.0, gaps, 0.0, 0.0, notation)
-    low, high = float(numbers.min()), float(numbers.max())
-    largest = max(-low, high)
-    if largest > HUGE:
+    (mean,), (std,) = robust_scale(numbers[:, None])
+    if not np.isfinite(mean + std):
+        largest = np.abs(numbers).max()
         raise DataError(f"column {name!r}: values up to {largest:.1e}; divide them by a constant, or leave it out")
-    std = float(numbers.std())
-    std = std if std > 1e-12 * largest else 1.0  # less is rounding of a constant
-    return Numeric(name, float(numbers.mean()), std, gaps, low, high, notation)
+    low, high = np.clip((numbers.min(), numbers.max()), *fence(numbers))
+    return Numeric(name, float(mean), float(std), gaps, float(low), float(high), notation)
 
 
 def fit_date(values: "pd.Series", order: Order) -> Date:
     """The calendar features that vary."""
     days = _some(as_days(values, order), values, "date")
     there = days[~np.isnan(days)]
-    mean, std = (float(there.mean()), float(there.std())) if len(there) else (0.0, 1.0)
-    std = std if std > 1e-9 else 1.0
-    features = calendar((there - mean) / std, there)
+    (mean,), (std,) = robust_scale(there[:, None]) if len(there) else ((0.0,), (1.0,))
+    features = calendar(clipped(there, mean, std), there)
     parts = tuple(part for part, found in features.items() if len(found) and found.std() > 1e-3)
-    return Date(str(values.name), order, mean, std, len(there) < len(days), parts or ("day",))
+    return Date(str(values.name), order, float(mean), float(std), len(there) < len(days), parts or ("day",))
 
 
 def _some(found: np.ndarray, values: "pd.Series", what: str) -> np.ndarray:

@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from reweigh.data.checks import listed, plural
 from reweigh.data.tables.categories import are_boolean, category_cells
 from reweigh.data.tables.cells import UNSPACED, Cells, as_days, as_numbers, as_text, cells_of, check_plain, spelling
 from reweigh.data.tables.dates import COMPACT, Order, order_of, read_dates
+from reweigh.data.tables.far_cells import MAX_NAMED, far_cells, far_words, gap_option
 from reweigh.data.tables.numbers import PLAIN, USUAL, Notation, Parts, parts, usual_unit, votes
 from reweigh.errors import DataError
 from reweigh.names import suggestion
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["number", "date", "category", "text", "drop"]
+ColumnAs = dict[Literal["kind", "gap"], Any]
+"""What a column is, and the number or numbers in it that mean that there is no value."""
 KINDS = ("number", "date", "category", "text", "drop")
 FITS = 0.9  # share of the cells with a value
 CATEGORIES = 50  # distinct strings of several words, at most; more are text
@@ -53,6 +56,7 @@ class ReadAs:
         odd: What is unusual, or why the column is left out, in words; empty if nothing is.
         notation: How numbers are written.
         order: Whether days or months come first in dates.
+        far: Numbers that are far from all others, each with the number of its cells.
     """
 
     name: str
@@ -62,6 +66,15 @@ class ReadAs:
     odd: str = ""
     notation: Notation = USUAL
     order: Order = "day"
+    far: tuple[tuple[float, int], ...] = ()
+
+    @property
+    def notes(self) -> str:
+        """What to look at, in words: what is odd, and numbers that may mean a gap."""
+        far = far_words(self.far) if self.far else ""
+        if 0 < len(self.far) <= MAX_NAMED:
+            far += f"; read as gaps? {gap_option(self.name, [value for value, _ in self.far])}"
+        return "; ".join(filter(None, (self.odd, far)))
 
     @property
     def is_id(self) -> bool:
@@ -69,16 +82,22 @@ class ReadAs:
         return self.kind == "drop" and self.odd in IDS
 
 
-def decide(frame: "pd.DataFrame", kinds: Mapping[str, Kind] | None = None, what: str = "table") -> tuple[ReadAs, ...]:
+def decide(
+    frame: "pd.DataFrame",
+    kinds: Mapping[str, Kind] | None = None,
+    what: str = "table",
+    gaps: Mapping[str, Sequence[float]] | None = None,
+) -> tuple[ReadAs, ...]:
     """How to read each column.
 
     Args:
         kinds: What some columns are, whatever they look like.
         what: Name of the table in messages.
+        gaps: Numbers of some columns that mean that there is no value.
     """
-    kinds = {} if kinds is None else kinds
-    _check_kinds(frame, kinds, what)
-    columns = {str(name): values for name, values in frame.items()}
+    kinds, gaps = kinds or {}, gaps or {}
+    _check_kinds(frame, {**dict.fromkeys(gaps, "number"), **kinds}, what)
+    columns = {str(name): _without(values, gaps.get(str(name), ())) for name, values in frame.items()}
     strings = [name for name, values in columns.items() if kinds.get(name) != "drop" and not _typed(values)]
     quick = {name: read for name in strings if (read := _plain_numbers(columns[name], kinds.get(name)))}
     cells: dict[str, Cells] = {}
@@ -111,7 +130,20 @@ def decide(frame: "pd.DataFrame", kinds: Mapping[str, Kind] | None = None, what:
             comma = own[","] > own["."] or (overall and own[","] == own["."])
             notation = Notation("," if comma else ".", usual_unit(written[name], cells[name].counts.tolist()))
             found.append(_of_strings(values, cells[name], notation, given))
-    return _without_copies(columns, found, kinds)
+    for place, read in enumerate(found):
+        if given := gaps.get(read.name):
+            if read.kind != "number":
+                raise DataError(
+                    f"{what}: column {read.name!r} is read as {read.kind}, but has a number for a gap "
+                    f"({', '.join(f'{value:g}' for value in given)}); leave the gap out, or make it a number"
+                )
+            found[place] = replace(read, notation=replace(read.notation, gaps=tuple(given)))
+    return _compared(columns, found, kinds)
+
+
+def _without(values: "pd.Series", gaps: Sequence[float]) -> "pd.Series":
+    """The column without cells that hold one of these numbers."""
+    return values.mask(np.isin(as_numbers(values, USUAL), gaps)) if gaps else values
 
 
 def _check_kinds(frame: "pd.DataFrame", kinds: Mapping[str, Kind], what: str) -> None:
@@ -299,33 +331,40 @@ def counts_rows(numbers: np.ndarray, name: str) -> str:
     return ""
 
 
-def _without_copies(
-    columns: "Mapping[str, pd.Series]", found: list[ReadAs], kinds: Mapping[str, Kind]
-) -> tuple[ReadAs, ...]:
-    """The same, with columns dropped that say the same as an earlier one of their kind."""
+def _compared(columns: "Mapping[str, pd.Series]", found: list[ReadAs], kinds: Mapping[str, Kind]) -> tuple[ReadAs, ...]:
+    """The same, with columns dropped that say the same as an earlier one of their kind, and far cells named."""
     seen: dict[tuple[str, bytes], str] = {}
     result = []
     for read in found:
         if read.kind != "drop" and len(columns[read.name]) >= MANY:
-            key = (read.kind, blake2b(_content(columns[read.name], read).tobytes(), digest_size=16).digest())
+            content = _content(columns[read.name], read)
+            key = (read.kind, blake2b(_scaled(content).tobytes(), digest_size=16).digest())
             first = seen.setdefault(key, read.name)
             if first != read.name and read.name not in kinds:
                 read = ReadAs(read.name, "drop", read.examples, read.gaps, f"a copy of {first!r}")
+            elif read.kind == "number":
+                read = replace(read, far=tuple(far_cells(content)))
         result.append(read)
     return tuple(result)
 
 
+def _scaled(content: np.ndarray) -> np.ndarray:
+    """Numbers between 0 and 1, such that a column in another unit is the same."""
+    if content.dtype != np.float64 or np.isnan(content).all():
+        return content
+    low, high = np.nanmin(content), np.nanmax(content)
+    with np.errstate(over="ignore", invalid="ignore"):  # near the largest float, which fitting refuses
+        return ((content - low) / (high - low if high > low else 1.0)).astype(np.float32)
+
+
 def _content(values: "pd.Series", read: ReadAs) -> np.ndarray:
-    """What the column says, such that a copy says the same: scaled numbers, or which cells are alike."""
+    """What the column says, such that a copy says the same: numbers, or which cells are alike."""
     import pandas as pd
 
-    if read.kind == "number" or read.kind == "date":
-        found = as_numbers(values, read.notation) if read.kind == "number" else as_days(values, read.order)
-        if np.isnan(found).all():
-            return found
-        low, high = np.nanmin(found), np.nanmax(found)
-        with np.errstate(over="ignore", invalid="ignore"):  # near the largest float, which fitting refuses
-            return ((found - low) / (high - low if high > low else 1.0)).astype(np.float32)
+    if read.kind == "number":
+        return as_numbers(values, read.notation)
+    if read.kind == "date":
+        return as_days(values, read.order)
     if read.kind == "text":
         return np.array([hash(text) for text in as_text(values)])
     cells = category_cells(values)

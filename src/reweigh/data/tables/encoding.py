@@ -18,6 +18,7 @@ from reweigh.data.tables.categories import Categorical, fit_categorical
 from reweigh.data.tables.cells import as_numbers, cells_of
 from reweigh.data.tables.columns import Column, Numeric, fit_date, fit_numeric
 from reweigh.data.tables.decide import Kind, ReadAs, decide
+from reweigh.data.tables.far_cells import far_words
 from reweigh.data.tables.text import (
     Plain,
     TextRows,
@@ -154,19 +155,22 @@ def fit_encoding(
     frame: "pd.DataFrame",
     *,
     kinds: Mapping[str, Kind] | None = None,
+    gaps: Mapping[str, Sequence[float]] | None = None,
     readings: Sequence[ReadAs] | None = None,
     text: TextAs = "tf-idf",
     what: str = "table",
 ) -> Encoding:
     """Decide how to read each column (``decide``), and fit its features.
 
-    Numbers and dates are standardized; strings with few distinct values are categories; other strings are text. Columns
-    that say nothing are left out, and logged: those without any value, constant ones, ids, copies of other columns.
+    Numbers and dates are standardized and clipped, so that absurd ones do no harm; these are logged. Strings with few
+    distinct values are categories; other strings are text. Columns that say nothing are left out, and logged: those
+    without any value, constant ones, ids, copies of other columns.
 
     Args:
         frame: The features of the training samples, without the label.
         kinds: What some columns are, whatever they look like; "drop" leaves a column out.
-        readings: How to read the columns, as decided before from more rows; overrides ``kinds``.
+        gaps: Numbers of some columns that mean that there is no value.
+        readings: How to read the columns, as decided before from more rows; overrides ``kinds`` and ``gaps``.
         text: How text columns are read.
         what: Name of the table in messages.
 
@@ -174,7 +178,7 @@ def fit_encoding(
         DataError: No usable column, an unknown column in ``kinds``, infinite numbers, or cells that hold lists.
     """
     if readings is None:
-        readings = decide(frame, kinds, what)
+        readings = decide(frame, kinds, what, gaps)
     if text == "wordllama" and not any(read.kind == "text" for read in readings):
         raise DataError(f"{what}: features 'wordllama': no column is text; leave features out")
     given = dict(frame.items())
@@ -190,6 +194,14 @@ def fit_encoding(
     dropped = [f"{read.name!r} ({read.odd})" for read in readings if read.kind == "drop"]
     if dropped:
         log.warning("%s: columns left out: %s", what, listed(dropped))
+    for read in readings:
+        if read.far:
+            log.warning(
+                "%s: column %r: %s; clear them if they mean that there is no value",
+                what,
+                read.name,
+                far_words(read.far),
+            )
     if not columns:
         why = f": {listed(dropped)}; data.columns.NAME=number keeps one" if dropped else ""
         raise DataError(f"{what}: no column to learn from; it needs one or more besides the label{why}")

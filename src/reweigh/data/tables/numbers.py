@@ -44,10 +44,12 @@ class Notation:
     Attributes:
         decimal: The decimal sign.
         unit: The unit or currency of most cells; empty if they have none.
+        gaps: Numbers that mean that there is no value.
     """
 
     decimal: Literal[".", ","] = "."
     unit: str = ""
+    gaps: tuple[float, ...] = ()
 
     def read(self, cells: Sequence[str]) -> np.ndarray:
         """The numbers, NaN for what is not one in this notation.

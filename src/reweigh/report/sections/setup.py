@@ -50,7 +50,7 @@ def readings_of(account: Account) -> Sequence[ReadAs]:
 def columns_panel(readings: Sequence[ReadAs]) -> Panel:
     """One run; of very many columns those that are odd, or have gaps, come first."""
     shown = (
-        sorted(readings, key=lambda read: not (read.odd or read.gaps))[:MAX_COLUMNS]
+        sorted(readings, key=lambda read: not (read.notes or read.gaps))[:MAX_COLUMNS]
         if len(readings) > MAX_COLUMNS
         else readings
     )
@@ -60,7 +60,7 @@ def columns_panel(readings: Sequence[ReadAs]) -> Panel:
             "left out" if read.kind == "drop" else read.kind,
             " | ".join(read.examples),
             str(read.gaps),
-            read.odd,
+            read.notes,
         )
         for read in shown
     ]
