@@ -66,7 +66,7 @@ def labeled(data: Path, noise: Path) -> Iterator[tuple[str, Any, NDArray[np.int6
         table = pd.read_csv(noise / f"{name}-train.csv", dtype=str)
         classes = {each: number for number, each in enumerate(sorted({*table.true, *table.given}))}
         words: Any = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), min_df=2).fit_transform(table.text)
-        numbers = [table[column].map(classes).to_numpy(np.int64) for column in ("given", "true")]
+        numbers = [np.array([classes[each] for each in table[column]], np.int64) for column in ("given", "true")]
         yield name, TruncatedSVD(100, random_state=0).fit_transform(words), numbers[0], numbers[1]
     inputs: Any
     true: Any
