@@ -42,9 +42,9 @@ def main() -> tuple[float, float]:
     images, boxes, truth = scenes(400)
     given = torch.where(torch.rand(truth.shape) < 0.3, (truth + 1) % CLASSES, truth)
     trusted = ({"images": images[:30], "boxes": boxes[:30]}, truth[:30].flatten())
-    model = Detector()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    reweighter = Reweighter(model, optimizer, given[30:].flatten(), loss=loss_per_object, every=1, meta_lr=3e-3)
+    optimizer = torch.optim.SGD((model := Detector()).parameters(), lr=0.1, momentum=0.9)
+    options = {"loss": loss_per_object, "every": 1, "meta_lr": 3e-3, "warm_up": 1}
+    reweighter = Reweighter(model, optimizer, given[30:].flatten(), **options)
     weights = torch.ones(truth.shape)
     for _ in range(8):
         for batch in (30 + torch.randperm(370)).split(25):

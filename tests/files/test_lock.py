@@ -1,5 +1,6 @@
 """One writer per folder: a second one is refused, and a dead one is recognized."""
 
+import errno
 import json
 import logging
 import os
@@ -10,7 +11,7 @@ import sys
 
 import pytest
 
-from reweigh.errors import DataError
+from reweigh.errors import DataError, StorageError
 from reweigh.files import lock
 from reweigh.files.lock import NAME, Owner, locked, owner
 
@@ -46,6 +47,17 @@ def test_a_second_writer_is_refused_with_the_name_of_the_first(tmp_path, other):
     with pytest.raises(DataError, match=f"process {other.pid} on {socket.gethostname()} is writing here"):
         locked(tmp_path / "run").__enter__()
     assert owner(tmp_path / "run").pid == other.pid
+
+
+def test_a_full_disk_is_said_in_words_and_leaves_no_lock(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.write", full)
+        with pytest.raises(StorageError, match="make room on the disk"):
+            locked(tmp_path / "run").__enter__()
+    assert list((tmp_path / "run").iterdir()) == []
 
 
 def test_even_in_the_same_process(tmp_path):

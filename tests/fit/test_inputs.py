@@ -36,6 +36,12 @@ def test_something_else_is_refused(text):
         InputForm.from_json(text, "here")
 
 
+@pytest.mark.parametrize("size", ["[-1]", "[1000000, 1000000]", f"[1{'0' * 30}]", f"[1{'0' * 4000}]"])
+def test_a_size_that_no_sample_has_is_refused(size):
+    with pytest.raises(DataError, match=r"here: shape is .* not the size of a sample|here: not as this version"):
+        InputForm.from_json(f'{{"shape": {size}, "bytes": true}}', "here")
+
+
 def test_bytes_and_the_same_numbers_as_floats_are_the_same_samples():
     as_bytes = DATASETS[0]
     as_floats = from_arrays(as_bytes.inputs.numpy().astype(np.float32), [0, 1, 2] * 3)

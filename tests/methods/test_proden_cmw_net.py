@@ -168,7 +168,7 @@ def test_the_meta_gradient_is_that_of_the_unrolled_step():
 
 def test_families_are_those_of_the_identified_labels():
     setup = _setup()
-    method = _made(setup, identify_epochs=1)
+    method = _made(setup.reweighting(families=3), identify_epochs=1)
     _epoch(method, setup, 0)
     method.start_epoch(1, warm_up=False)
     families = method.families()

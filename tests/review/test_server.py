@@ -120,6 +120,7 @@ def test_what_is_decided_is_on_disk_at_once(ask, run):
         {"index": 0, "label": 10},
         {"index": 0, "label": -1},
         {"index": 0, "label": "0"},
+        {"index": 0, "label": 1.7},
         {"index": 0},
         {"label": 0},
         [],
@@ -136,7 +137,18 @@ def test_a_decision_about_what_does_not_exist_is_refused(ask, run, body):
 
 
 @pytest.mark.parametrize(
-    "query", ["order=best", "show=none", "state=x", "given=10", "given=cat", "quality=low", "given=nan", "given=inf"]
+    "query",
+    [
+        "order=best",
+        "show=none",
+        "state=x",
+        "given=10",
+        "given=cat",
+        "given=1.7",
+        "quality=low",
+        "given=nan",
+        "given=inf",
+    ],
 )
 def test_a_filter_that_does_not_exist_is_named(ask, query):
     status, found, _ = ask(f"/queue?{query}")

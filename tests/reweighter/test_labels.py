@@ -19,7 +19,7 @@ CPU = torch.device("cpu")
 def _made(labels: Any) -> Reweighter:
     torch.manual_seed(0)
     model = nn.Linear(5, 3)
-    return Reweighter(model, torch.optim.SGD(model.parameters(), 0.1), labels, every=1)
+    return Reweighter(model, torch.optim.SGD(model.parameters(), 0.1), labels, every=1, families=3)
 
 
 @pytest.mark.parametrize(

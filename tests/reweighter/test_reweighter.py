@@ -31,7 +31,7 @@ def _model() -> nn.Sequential:
 
 def _reweighter(model: nn.Module, **options: Any) -> Reweighter:
     torch.manual_seed(1)
-    options = {"every": 1, "normalize": "mean", **options}
+    options = {"every": 1, "normalize": "mean", "families": 3, "warm_up": 0, **options}
     return Reweighter(model, torch.optim.SGD(model.parameters(), 0.1, momentum=0.9), LABELS, **options)
 
 
@@ -57,7 +57,7 @@ def test_the_two_halves_make_the_whole() -> None:
     optimizer = torch.optim.SGD(halves.parameters(), 0.1, momentum=0.9)
     by_step = _reweighter(whole)
     torch.manual_seed(1)
-    by_halves = Reweighter(halves, optimizer, LABELS, every=1, normalize="mean")
+    by_halves = Reweighter(halves, optimizer, LABELS, every=1, normalize="mean", families=3)
     for _ in range(3):
         by_step.step(INPUTS, LABELS, *META)
         by_halves.learn((INPUTS, LABELS), META)

@@ -53,7 +53,9 @@ def test_a_contributed_function_is_stored_and_transferred(
 ) -> None:
     monkeypatch.setitem(WEIGHTINGS, "falling", member)
     x, y = np.random.default_rng(0).normal(size=(99, 4)), np.arange(99) % 3 * (np.arange(99) % 4 > 1)
-    found = RobustClassifier(method="cmw-net", method_options={"weight_net": "falling"}, epochs=1).fit(x, y)
+    found = RobustClassifier(method="cmw-net", method_options={"weight_net": "falling"}, epochs=1, random_state=0).fit(
+        x, y
+    )
     found.save(tmp_path / "classifier.safetensors")
     again = RobustClassifier.load(tmp_path / "classifier.safetensors")
     losses = np.linspace(0, 3, 5)

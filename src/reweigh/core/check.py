@@ -16,6 +16,7 @@ from torch.optim import Optimizer
 from reweigh.core import descent
 from reweigh.core.jvp import Engine, difference, unrolled
 from reweigh.core.jvp.auto import Auto
+from reweigh.core.jvp.difference import rounding
 from reweigh.core.objective import Objective, Terms
 from reweigh.core.rerun import Params, Rerun
 from reweigh.core.update import LookAhead, Update, dense, norm
@@ -23,7 +24,9 @@ from reweigh.names import plural
 
 TOLERANCE = 1e-3  # of the size of what is compared, in single precision and better
 TOLERANCE_OF_DIFFERENCES = 0.02
+NEGLIGIBLE = 1e-7  # squared length of a gradient that is mostly rounding, as that of losses near zero
 PROBES = 2
+DIGITS = 10.0  # how many times the rounding error of a number of size one is no sign of an error
 
 
 class InexactWarning(UserWarning):
@@ -36,10 +39,12 @@ def warn(text: str) -> None:
 
 
 def tolerance(coefficients: Tensor) -> float:
-    """How far off a repeated computation may be: numbers in half precision have few digits."""
+    """How far off a repeated computation may be: half precision has few digits, as have very small losses."""
     device = coefficients.device.type
     kinds = [coefficients.dtype] + [torch.get_autocast_dtype(device)] * torch.is_autocast_enabled(device)
-    return max(TOLERANCE, *(torch.finfo(kind).eps ** 0.5 for kind in kinds))
+    coarse = max(torch.finfo(kind).eps for kind in kinds)
+    size = float(norm([coefficients.detach()])) / max(len(coefficients), 1) ** 0.5
+    return max(TOLERANCE, coarse**0.5, DIGITS * coarse / max(size, 1e-30))
 
 
 def distance(found: list[Tensor], expected: list[Tensor]) -> float:
@@ -83,20 +88,22 @@ def check_engine(
     w = 2 * torch.rand(len(weights), generator=generator).to(weights) * weights.detach()
     signs = [torch.randint(2, w.shape, generator=generator).to(w) * 2 - 1 for _ in range(PROBES)]
     back, *backs = (_backward(terms.coefficients, by, leaves) for by in (w, *signs))
-    itself = sum(part.square().sum() for part in back.values())
-    expected = [sum((part * back[name]).sum() for name, part in each.items()) for each in backs]
+    itself, *expected = (_dot(each, back) for each in (back, *backs))
+    size = torch.stack(expected).square().mean().sqrt()
 
     def off(product: Engine) -> float:
         moved = descent.steady(product)(lambda at: again(objective, {**state, **at}).coefficients, state, back).detach()
         errors = torch.stack([u.to(moved) @ moved - its for u, its in zip(signs, expected, strict=True)])
         along = (w.to(moved) @ moved - itself) / itself
-        return float(torch.maximum(errors.square().mean().sqrt() / norm([moved]), along.abs()))
+        return float(torch.maximum(errors.square().mean().sqrt() / size, along.abs()))
 
-    if not 0 < float(itself) < math.inf:  # there is nothing to compare, or it overflows
+    if not NEGLIGIBLE < float(itself) < math.inf:  # there is nothing to compare, or it overflows
         return
-    error, allowed = off(engine), tolerance(weights.to(terms.coefficients.dtype))
+    error, allowed = off(engine), tolerance(terms.coefficients)
     named = engine.name if isinstance(engine, Auto) else getattr(engine, "__name__", type(engine).__name__)
-    if error <= (TOLERANCE_OF_DIFFERENCES if named == difference.__name__ else allowed):
+    if named == difference.__name__:
+        allowed = max(allowed, TOLERANCE_OF_DIFFERENCES, float(rounding(leaves, back) * len(w) ** 0.5 / size))
+    if error <= allowed:
         return
     why = f"engine {named!r} is off by {error:.2g} of the meta-gradient of this model"
     try:
@@ -121,6 +128,10 @@ def _backward(coefficients: Tensor, by: Tensor, leaves: Params) -> Params:
     )
     pairs = zip(leaves.items(), found, strict=True)
     return {name: torch.zeros_like(leaf) if grad is None else dense(grad) for (name, leaf), grad in pairs}
+
+
+def _dot(some: Params, other: Params) -> Tensor:
+    return torch.stack([(part * other[name]).sum() for name, part in some.items()]).sum()
 
 
 @contextmanager

@@ -116,6 +116,12 @@ class MetaLearner:
         return self._train(terms, self.weigher(terms.losses.detach(), family))
 
     @one_at_a_time()
+    def plain_step(self, objective: Objective) -> Step:
+        """Train on one batch with weights of one; such steps are not counted."""
+        terms = objective(self.model)
+        return self._train(terms, torch.ones_like(terms.losses.detach()))
+
+    @one_at_a_time()
     def learn(self, objective: Objective, family: Tensor, meta: MetaObjective) -> Tensor | None:
         """Look ahead and learn the weights without training the model, whose buffers and gradients stay as they are.
 

@@ -136,6 +136,13 @@ class Update:
         return taken
 
 
+def inner_optimizer(optimizer: Optimizer) -> Optimizer:
+    """The optimizer inside a wrapper, such as that of accelerate or Lightning: the look-ahead follows its rule."""
+    while isinstance(inner := getattr(optimizer, "optimizer", None), Optimizer):
+        optimizer = inner
+    return optimizer
+
+
 def refuse_closures(optimizer: Optimizer) -> None:
     """Raise a RecipeError if a step of the optimizer computes the loss several times, as LBFGS does."""
     if _needs_closure(type(optimizer)):

@@ -76,8 +76,9 @@ def locked(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = _open(path, folder)
     try:
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, json.dumps(Owner.current()._asdict()).encode())
+        with writing(path):
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, json.dumps(Owner.current()._asdict()).encode())
         yield
     finally:
         with suppress(OSError):

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, replace
+from math import prod
 from typing import Literal
 
 import torch
@@ -12,6 +13,8 @@ from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError
 from reweigh.fit.front import Front
 from reweigh.training import Observer
+
+MAX_NUMBERS_PER_SAMPLE = 2**31
 
 
 @dataclass(frozen=True)
@@ -102,11 +105,16 @@ class InputForm:
         from pydantic import TypeAdapter, ValidationError
 
         try:
-            return TypeAdapter(cls).validate_json(text)
+            found = TypeAdapter(cls).validate_json(text)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "text"
             raise DataError(f"{what}: not as this version of reweigh writes it ({where}: {first['msg']})") from None
+        for name, sizes in {"shape": found.shape, "width": (found.width or 1,)}.items():
+            if min(sizes, default=1) < 0 or prod(sizes) > MAX_NUMBERS_PER_SAMPLE:
+                shown = " x ".join(f"{size:.4g}" if size < 1e300 else "inf" for size in sizes[:4])
+                raise DataError(f"{what}: {name} is {shown}, which is not the size of a sample; the file is damaged")
+        return found
 
 
 def _are_bytes(inputs: Inputs) -> bool:

@@ -36,7 +36,7 @@ from reweigh.methods.simclr import SimCLR
 from reweigh.methods.two_looks import TwoLooks
 from reweigh.names import lookup
 
-__all__ = ["METHODS", "build", "find", "options_of_method"]
+__all__ = ["BEGIN_AS_ERM", "METHODS", "build", "find", "options_of_method"]
 
 METHODS: dict[str, type[Method]] = {
     "erm": ERM,
@@ -85,6 +85,9 @@ METHODS: dict[str, type[Method]] = {
     "fixmatch": FixMatch,
     "fixmatch+cmw-net": FixMatchCMWNet,
 }
+
+BEGIN_AS_ERM = ("mw-net", "cmw-net", "l2rw", "mcw")
+"""Methods whose warm-up is plain training, bit for bit, so that they can branch from a run of it."""
 
 
 def find(name: str) -> type[Method]:

@@ -10,7 +10,8 @@ from typing import Any, Union, get_args, get_origin
 from reweigh.core.method import Method
 from reweigh.reweighter import Reweighter
 
-SUPPLIED = {"num_classes", "spare_curves", "loss", "weighting", "reduce"}  # arguments of Reweighter that methods pass
+SUPPLIED = {"num_classes", "spare_curves", "loss", "weighting", "warm_up", "reduce"}  # of Reweighter: methods pass them
+PUBLISHED = {"families": 3}  # defaults of published methods that are not those of a reweighter
 WRITTEN = (bool, int, float, str, type(None))  # types that a recipe can write, with or without limits
 
 
@@ -19,6 +20,7 @@ def options_of_method(method: type[Method]) -> Mapping[str, inspect.Parameter]:
     borrowed = keyword_only(Reweighter) if method.learns_weights else {}
     withheld = SUPPLIED | method.fixed.keys()
     shared = {name: written(parameter) for name, parameter in borrowed.items() if name not in withheld}
+    shared |= {name: shared[name].replace(default=value) for name, value in PUBLISHED.items() if name in shared}
     return {**shared, **keyword_only(method)}
 
 

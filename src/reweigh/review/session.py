@@ -294,10 +294,10 @@ class Session:
             raise DataError(f"sample {index}: there is no such sample with a label; there are {len(self._rows):,}")
 
     def _class(self, key: str, text: str) -> int:
-        label = int(_number(key, text))
-        if not 0 <= label < len(self.subject.class_names):
+        label = _number(key, text)
+        if label not in range(len(self.subject.class_names)):
             raise DataError(f"{key}: got {text!r}; there are {len(self.subject.class_names)} classes, counted from 0")
-        return label
+        return int(label)
 
 
 def _one_of(key: str, value: str, allowed: Any) -> str:

@@ -8,10 +8,11 @@ from torch import Tensor, nn
 
 from reweigh.core.scope import last_layer
 from reweigh.errors import DataError
-from reweigh.families import FAMILIES, Families, FamilyRule
+from reweigh.families import FAMILIES, Families, FamilyRule, sizes_differ
 from reweigh.names import lookup
 from reweigh.weighting import made, num_curves
 
+PAPER_FAMILIES = 3  # paper: K
 LARGE = 5.0  # a loss that a new weighting function still gives about as much weight as a small one
 
 
@@ -32,7 +33,7 @@ class Curves:
         sizes: Tensor,
         device: torch.device,
         *,
-        families: int | Families,
+        families: int | Families | None,
         family_rule: str | FamilyRule,
         spare_curves: bool,
         weight_net: str | nn.Module,
@@ -42,6 +43,8 @@ class Curves:
     ):
         self._num_classes, self._device = len(sizes), device
         self._rule = lookup(FAMILIES, family_rule, "family rule") if isinstance(family_rule, str) else family_rule
+        if families is None:
+            families = PAPER_FAMILIES if sizes_differ(sizes) else 1
         wanted = families.num_families if isinstance(families, Families) else families
         if isinstance(weight_net, nn.Module):
             wanted = min(wanted, num_curves(weight_net, wanted))

@@ -41,8 +41,10 @@ class Journal:
     def record(self, index: Tensor, outputs: Any, weights: Tensor | None) -> None:
         """Note what the model returned for some samples, and their weights, if any.
 
+        A sample may occur several times, as with a sampler that repeats rare classes: each time is a record.
+
         Raises:
-            DataError: The three do not have one entry per sample, or an index is repeated or out of range.
+            DataError: The three do not have one entry per sample, or an index is out of range.
         """
         logits = logits_of(outputs).detach().float().cpu()
         n = len(logits)
@@ -59,18 +61,19 @@ class Journal:
                 "pass one of each per sample"
             )
         low, high = (int(index.min()), int(index.max())) if n else (0, 0)
-        if low < 0 or high >= len(self._labels) or len(index.unique()) < n:
+        if low < 0 or high >= len(self._labels):
             raise DataError(
-                f"index: {n} different positions in the training set, 0 to {len(self._labels) - 1}, are needed; got "
-                f"{len(index.unique())} from {low} to {high}"
+                f"index: positions in the training set, 0 to {len(self._labels) - 1}, are needed; got {low} to {high}"
             )
-        self._counts[index] += 1
-        share = 1 / self._counts[index]
-        probabilities, before = logits.softmax(1), self._predictions[index]
-        self._predictions.restart(index, torch.lerp(before, probabilities, share[:, None]))
         given = self._labels[index]
         losses = F.cross_entropy(logits, given, reduction="none", ignore_index=-1)
-        self._loss[index] = _mean(self._loss[index], torch.where(given >= 0, losses, torch.nan), share)
+        losses, probabilities = torch.where(given >= 0, losses, torch.nan), logits.softmax(1)
+        index, place, times = index.unique(return_inverse=True, return_counts=True)
+        losses, weights, probabilities = (_means(each, place, times) for each in (losses, weights, probabilities))
+        self._counts[index] += times
+        share = times / self._counts[index]
+        self._predictions.restart(index, torch.lerp(self._predictions[index], probabilities, share[:, None]))
+        self._loss[index] = _mean(self._loss[index], losses, share)
         self._weight[index] = _mean(self._weight[index], weights, share)
 
     def issues(self, families: Tensor, class_names: Sequence[object] | None, index: Any) -> "pd.DataFrame":
@@ -173,6 +176,17 @@ class Recording:
         if self._journal is None:
             self._journal = Journal(self._given, self._num_classes)
         return self._journal
+
+
+def _means(values: Tensor, place: Tensor, times: Tensor) -> Tensor:
+    """The mean of the values that belong to each of some samples.
+
+    Args:
+        place: Shape (n,), the sample of each value.
+        times: Shape (samples,), how many values each has.
+    """
+    total = values.new_zeros(len(times), *values.shape[1:]).index_add_(0, place, values)
+    return total / times.view(-1, *[1] * (values.dim() - 1))
 
 
 def _mean(before: Tensor, new: Tensor, share: Tensor) -> Tensor:

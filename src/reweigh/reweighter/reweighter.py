@@ -1,10 +1,12 @@
 """The drop-in for your own training loop: learns the weight of each sample while the model trains."""
 
+from math import inf
 from typing import Annotated, Any, Literal
 
 import torch
 from annotated_types import Ge, Gt
 from torch import Tensor, nn
+from torch.distributed import get_world_size
 from torch.optim import Optimizer
 
 from reweigh.core.fully_sharded import is_fully_sharded
@@ -14,7 +16,7 @@ from reweigh.core.normalize import NORMALIZERS, Normalize
 from reweigh.core.objective import Loss, MetaObjective, Objective, mean_loss, reweighted
 from reweigh.core.processes import Reduce, all_counts, alone, as_first, averaging, group_of
 from reweigh.core.step import Step
-from reweigh.core.update import refuse_closures
+from reweigh.core.update import inner_optimizer, refuse_closures
 from reweigh.errors import DataError, RecipeError
 from reweigh.families import Families, FamilyRule
 from reweigh.losses import LOSSES
@@ -22,6 +24,7 @@ from reweigh.names import lookup
 from reweigh.reweighter.curves import Curves, unit_of_losses
 from reweigh.reweighter.journal import Recording
 from reweigh.reweighter.labels import as_labels, check_batch, training_labels
+from reweigh.reweighter.pace import Pace, WarmUp
 from reweigh.reweighter.sample_loss import SampleLoss, scattered, select, spread
 from reweigh.weighting import weigher
 
@@ -48,7 +51,8 @@ class Reweighter(Recording):
         num_classes: number of classes, if some have no sample; by default the largest label plus one.
         loss: (what the model returns, labels) -> loss of each sample, shape (n,); or a loss of torch, such as
             ``nn.CrossEntropyLoss(label_smoothing=0.1)``, which is used unreduced; or a name in ``LOSSES``.
-        families: number of families of classes, each with its own curve (paper: K; 1 is MW-Net); or the families.
+        families: number of families of classes, each with its own curve (paper: K; 1 is MW-Net); or the families. By
+            default 3, as in the paper, where class sizes differ by more than chance, and otherwise 1.
         family_rule: how families are found: a name in ``FAMILIES``, or (class sizes, number wanted) -> ``Families``.
         spare_curves: learn a curve for each of ``families`` even if fewer are found now, because ``refresh`` may find
             more. Fewer families use the curves by rank; a single one uses the curve in the middle.
@@ -72,6 +76,9 @@ class Reweighter(Recording):
         meta_weight_decay: weight decay of the weight net; the paper's 1e-4 pulls all weights to one half in the end.
         meta_amsgrad: Adam with AMSGrad, as the released code for long tails.
         weighting: a function learned elsewhere (``load_weighting``), used as it is; no trusted data are needed then.
+        warm_up: epochs, counted by samples, in which all weights are one and nothing is learned. By default 0; for a
+            ``weighting`` from elsewhere, until the losses of ``step`` or ``weigh`` have left log C, that of a model
+            that knows nothing: such a function would trust nothing that a new model has not learned yet.
         check: whether the first step that learns checks that the meta-gradient is exact for this model and optimizer;
             costs about four plain steps, once. What is not exact is said in an ``InexactWarning``.
         reduce: averages tensors over processes, in place; by default those of a wrapped model.
@@ -85,7 +92,7 @@ class Reweighter(Recording):
         *,
         num_classes: int | None = None,
         loss: Loss | str = LOSSES["cross-entropy"],
-        families: Annotated[int, Ge(1)] | Families = 3,
+        families: Annotated[int, Ge(1)] | Families | None = None,
         family_rule: str | FamilyRule = "by-size",
         spare_curves: bool = False,
         weight_net: str | nn.Module = "class-aware",
@@ -101,16 +108,19 @@ class Reweighter(Recording):
         meta_weight_decay: Annotated[float, Ge(0)] = 0.0,
         meta_amsgrad: bool = False,
         weighting: nn.Module | None = None,
+        warm_up: Annotated[float, Ge(0)] | None = None,
         check: bool = True,
         reduce: Reduce | None = None,
     ):
-        wanted = families.num_families if isinstance(families, Families) else families
-        counts = {"families": wanted, "every": every, "hidden": hidden}
-        if wrong := [f"{name} = {value}" for name, value in counts.items() if value < 1]:
+        counts = {"families": families, "every": every, "hidden": hidden}
+        if wrong := [f"{name} = {value}" for name, value in counts.items() if isinstance(value, int) and value < 1]:
             raise RecipeError(f"{' and '.join(wrong)}: should be at least 1")
+        if warm_up is not None and not 0 <= warm_up < inf:
+            raise RecipeError(f"warm_up = {warm_up}: should be a number of epochs, 0 or more")
         if not isinstance(model, nn.Module) or not hasattr(optimizer, "param_groups"):
             got = f"{type(model).__name__} and {type(optimizer).__name__}"
             raise RecipeError(f"a torch.nn.Module and a torch.optim.Optimizer are needed, in this order; got {got}")
+        optimizer = inner_optimizer(optimizer)
         self.model, self.loss = model, loss
         self._loss = SampleLoss(loss)
         self._device = next(model.parameters(), torch.empty(0)).device
@@ -145,6 +155,10 @@ class Reweighter(Recording):
             reduce=reduce or alone,
             check=check,
         )
+        processes = 1 if self._group is None else get_world_size(self._group)
+        epochs = 0.0 if warm_up is None and weighting is None else warm_up
+        self._warm_up = WarmUp(epochs, int(sizes.sum()) / processes, self._num_classes)
+        self._pace = Pace(optimizer)
         self._options = f"every={every}, engine={engine!r}, lookahead={lookahead!r}, scope={scope!r}"
 
     def __repr__(self) -> str:
@@ -175,8 +189,13 @@ class Reweighter(Recording):
 
     @property
     def due(self) -> bool:
-        """Whether the coming step learns, and so needs trusted data."""
-        return self.weights.learns and self._learner.due
+        """Whether the coming step learns, and so needs trusted data.
+
+        In a loop that owns its backward: whether to call ``learn``, at most once in ``every`` steps of the optimizer.
+        """
+        since = self._pace.since
+        now = self._learner.due if since is None else since >= self._learner.every
+        return self.weights.learns and not self._warm_up.is_on and now
 
     def step(self, inputs: Any, labels: Any, meta_inputs: Any = None, meta_labels: Any = None) -> Step:
         """Train on a batch: forward, weights, backward, ``optimizer.step()``; and learn the weights where it is due.
@@ -207,12 +226,20 @@ class Reweighter(Recording):
 
         Args:
             labels: shape (slots,), the given label of each slot; its family chooses the curve.
+            meta_inputs: trusted inputs; needed only where ``due``.
+            meta_labels: their labels.
             meta: what the weights should lower one step ahead, in place of the mean loss on trusted inputs.
         """
+        if self._warm_up.is_automatic:  # the losses of an objective may be anything
+            self._warm_up.end()
         return self._step(objective, self._checked(labels, "labels")[0], (meta_inputs, meta_labels), meta)
 
     def _step(self, objective: Objective, labels: Tensor, trusted: tuple[Any, Any], meta: MetaObjective | None) -> Step:
         refuse_closures(self._learner.optimizer)
+        if self._warm_up.is_on:
+            step = self._learner.plain_step(objective)
+            self._warm_up.see(step.losses, self._learner.average)
+            return step
         due = self.due
         if meta is None and due:
             if trusted[1] is None:
@@ -240,22 +267,32 @@ class Reweighter(Recording):
             labels: shape (n,), or rows, shape (n, num_classes).
 
         Returns:
-            Shape (n,), in (0, 1), without a graph; 0 for a label that the loss ignores.
+            Shape (n,), in (0, 1), without a graph; 0 for a label that the loss ignores. In the warm-up 1.
         """
         labels, mask = self._checked(labels, "labels")
-        weights = self.weights(select(losses.detach(), mask), self._curve(select(labels, mask)))
+        found = select(losses.detach(), mask)
+        if self._warm_up.is_on:
+            self._warm_up.see(found, self._learner.average)
+            return scattered(torch.ones_like(found), mask)
+        weights = self.weights(found, self._curve(select(labels, mask)))
         return scattered(weights, mask)
 
     def learn(self, batch: tuple[Any, Any], meta_batch: tuple[Any, Any]) -> Tensor | None:
         """The other half: learn from one look-ahead, without touching model, gradients or optimizer.
+
+            if reweighter.due:
+                reweighter.learn((inputs, labels), (trusted_inputs, trusted_labels))
 
         Args:
             batch: inputs and labels of a training batch.
             meta_batch: those of a trusted one.
 
         Returns:
-            The loss on the trusted batch one step ahead.
+            The loss on the trusted batch one step ahead; None in the warm-up, in which nothing is learned.
         """
+        if self._warm_up.is_on:
+            return None
+        self._pace.since = 0
         labels, mask = self._checked(batch[1], "labels")
         objective = reweighted(self._loss, batch[0], labels)
         return self._learner.learn(objective, self._curve(select(labels, mask)), self._trusted(*meta_batch))
@@ -273,6 +310,8 @@ class Reweighter(Recording):
         return {
             "weights": self.weights.state_dict(),
             "steps": self._learner.steps,
+            "since": self._pace.since,
+            "warm_up": self._warm_up.state_dict(),
             "family_of_class": self.families.of_class,
             "centers": self.families.centers,
             "journal": None if self._journal is None else self._journal.state_dict(),
@@ -281,7 +320,8 @@ class Reweighter(Recording):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._load_records(state)  # first: it refuses a state of other data
         self.weights.load_state_dict(state["weights"])
-        self._learner.steps = state["steps"]
+        self._learner.steps, self._pace.since = state["steps"], state["since"]
+        self._warm_up.load_state_dict(state["warm_up"])
         self.families = Families(state["family_of_class"].cpu(), state["centers"].cpu())
 
     def _trusted(self, inputs: Any, labels: Any) -> MetaObjective:

@@ -31,12 +31,19 @@ def difference(f: Callable[[Params], Tensor], at: Params, along: Params) -> Tens
         at = dict(at)  # what is known of f here was computed in half precision
     with torch.no_grad(), torch.autocast(device, enabled=False):
         here = f(at)
-        # the step that balances rounding against curvature, relative to the size of the parameters; as a tensor, so
-        # that the device is not waited for
-        length = norm(list(along.values())).clamp_min(torch.finfo(torch.float32).tiny ** 0.5)
-        h = STEP * _precision(moving) ** 0.5 * norm(list(moving.values())).clamp_min(1.0) / length
+        h = _precision(moving) / rounding(moving, along)
         moved = {name: torch.addcmul(param, along[name], h.to(param.dtype)) for name, param in moving.items()}
         return (f({**at, **moved}) - here) / h
+
+
+def rounding(at: Params, along: Params) -> Tensor:
+    """How far off the product is because f of size one is rounded, scalar.
+
+    The step h balances rounding against curvature, relative to the size of the parameters. As a tensor, so that the
+    device is not waited for.
+    """
+    length = norm(list(along.values())).clamp_min(torch.finfo(torch.float32).tiny ** 0.5)
+    return _precision(at) ** 0.5 / STEP * length / norm(list(at.values())).clamp_min(1.0)
 
 
 def _precision(params: Params) -> float:

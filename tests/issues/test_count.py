@@ -4,8 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from reweigh.issues.count import Count, count_wrong, direction, sentence
 from reweigh.issues.stock import confident_joint, take_stock, with_prior
-from reweigh.methods.parts.finding import Count, count_wrong, direction, sentence
 
 NAMES = ("cat", "dog", "owl")
 
