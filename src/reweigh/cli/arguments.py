@@ -40,7 +40,7 @@ Encoding = Annotated[
 ]
 Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Column of a table to leave out; repeatable.")]
 JoinLabels = Annotated[
-    bool, typer.Option("--join-labels", help="Count labels such as 'gold', 'Gold' and 'gold.' as one class.")
+    bool, typer.Option("--join-labels", help="Count labels such as 'gold', 'Gold', 'gold.' and 'golt' as one class.")
 ]
 ClassShares = Annotated[
     str | None,
