@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from reweigh.cli.arguments import Overwrite, RunFolder, SpreadsheetSafe
+from reweigh.cli.arguments import Overwrite, RunFolder, SpreadsheetSafe, check_ending, check_target
 from reweigh.cli.printing import echo, show_table
-from reweigh.cli.target import check_ending, check_target
 from reweigh.errors import DataError
 from reweigh.names import plural
 

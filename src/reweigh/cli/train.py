@@ -182,9 +182,9 @@ def contents_of(
 
 def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool, trust_code: bool = False) -> Path:
     """Check the recipe, train in a new run folder, and print the outcome; returns the folder."""
+    from reweigh.cli.arguments import check_outside
     from reweigh.cli.outcome import show_outcome
     from reweigh.cli.source import files_of
-    from reweigh.cli.target import check_outside
     from reweigh.fit.run_folder import begin, resume
     from reweigh.recipes.check import check
     from reweigh.training import Run, processes, progress
