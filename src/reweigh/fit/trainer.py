@@ -246,7 +246,9 @@ class Trainer:
             )
             trees = None
             if plan.method.options["trees"]:
-                trees = BoostedTrees(train_set, given_rows(train_set, train_set.labels), stages, bound["seed"], setup.prior)
+                trees = BoostedTrees(
+                    train_set, given_rows(train_set, train_set.labels), stages, bound["seed"], setup.prior
+                )
             found = two_looks(networks, trees, train_set, vouched(setup), plan.train["judge"], plan.method.options)
         model, history = ready(found.model), found.history
         recall = Recall(train_set, 1, plan.train["looks"], self.device)

@@ -14,7 +14,7 @@ NEARLY_ALL = 0.9  # a share beyond this counts as all
 def share_of(other: Tensor, one: Tensor, likely: Tensor) -> float:
     """The share of ``other`` in the mixture that explains given labels best.
 
-        maximize  sum_i log sum_k T(y_i | k) ((1 - share) one_i(k) + share other_i(k))  +  votes log(4 share (1 - share))
+        maximize  sum_i log sum_k T(y_i | k) ((1 - s) one_i(k) + s other_i(k))  +  votes log(4 s (1 - s))
 
     The labels may be wrong; seen through the confusion, they are explained best by who knows the true classes.
 

@@ -1,5 +1,6 @@
 """Boosted trees as a module: trained by scikit-learn, stored and computed as tensors."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 ABSENT = -20.0  # logit of a class that the trees never saw
+MAX_BINS = 255
 MAX_CELLS = 2**22  # rows times trees that are computed at once
 
 
@@ -51,11 +53,18 @@ class Trees(nn.Module):
         self.register_buffer("depth", torch.tensor(0))
 
     @classmethod
-    def of(cls, booster: Any, num_classes: int, iterations: int | None = None) -> "Trees":
+    def of(
+        cls,
+        booster: Any,
+        num_classes: int,
+        iterations: int | None = None,
+        edges: Sequence[np.ndarray] | None = None,
+    ) -> "Trees":
         """The trees of a fitted ``HistGradientBoostingClassifier`` whose classes are numbers below ``num_classes``.
 
         Args:
             iterations: How many of its iterations count; all by default.
+            edges: If it was fitted on the bins of each feature: where they end; see ``bins``.
         """
         steps = booster._predictors[:iterations]  # scikit-learn has no public way to its trees; a test compares
         classes = [int(label) for label in booster.classes_]
@@ -64,16 +73,21 @@ class Trees(nn.Module):
         found = cls(len(nodes), max((len(each) for each in nodes), default=1), num_classes)
         found.output.copy_(torch.tensor(outputs).repeat(len(steps)))
         for place, each in enumerate(nodes):
-            found._fill(place, each)
+            found._fill(place, each, edges)
         found.depth.fill_(int(max((each["depth"].max() for each in nodes), default=0)))
         found.offset.fill_(ABSENT)
         found.offset[torch.tensor(classes)] = 0.0
         found.offset[torch.tensor(outputs)] = torch.tensor(booster._baseline_prediction.ravel(), dtype=torch.float32)
         return found
 
-    def _fill(self, tree: int, nodes: np.ndarray) -> None:
+    def _fill(self, tree: int, nodes: np.ndarray, edges: Sequence[np.ndarray] | None) -> None:
         count, leaf = len(nodes), nodes["is_leaf"].astype(bool)
         itself = np.arange(count)
+        if edges is not None:
+            nodes = nodes.copy()
+            for node in np.flatnonzero(~leaf):
+                ends = edges[nodes["feature_idx"][node]]
+                nodes["num_threshold"][node] = ends[int(nodes["num_threshold"][node])]
         # rows are in single precision: the largest such number that is not above the threshold divides them alike
         threshold = nodes["num_threshold"].astype(np.float32)
         lower = np.nextafter(threshold, np.float32(-np.inf))
@@ -114,3 +128,27 @@ def rebuilt_trees(state: dict[str, Tensor]) -> Trees | None:
     if "threshold" not in state or "offset" not in state:
         return None
     return Trees(*state["threshold"].shape, len(state["offset"]))
+
+
+def bin_edges(rows: np.ndarray) -> list[np.ndarray]:
+    """Where the bins of each feature end, at most ``MAX_BINS``: between distinct values, or at quantiles."""
+    found = []
+    for column in rows.T:
+        distinct = np.unique(column)
+        if len(distinct) > MAX_BINS:
+            distinct = np.unique(np.quantile(column, np.linspace(0, 1, MAX_BINS), method="lower"))
+        middle = distinct[:-1] + (distinct[1:] - distinct[:-1]) / 2
+        found.append(np.clip(middle, distinct[:-1], np.nextafter(distinct[1:], -np.inf, dtype=rows.dtype)))
+    return found
+
+
+def bins(rows: np.ndarray, edges: Sequence[np.ndarray]) -> np.ndarray:
+    """The number of the bin of each cell: a cell is at most ``edges[j]`` exactly if its bin is at most j.
+
+    >>> bins(np.array([[1.0], [2.0], [9.0]]), [np.array([1.5, 4.0])])
+    array([[0.],
+           [1.],
+           [2.]])
+    """
+    columns = [np.searchsorted(ends, column, side="left") for ends, column in zip(edges, rows.T, strict=True)]
+    return np.stack(columns, 1).astype(np.float64)
