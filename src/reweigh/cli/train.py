@@ -106,7 +106,10 @@ def train(
     folder = carry_out(contents, name if reviewed is None else f"{name}-reviewed", out, overwrite, trust_code)
     if reviewed is not None and reviewed.is_dir():
         from reweigh.cli.outcome import worth
+        from reweigh.runs.audit import audited
 
+        if found := audited(reviewed):
+            echo(f"Before the review: {found.claim}")
         echo(worth(reviewed, folder) or "The earlier run was tested on other samples, so the two cannot be compared.")
 
 
