@@ -31,7 +31,7 @@ from cells import CELLS, cell, is_tail
 from reweigh.data import Dataset
 from reweigh.fit import fit
 from reweigh.plan.check import examine
-from reweigh.plan.choose import LOOKS, chosen
+from reweigh.plan.choose import chosen
 from reweigh.plan.edit import put
 from reweigh.plan.facts import Facts
 
@@ -72,7 +72,7 @@ def trained(train: Dataset, test: Dataset, method: str, seed: int, wrong: NDArra
         put(given, place.split("."), json.loads(value) if value else True)
     if train.is_images:  # from scratch, for the length of 20 epochs
         given["features"] = {"name": "none"}
-        given["train"]["epochs"] = round(IMAGE_EPOCHS * (LOOKS if method == DEFAULT else 1))
+        given["train"]["epochs"] = IMAGE_EPOCHS
     plan, mistakes = examine(chosen(Facts.of(train), given), passed=["data"])
     assert plan is not None, mistakes
     found = fit(train, plan, test_set=test)

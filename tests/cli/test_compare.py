@@ -2,8 +2,11 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
+
+from reweigh.cli.compare import default_folder
 
 SHORT = ["train.epochs=1", "train.warmup_epochs=0", "train.batch_size=256", "model.hidden=[8]"]
 
@@ -103,3 +106,12 @@ def test_bad_input(compare, tmp_path, words, message):
     assert result.exit_code == 2
     assert message in result.stderr
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_comparison_does_not_collide_with_a_run_of_the_same_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert default_folder("cars") == Path("runs/cars")
+    Path("runs/cars").mkdir(parents=True)
+    assert default_folder("cars") == Path("runs/cars")  # an earlier comparison, which --resume continues
+    Path("runs/cars/recipe.toml").touch()  # train --data cars.csv --out runs/cars
+    assert default_folder("cars") == Path("runs/cars-compared")

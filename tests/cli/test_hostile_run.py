@@ -53,6 +53,7 @@ COMMANDS = {
     ("issues", "run"): lambda run, data, out: ["issues", run],
     ("issues", "apply_from"): lambda run, data, out: ["issues", run, "--apply", out / "new.csv", "--apply-from", run],
     ("review", "run"): lambda run, data, out: ["review", run],
+    ("audit", "run"): lambda run, data, out: ["audit", run, "--n", "0"],
     ("predict", "run"): lambda run, data, out: ["predict", run, data],
     ("predict", "data"): lambda run, data, out: ["predict", data.with_name("table-run"), run],
     ("export", "run"): lambda run, data, out: ["export", run, "--to", "safetensors", "--out", out / "m.safetensors"],
@@ -144,6 +145,6 @@ def test_nothing_is_written_where_a_link_points(run, own, tmp_path, name):
     (folder / name).symlink_to(target)
     result = run("train", "--resume", folder)
     assert [(file.name, file.read_text()) for file in precious.iterdir()] == [("last.safetensors", "mine")]
-    if name in (".lock", "metrics.jsonl", "checkpoint"):  # the others are replaced by files
+    if name in (".lock", "checkpoint"):  # the others are replaced by files
         assert result.exit_code == 2
         assert "link to another place, where reweigh does not write" in result.output

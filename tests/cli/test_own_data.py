@@ -151,7 +151,7 @@ def test_whatever_is_chosen_is_a_recipe(samples, shape, photos):
             put(values, key.split("."), value)
     recipe = check(Contents("x", json.loads(json.dumps(values)), []))
     assert recipe.method.name == ("cmw-net-sl" if photos else "two-looks")
-    assert recipe.train["epochs"] == default_epochs(samples, recipe.train["batch_size"], 1.0 if photos else 1.9)
+    assert recipe.train["epochs"] == default_epochs(samples, recipe.train["batch_size"])
     assert [part.name for part in recipe.augment] == (
         [] if not photos else ["pad-crop", "flip"] if shape[1] >= 8 else ["flip"]
     )

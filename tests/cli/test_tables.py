@@ -82,3 +82,50 @@ def test_the_average_of_a_row_once_all_of_its_runs_are_finished(own, run, tmp_pa
         assert "66.1 / " not in shown
         shutil.copytree(own / "table-run", tmp_path / "8" / f"erm-{name}")
     assert f"66.1 / {100 * last['test_accuracy']:.1f}" in run("tables", "8", "--runs", tmp_path).stdout
+
+
+def trained(own, folder, accuracy, *changes):
+    """A finished run with that accuracy, and some words of its recipe changed."""
+    shutil.copytree(own / "table-run", folder, ignore=shutil.ignore_patterns("SHA256SUMS"))
+    *lines, last = (folder / "metrics.jsonl").read_text().splitlines()
+    line = json.dumps({**json.loads(last), "test_accuracy": accuracy})
+    (folder / "metrics.jsonl").write_text("\n".join([*lines, line]) + "\n")
+    recipe = folder / "recipe.toml"
+    for before, after in changes:
+        assert before in recipe.read_text()
+        recipe.write_text(recipe.read_text().replace(before, after))
+
+
+def test_methods_that_begin_alike_branch_from_plain_training(run, tmp_path):
+    lines = run("tables", "1", "--commands", "--runs", tmp_path, "--seeds", 2).stdout.splitlines()
+    assert len(lines) == 2 * 12 * 12
+    stem = tmp_path / "1" / "erm-cifar-10-factor-200"
+    words = "data.bias.0.imbalance_factor=200 method.name=cmw-net"
+    out = tmp_path / "1" / "cmw-net-with-ce-loss-cifar-10-factor-200"
+    assert f"reweigh train cifar10-long-tail {words} --branch {stem} --out {out}" in lines
+    assert f"reweigh train cifar10-long-tail {words} train.seed=1 --branch {stem}-seed1 --out {out}-seed1" in lines
+    branching = {line.partition("method.name=")[2].split()[0] for line in lines if "--branch" in line}
+    assert branching == {"mw-net", "cmw-net", "l2rw", "mcw"}
+    assert not any("--branch" in line for line in lines if "ldam" in line or "cosine" in line)
+
+
+def test_seeds_are_averaged_and_compared_with_the_spread_of_the_paper(own, run, tmp_path):
+    for seed, accuracy in (("", 0.80), ("-seed1", 0.82), ("-seed2", 0.81)):
+        trained(own, tmp_path / "6" / f"erm-test{seed}", accuracy)  # paper: 79.4 +- 0.14
+    trained(own, tmp_path / "6" / "plc-test", 0.60)
+    shown = " ".join(run("tables", "6", "--runs", tmp_path, "--seeds", 3).stdout.split())
+    assert "79.4 ± 0.14 / 81.0 ± 1.0 †" in shown  # t = 2.7 with two degrees of freedom: chance
+    assert "83.4 ± 0.43 / 60.0 (1 of 3) †" in shown
+    assert "† was trained with other settings than the cell: " in shown
+    shutil.rmtree(tmp_path)
+    for seed, accuracy in (("", 0.810), ("-seed1", 0.811), ("-seed2", 0.812)):
+        trained(own, tmp_path / "6" / f"erm-test{seed}", accuracy)
+    assert "79.4 ± 0.14 / 81.1 ± 0.1 * †" in run("tables", "6", "--runs", tmp_path, "--seeds", 3).stdout
+
+
+def test_runs_with_different_settings_are_never_averaged(own, run, tmp_path):
+    trained(own, tmp_path / "6" / "erm-test", 0.80)
+    trained(own, tmp_path / "6" / "erm-test-seed1", 0.82, ("batch_size = ", "batch_size = 1"))
+    result = run("tables", "6", "--runs", tmp_path, "--seeds", 2)
+    assert result.exit_code == 2
+    assert "erm-test-seed1 differ in train.batch_size, so they are not averaged" in result.stderr

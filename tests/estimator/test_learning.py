@@ -112,7 +112,7 @@ def test_a_fraction_for_validation_judges() -> None:
         ({"optimizer": "rmsprop"}, "optimizer: no optimizer named 'rmsprop'; there are: adam, adamw, sgd"),
         ({"weight_decay": -1.0}, "weight_decay: got -1"),
         ({"validation_fraction": 2}, r"validation_fraction: got 2; should be less than or equal to 0\.5"),
-        ({"validation_fraction": 0.1, "method": "two-looks"}, "two-looks judges and corrects by itself"),
+        ({"validation_fraction": 0.05, "method": "two-looks"}, "two-looks judges its looks by held-out samples"),
         ({"callbacks": 3}, "callbacks: got 3; pass a function, or a list of functions"),
         ({"callbacks": ["print"]}, "callbacks: got"),
         ({"warm_start": "yes"}, "warm_start: got 'yes'; should be true or false"),

@@ -53,23 +53,23 @@ def test_scales_and_types(case):
     assert accuracy("cmw-net", GOOD[case]) > 0.9
 
 
+FLAT = np.random.default_rng(0).normal(size=(400, 4))
+SIDES = (FLAT[:, 0] + 0.8 * FLAT[:, 1] > 0).astype(int)
+ROW = np.arange(200)[:, None]
 ABSURD = {
-    "a typing mistake": spoiled(1000),
-    "one cell of 1e30": spoiled(1e30),
-    "one cell of 1e300": spoiled(1e300),
-    "a sentinel": np.where((np.arange(90) % 11 == 0)[:, None] & (np.arange(4) == 1), -9999, X),
+    "a typing mistake": np.where((ROW == 7) & (np.arange(4) == 0), 1000, FLAT[:200]),
+    "one cell of 1e30": np.where((ROW == 7) & (np.arange(4) == 0), 1e30, FLAT[:200]),
+    "one cell of 1e300": np.where((ROW == 7) & (np.arange(4) == 0), 1e300, FLAT[:200]),
+    "a sentinel": np.where((ROW % 17 == 0) & (np.arange(4) == 1), -9999, FLAT[:200]),
 }
 
 
 @pytest.mark.parametrize("form", [np.asarray, pd.DataFrame, csr_array])
 @pytest.mark.parametrize("case", ABSURD)
 def test_absurd_cells_change_nothing_but_their_rows(case, form):
-    plain = RobustClassifier(epochs=12, random_state=0).fit(form(X), Y)
-    classifier = RobustClassifier(epochs=12, random_state=0).fit(form(ABSURD[case]), Y)
-    same = (ABSURD[case] == X).all(1)
-    assert (classifier.predict(form(X)) == Y)[same].mean() > 0.9
-    assert (plain.predict(form(X)) == classifier.predict(form(X)))[same].mean() > 0.9
-    assert not classifier.label_issues_["is_label_issue"][same].sum() > 3
+    classifier = RobustClassifier(random_state=0).fit(form(ABSURD[case]), SIDES[:200])
+    assert classifier.score(form(FLAT[200:]), SIDES[200:]) > 0.9
+    assert max(classifier.finding_.share) < 0.03  # all labels are right
 
 
 @pytest.mark.parametrize("method", METHODS)

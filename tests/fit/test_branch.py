@@ -9,6 +9,7 @@ from torch import nn
 from reweigh.errors import DataError, ModelError, ReweighError
 from reweigh.files.tensors import read as read_tensors
 from reweigh.fit.run_folder import begin, resume
+from reweigh.methods import BEGIN_AS_ERM
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.training import Interrupted, Run
@@ -38,7 +39,7 @@ def branched(method, stem, path, *changes):
     return begin(planned(method, f"train.branch={stem}", *changes), path)
 
 
-@pytest.mark.parametrize("method", ["erm", "mw-net", "cmw-net", "l2rw", "mcw"])
+@pytest.mark.parametrize("method", ["erm", *BEGIN_AS_ERM])
 def test_it_ends_as_if_it_had_been_trained_from_the_start(method, stem, tmp_path):
     own = {"mcw": ["method.start=0.6"]}.get(method, [])
     begin(planned(method, *own), tmp_path / "scratch")

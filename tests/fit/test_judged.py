@@ -56,11 +56,15 @@ def test_every_sample_is_judged_and_the_kept_epoch_is_tested(method: str) -> Non
     assert 0 < kept["judge_error"] < 0.2
 
 
-def test_two_looks_judge_by_themselves() -> None:
-    plan, mistakes = plan_of("two-looks", judge=0.1, prior=True)
+def test_two_looks_take_the_options_of_training_as_others_do() -> None:
+    for given, judge, prior in (({}, 0.25, True), ({"judge": 0.1, "prior": False}, 0.1, False)):
+        plan, _ = plan_of("two-looks", **given)
+        assert plan is not None
+        assert (plan.train["judge"], plan.train["prior"]) == (judge, prior)
+    plan, mistakes = plan_of("two-looks", judge=0.0)
     assert plan is None
-    assert [path for path, _ in mistakes] == ["train.judge", "train.prior"]
-    assert "the method two-looks judges and corrects by itself; remove the key" in mistakes[0].text
+    assert mistakes[0].path == "train.judge"
+    assert "judges its looks by held-out samples; should be from 0.1 to 0.5, or choose" in mistakes[0].text
 
 
 def test_there_is_a_judge_by_default_if_there_are_enough_samples() -> None:

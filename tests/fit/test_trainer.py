@@ -208,7 +208,7 @@ def test_plain_training_is_adamw_with_a_cosine():
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(X), SAMPLES.labels).backward()
         optimizer.step()
-    assert torch.allclose(trained.method.model.weight, model.weight, atol=1e-5)
+    assert torch.allclose(trained.model.weight, model.weight, atol=1e-5)
     assert [line["epoch"] for line in trained.history] == [1, 2, 3, 4]
 
 
@@ -244,7 +244,7 @@ def trained(recipe, *changes: str) -> tuple[nn.Module, set[torch.dtype]]:
         )
         return model
 
-    return Trainer(plan, build, torch.device("cpu")).train(samples).method.model, seen
+    return Trainer(plan, build, torch.device("cpu")).train(samples).model, seen
 
 
 def apart(some: nn.Module, other: nn.Module) -> float:

@@ -1,8 +1,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from sklearn.datasets import load_digits, make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from reweigh import DataError, find_label_issues
+from reweigh.issues.find import best_number
 
 
 def planted(count: int = 900, classes: int = 3, rate: float = 0.15):
@@ -61,3 +70,44 @@ def test_labels_of_pandas_keep_their_index(recwarn):
     assert not recwarn.list
     with pytest.raises(DataError, match="such as 'cat'; give class numbers 0 to 1"):
         find_label_issues(pd.Series(["cat", "dog"] * 15), predictions)
+
+
+def compared(classifier, X, given, truth):
+    """Average precision of the ranking, and of the plain probability of the given label; F1 score of the flags."""
+    rows = cross_val_predict(classifier, X, given, cv=5, method="predict_proba")
+    found, wrong = find_label_issues(given, rows, ranked=False), given != truth
+    flagged = found["is_label_issue"].to_numpy()
+    plain = rows[np.arange(len(given)), given]
+    scores = (average_precision_score(wrong, -each) for each in (found["label_quality"], plain))
+    return (*scores, 2 * (flagged & wrong).sum() / (flagged.sum() + wrong.sum()))
+
+
+def test_the_confusion_of_a_weak_model_is_not_taken_for_that_of_the_labelers():
+    X, truth = load_digits(return_X_y=True)
+    draw = np.random.default_rng(1)
+    given = np.where(draw.random(len(truth)) < 0.13, (truth + draw.integers(1, 10, len(truth))) % 10, truth)
+    ranked, plain, flagged = compared(make_pipeline(StandardScaler(), GaussianNB()), X, given, truth)
+    assert ranked > 0.9 * plain > 0.4
+    assert flagged > 0.37
+
+
+def test_a_class_of_a_tenth_of_the_samples_is_not_taken_for_wrong_labels():
+    X, truth = make_classification(2000, 20, n_informative=5, weights=[0.9], class_sep=0.8, flip_y=0, random_state=1)
+    given = np.where(np.random.default_rng(2).random(len(truth)) < 0.1, 1 - truth, truth)
+    ranked, plain, flagged = compared(LogisticRegression(), X, given, truth)
+    assert ranked > 0.98 * plain > 0.5
+    assert flagged > 0.6
+
+
+def test_the_number_of_flags_maximizes_the_expected_f1_score():
+    doubt = torch.from_numpy(np.random.default_rng(0).beta(0.3, 1, 60))
+    worst = sorted(doubt.tolist(), reverse=True)
+    expected = [2 * sum(worst[:number]) / (number + sum(worst)) for number in range(1, 61)]
+    assert best_number(doubt) == int(np.argmax(expected)) + 1
+    assert best_number(torch.full((50,), 0.01)) == 0
+
+
+def test_nothing_is_flagged_if_all_labels_are_predicted():
+    labels = np.arange(60) % 3
+    assert not find_label_issues(labels, np.eye(3)[labels] * 0.97 + 0.01)["is_label_issue"].any()
+    assert not find_label_issues(labels, np.eye(3)[labels])["is_label_issue"].any()

@@ -128,3 +128,21 @@ def test_columns_of_one_run_share_its_folder_and_its_command():
         f"test_{kind}accuracy" for kind in ("many_shot_", "medium_shot_", "few_shot_", "")
     ]
     assert len({cell.run for row in table("selective").rows.values() for cell in row}) == 14 * 12
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "column", "spread"),
+    [  # read in the paper by hand
+        ("2", "CMW-Net-SL", "CIFAR-10, asymmetric 0.4", 0.52),
+        ("2", "GCE", "CIFAR-100, asymmetric 0.2", 0.44),
+        ("4", "ERM", "CIFAR-100, type III, 70 %", 0.18),
+        ("5", "CMW-Net-SL", "CIFAR-100, type I + asymmetric", 0.52),
+        ("6", "SELFIE", "test", 0.09),
+        ("semi", "MixMatch", "CIFAR-10, 40", 11.5),
+        ("selective", "80 %: SelectiveNet", "CIFAR-10, factor 200", 0.76),
+    ],
+)
+def test_spreads_are_those_of_the_paper(name, row, column, spread):
+    (cell,) = (cell for cell in table(name).rows[row] if cell.column == column)
+    assert cell.spread == spread
+    assert isnan(table("1").rows["ERM"][0].spread)

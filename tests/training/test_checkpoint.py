@@ -139,7 +139,7 @@ def test_foreign_safetensors(tmp_path):
 
 def test_newer_version(tmp_path):
     write(tmp_path / "c", format="reweigh-checkpoint", version="9", state="{}")
-    with pytest.raises(DataError, match=r"another version of reweigh \(checkpoint version 9, this one reads 2\)"):
+    with pytest.raises(DataError, match=r"another version of reweigh \(checkpoint version 9, this one reads 3\)"):
         checkpoint.load(tmp_path / "c")
 
 
@@ -147,7 +147,7 @@ def test_newer_version(tmp_path):
     "state", ["{", '{"tensor": "b"}', '{"code": "x"}', '{"tensor": 1, "dict": 2}', "[" * 99999, '{"dict": 3}']
 )
 def test_damaged_structure(tmp_path, state):
-    write(tmp_path / "c", format="reweigh-checkpoint", version="2", state=state)
+    write(tmp_path / "c", format="reweigh-checkpoint", version="3", state=state)
     with pytest.raises(DataError, match="the checkpoint is damaged"):
         checkpoint.load(tmp_path / "c")
 

@@ -418,60 +418,6 @@ def test_what_an_observer_is_told(tiny, run):
     assert second.told == [("start", 1, 5, 2), *steps, result.last, "stop"]
 
 
-def ending(tiny, epochs: int):
-    """A method that is finished after so many epochs."""
-
-    class Ending(tiny.Tiny):
-        done = 0
-
-        def end_epoch(self):
-            self.done += 1
-
-        @property
-        def finished(self):
-            return self.done == epochs
-
-        def state_dict(self):
-            return {**super().state_dict(), "done": self.done}
-
-        def load_state_dict(self, state):
-            super().load_state_dict(state)
-            self.done = state["done"]
-
-    return Ending
-
-
-def test_a_finished_method_ends_the_training(tiny, run, whole):
-    method, result = tiny.begin(run, ending(tiny, 2))
-    assert timeless(result.history) == whole[2][:2]
-    assert timeless(run.read_metrics()) == whole[2][:2]
-    summary = json.loads(run.summary.read_text())
-    assert (summary["status"], summary["epochs"], summary["epochs_done"]) == ("finished", EPOCHS, 2)
-    again, same = tiny.begin(Run.open(run.path), ending(tiny, 2))
-    assert not any(isinstance(call, Batch) for call in again.calls)  # nothing is trained any more
-    assert weights(again) == weights(method)
-    assert same.history == result.history
-
-
-def test_an_interrupted_run_ends_where_it_would_have(tiny, run):
-    method, result = tiny.begin(None, ending(tiny, 3))
-
-    class Stopped(ending(tiny, 3)):
-        steps = 0
-
-        def step(self, batch):
-            self.steps += 1
-            if self.steps == 2 * STEPS:  # the last step of an epoch
-                os.kill(os.getpid(), signal.SIGINT)
-            return super().step(batch)
-
-    with pytest.raises(Interrupted):
-        tiny.begin(run, Stopped)
-    again, rest = tiny.begin(Run.open(run.path), ending(tiny, 3))
-    assert weights(again) == weights(method)
-    assert timeless(rest.history) == timeless(result.history)
-
-
 def test_the_scale_of_the_loss_in_fp16_is_resumed(tiny, run):
     scales = []
 

@@ -15,8 +15,6 @@ DATA = Dataset(torch.randn(7, 4, generator=torch.Generator().manual_seed(0)), to
 class Scripted:
     """A method whose model and weights are other ones in each epoch."""
 
-    finished = False
-
     def __init__(self) -> None:
         torch.manual_seed(0)
         self.models = [nn.Sequential(nn.BatchNorm1d(4), nn.Dropout(0.5), nn.Linear(4, 3)) for _ in range(6)]
@@ -37,7 +35,7 @@ def recalled(looks: int, epochs: int = 6) -> tuple[Recall, Scripted]:
     method = Scripted()
     recall = Recall(DATA, epochs, looks)
     for method.epoch in range(epochs):
-        recall.end_epoch(method.epoch, method)  # pyright: ignore[reportArgumentType]
+        recall.end_epoch(method.epoch, method.model, method.sample_weights)
     return recall, method
 
 
@@ -63,12 +61,12 @@ def test_candidates_and_missing_labels() -> None:
     labels[[1, 4]] = -1
     method = Scripted()
     recall = Recall(replace(DATA, labels=labels), 1, 1)
-    recall.end_epoch(0, method)  # pyright: ignore[reportArgumentType]
+    recall.end_epoch(0, method.model, method.sample_weights)
     assert recall.losses.isnan().tolist() == [label < 0 for label in labels.tolist()]
     candidates = torch.ones(7, 3, dtype=torch.bool)
     candidates[:, 2] = False
     recall = Recall(replace(DATA, candidates=candidates), 1, 1)
-    recall.end_epoch(0, method)  # pyright: ignore[reportArgumentType]
+    recall.end_epoch(0, method.model, method.sample_weights)
     losses = -method.models[0].eval()(DATA.inputs).log_softmax(1)
     torch.testing.assert_close(recall.losses, losses[:, :2].min(1).values.detach())
     assert bool((Recall(replace(DATA, labels=labels), 1, 0).predictions[torch.tensor([1])] == 1 / 3).all())
@@ -78,20 +76,9 @@ def test_goes_on_where_it_was() -> None:
     whole, method = recalled(3)
     first, second = Recall(DATA, 6, 3), Recall(DATA, 6, 3)
     for method.epoch in range(4):
-        first.end_epoch(method.epoch, method)  # pyright: ignore[reportArgumentType]
+        first.end_epoch(method.epoch, method.model, method.sample_weights)
     second.load_state_dict(first.state_dict())
     for method.epoch in range(4, 6):
-        second.end_epoch(method.epoch, method)  # pyright: ignore[reportArgumentType]
+        second.end_epoch(method.epoch, method.model, method.sample_weights)
     torch.testing.assert_close(second.predictions[torch.arange(7)], whole.predictions[torch.arange(7)])
     torch.testing.assert_close(second.weights, whole.weights, equal_nan=True)
-
-
-def test_the_last_look_is_at_the_end_even_if_that_comes_early():
-    method, recall = Scripted(), Recall(DATA, 6, looks=1)
-    for method.epoch in range(3):
-        method.finished = method.epoch == 2
-        recall.end_epoch(method.epoch, method)  # pyright: ignore[reportArgumentType]
-    assert recall.looks == 1
-    never = Recall(DATA, 6, looks=0)
-    never.end_epoch(2, method)  # pyright: ignore[reportArgumentType]
-    assert never.looks == 0

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reweigh.cli import arguments as arg
+from reweigh.cli.arguments import check_target
 from reweigh.cli.printing import console, show_table
-from reweigh.cli.target import check_target
 from reweigh.cli.train import separated
 from reweigh.errors import RecipeError, ReweighError
 from reweigh.names import plural
@@ -114,11 +114,11 @@ def compare(
         contents = recipe_for(data, label, labels, False, None, changes, how, compare=wanted or ())
         wanted = wanted or list(contents.values["compare"])
         command = shlex.join(["reweigh", "compare", *source.as_words(), *changes, *given, *flags])
-        planned, folder = plan(contents, (), wanted, wanted_biases, seeds), out or Path("runs", title_of(data))
+        planned, folder = plan(contents, (), wanted, wanted_biases, seeds), out or default_folder(title_of(data))
     else:
         assert recipe is not None
         command = shlex.join(["reweigh", "compare", recipe, *changes, *given, *flags])
-        planned, folder = plan(recipe, changes, wanted, wanted_biases, seeds), out or Path("runs", title(recipe))
+        planned, folder = plan(recipe, changes, wanted, wanted_biases, seeds), out or default_folder(title(recipe))
     try:
         rows = carry_out(planned, folder, workers, resume, overwrite, series(), trust_code)
     except KeyboardInterrupt as stop:
@@ -129,6 +129,12 @@ def compare(
             write_whole(json, to_json(rows, command=command))
     if failed := failures(rows):
         raise ReweighError(f"{failed}\ntry them again with:\n{command} --resume")
+
+
+def default_folder(name: str) -> Path:
+    """Where the runs of a comparison go: runs/NAME, or beside it if that is the folder of a single run."""
+    folder = Path("runs", name)
+    return folder.with_name(f"{name}-compared") if (folder / "recipe.toml").exists() else folder
 
 
 def names(option: str, text: str | None) -> list[str] | None:

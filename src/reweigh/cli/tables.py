@@ -3,13 +3,14 @@
 import shlex
 import time
 from collections.abc import Sequence
-from math import isnan, nan
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reweigh.cli.printing import echo, show_table
+from reweigh.names import listed
 
 if TYPE_CHECKING:
     from reweigh.plan import Plan
@@ -31,6 +32,7 @@ def tables(
         str | None, typer.Argument(metavar="TABLE", help="1 to 10, or another name that reweigh tables lists.")
     ] = None,
     runs: Annotated[Path, typer.Option(help="Folder of finished runs.")] = Path("runs/tables"),
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds; their mean and spread are shown.")] = 1,
     commands: Annotated[bool, typer.Option("--commands", help="Print the command that makes each cell.")] = False,
     cost: Annotated[
         bool, typer.Option("--cost", help="Time a few steps to estimate how long a run takes here.")
@@ -39,7 +41,7 @@ def tables(
     """Show the paper's tables next to your own runs.
 
     Without TABLE, lists the tables and the recipes that make them. With TABLE, shows each number of the paper and,
-    after it, that of the matching run in --runs.
+    after it, that of the matching run in --runs. Runs that were not trained as in the paper are marked.
     """
     from reweigh.recipes.published import names, table
 
@@ -54,7 +56,7 @@ def tables(
         return
     shown = table(name)
     if commands:
-        for command in dict.fromkeys(_command(shown, cell, runs) for cell in _cells(shown)):
+        for command in _commands(shown, runs, seeds):
             echo(command)
         return
     if cost:
@@ -63,23 +65,34 @@ def tables(
         echo(COST)
         return
     title = f"Table {name}: {shown.title}; {shown.measure} in percent, paper / here"
-    for methods in _side_by_side(list(shown.rows), max(map(len, shown.columns))):
+    differ: set[str] = set()
+
+    def beside(cells: Sequence["Cell"], paper: float) -> str:
+        text, other = _beside(shown, cells, paper, runs, seeds)
+        differ.update(other)
+        return text
+
+    width = NUMBERS if seeds == 1 else 2 * NUMBERS
+    for methods in _side_by_side(list(shown.rows), max(map(len, shown.columns)), width):
         rows = [
-            [column, *(_number(shown, [(cell := shown.rows[row][place])], cell.paper, runs) for row in methods)]
+            [column, *(beside([(cell := shown.rows[row][place])], cell.paper) for row in methods)]
             for place, column in enumerate(shown.columns)
         ]
         if shown.averages:
-            means = (_number(shown, shown.rows[row], shown.averages[row], runs) for row in methods)
-            rows.append(["average", *means])
+            rows.append(["average", *(beside(shown.rows[row], shown.averages[row]) for row in methods)])
         show_table(title, ["", *methods], rows, numbers=True)
     echo(shown.about)
+    if seeds > 1:
+        echo("± is the standard deviation over seeds. * differs from the paper by more than chance (t-test, 5 %).")
+    if differ:
+        echo(f"† was trained with other settings than the cell: {listed(sorted(differ), 6)}.")
 
 
-def _side_by_side(names: list[str], first: int) -> list[list[str]]:
-    """Names of columns in groups that fit a terminal, beside a first column of that width."""
+def _side_by_side(names: list[str], first: int, width: int) -> list[list[str]]:
+    """Names of columns in groups that fit a terminal, beside a first column of width ``first``."""
     groups: list[list[str]] = [[]]
     for name in names:
-        if groups[-1] and first + sum(max(len(each), NUMBERS) + 2 for each in [*groups[-1], name]) > WIDTH:
+        if groups[-1] and first + sum(max(len(each), width) + 2 for each in [*groups[-1], name]) > WIDTH:
             groups.append([])
         groups[-1].append(name)
     return groups
@@ -116,32 +129,59 @@ def _hours(shown: "PaperTable") -> dict[str, str]:
     return {kind: f"{each:,.0f}" if each >= 10 else f"{each:.1g}" for kind, each in found.items()}
 
 
-def _command(shown: "PaperTable", cell: "Cell", runs: Path) -> str:
-    changes = [*cell.changes, f"method.name={cell.method}", "--out", str(runs / shown.name / cell.run)]
-    return " ".join(["reweigh train", cell.recipe, *map(shlex.quote, changes)])
+def _commands(shown: "PaperTable", runs: Path, seeds: int) -> list[str]:
+    """The command of each run; methods that begin with plain training branch from the run of that, if there is one."""
+    from reweigh.recipes.published.ours import path_of
+
+    stems = {(cell.recipe, cell.column, _stem(cell)): cell for cell in _cells(shown) if cell.method == "erm"}
+    found = []
+    for seed in range(seeds):
+        for cell in _cells(shown):
+            words = [*cell.changes, f"method.name={cell.method}", *([f"train.seed={seed}"] if seed else [])]
+            stem = stems.get((cell.recipe, cell.column, _stem(cell)))
+            if stem is not None and _continues(cell):
+                words += ["--branch", str(path_of(shown, stem, runs, seed))]
+            words += ["--out", str(path_of(shown, cell, runs, seed))]
+            found.append(" ".join(["reweigh train", cell.recipe, *map(shlex.quote, words)]))
+    return list(dict.fromkeys(found))
 
 
-def _number(shown: "PaperTable", cells: Sequence["Cell"], paper: float, runs: Path) -> str:
-    """The paper's number and ours, the mean over these cells, if their runs are finished."""
-    found = [ours for cell in cells if (ours := _ours(shown, cell, runs)) is not None]
+def _stem(cell: "Cell") -> tuple[str, ...]:
+    """The changes of a cell that matter during the warm-up."""
+    return tuple(change for change in cell.changes if not change.startswith(("method.", "meta_set.")))
+
+
+def _continues(cell: "Cell") -> bool:
+    """Whether the warm-up of a cell is that of plain training, so that it can branch from it."""
+    from reweigh.methods import BEGIN_AS_ERM
+    from reweigh.recipes.check import check
+    from reweigh.recipes.read import read
+
+    if cell.method not in BEGIN_AS_ERM:
+        return False
+    plan = check(read(cell.recipe, [*cell.changes, f"method.name={cell.method}"]))
+    return plan.train["warmup_epochs"] > 0 and not plan.meta_set.options.get("memory")
+
+
+def _beside(shown: "PaperTable", cells: Sequence["Cell"], paper: float, runs: Path, seeds: int) -> tuple[str, set[str]]:
+    """The paper's number and ours, the mean over these cells, once each has a run; and settings that differ."""
+    from reweigh.recipes.published.ours import more_than_chance, ours
+
+    found = [ours(shown, cell, runs, seeds) for cell in cells]
+    one = cells[0] if len(cells) == 1 else None
     text = "-" if isnan(paper) else f"{paper:g}"
-    if len(found) < len(cells):
-        return text
-    mean = sum(found) / len(found)
-    return f"{text} / {'-' if isnan(mean) else f'{mean:.1f}'}"
-
-
-def _ours(shown: "PaperTable", cell: "Cell", runs: Path) -> float | None:
-    """The number of a finished run, in percent; NaN if the run has none, None if it is not finished."""
-    from reweigh.training import Result, Run
-    from reweigh.training.status import status
-
-    run = Run(runs / shown.name / cell.run)
-    if status(run) != "finished":
-        return None
-    result = Result(run.read_metrics())
-    share = (result.last_ten if shown.epoch == "last-ten" else result.kept).get(cell.metric, nan)
-    return 100 * (1 - share if shown.measure == "error" and "error" not in cell.metric else share)
+    if one is not None and seeds > 1 and not isnan(one.spread):
+        text += f" ± {one.spread:g}"
+    if not all(each.values for each in found):
+        return text, set()
+    mean = sum(each.mean for each in found) / len(found)
+    text += f" / {'-' if isnan(mean) else f'{mean:.1f}'}"
+    if one is not None and not isnan(found[0].spread):
+        text += f" ± {found[0].spread:.1f}{' *' if more_than_chance(one, found[0]) else ''}"
+    done = min(len(each.values) for each in found)
+    text += f" ({done} of {seeds})" if done < seeds else ""
+    differ = {key for each in found for key in each.differ}
+    return text + (" †" if differ else ""), differ
 
 
 def hours(plan: "Plan", samples: int, classes: int) -> float:

@@ -24,6 +24,7 @@ from reweigh.names import plural
 
 TOLERANCE = 1e-3  # of the size of what is compared, in single precision and better
 TOLERANCE_OF_DIFFERENCES = 0.02
+NEGLIGIBLE = 1e-7  # squared length of a gradient that is mostly rounding, as that of losses near zero
 PROBES = 2
 DIGITS = 10.0  # how many times the rounding error of a number of size one is no sign of an error
 
@@ -96,7 +97,7 @@ def check_engine(
         along = (w.to(moved) @ moved - itself) / itself
         return float(torch.maximum(errors.square().mean().sqrt() / size, along.abs()))
 
-    if not 0 < float(itself) < math.inf:  # there is nothing to compare, or it overflows
+    if not NEGLIGIBLE < float(itself) < math.inf:  # there is nothing to compare, or it overflows
         return
     error, allowed = off(engine), tolerance(terms.coefficients)
     named = engine.name if isinstance(engine, Auto) else getattr(engine, "__name__", type(engine).__name__)

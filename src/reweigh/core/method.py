@@ -10,7 +10,6 @@ from reweigh.core.batch import Batch
 
 if TYPE_CHECKING:
     from reweigh.families import Families
-    from reweigh.issues.verdict import Finding, Verdict
 
 
 class Method(Protocol):
@@ -28,9 +27,7 @@ class Method(Protocol):
             with the loss of the setup.
         learns_weights: whether its weights come from ``setup.reweighter``; the options of ``Reweighter`` are then
             options of the method as well.
-        own_judge: whether it holds out samples to judge by itself, and corrects for class shares by an option of its
-            own, so that a recipe cannot ask for either.
-        reads: what its weight net reads of a sample besides the family of the class; "loss" as in the paper.
+        train_defaults: options of [train] that suit it better than the usual defaults, where a recipe leaves them open.
         fixed: options of ``Reweighter`` that the method fixes, and that are therefore not options of it.
         contains: class shares that its logits contain: those of the "given" labels, those of the labels "weighted" by
             its sample weights, or "uniform" ones; prior correction and losses that balance classes make them uniform.
@@ -42,8 +39,7 @@ class Method(Protocol):
     abstains: ClassVar[bool] = False
     own_loss: ClassVar[str | None] = None
     learns_weights: ClassVar[bool] = False
-    own_judge: ClassVar[bool] = False
-    reads: ClassVar[str] = "loss"
+    train_defaults: ClassVar[Mapping[str, Any]] = {}
     fixed: ClassVar[Mapping[str, Any]] = {}
     contains: ClassVar[Literal["given", "weighted", "uniform"]] = "given"
     one_process: ClassVar[bool] = False
@@ -85,11 +81,6 @@ class Method(Protocol):
         """Called after the last step of an epoch, before the model is evaluated and saved."""
         return
 
-    @property
-    def finished(self) -> bool:
-        """Whether there is nothing left to train, though epochs are left; asked after each epoch."""
-        return False
-
     def sample_weights(self) -> Tensor | None:
         """The latest weight of each training sample, shape (N,), NaN if it was never weighed; None without weights."""
         return None
@@ -100,23 +91,6 @@ class Method(Protocol):
 
     def families(self) -> "Families | None":
         """The families of classes that the weights were really computed with; None without a weight net."""
-        return None
-
-    def judgment(self) -> "Verdict | None":
-        """The method's own verdict on the given label of each training sample; None if it has none."""
-        return None
-
-    def finding(self) -> "Finding | None":
-        """How many labels are wrong, and what was done about it; None if the method does not estimate that."""
-        return None
-
-    def apart(self) -> tuple[Tensor, Tensor, Tensor] | None:
-        """What networks predict for training samples that they were not trained on; None if it keeps no such networks.
-
-        Returns:
-            Indices of the samples, shape (n,); logits, shape (n, C), which contain the same class shares as those of
-            the model; and the share of samples by given (row) and true (column) class, shape (C, C), as estimated.
-        """
         return None
 
     @abstractmethod

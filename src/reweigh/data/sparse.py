@@ -10,7 +10,7 @@ from reweigh.core.sparse import Entries, SparseBatch
 from reweigh.data.normalize import HUGE, MAX_DEVIATIONS, Standardize
 
 ENTRIES_AT_ONCE = 1_000_000
-MAX_MEDIANS = 100.0  # times the median of a column, beyond which entries count as if they were there
+MAX_MEDIANS = 10.0  # times the median of a column, beyond which entries count as if they were there
 
 
 class SparseRows:

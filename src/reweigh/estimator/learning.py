@@ -109,7 +109,7 @@ def _first(estimator: Any, X: Any, y: Any, classes: np.ndarray | None) -> tuple[
         candidates=targets.candidates,
         reading=Reading(encoding=read.encoding),
     )
-    warn_of_spellings(dataset, "y", "write each class in one way, such as y.str.strip().str.lower()")
+    warn_of_spellings(dataset, "y", "write each class in one way (y.str.strip().str.lower(), y.replace(...))")
     return dataset, targets, read.columns, read.index
 
 

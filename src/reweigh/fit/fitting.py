@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from reweigh.core.method import Method
 from reweigh.core.shards import whole
 from reweigh.data import Dataset, with_label
 from reweigh.fit.decision import Decision
@@ -20,7 +19,7 @@ from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import judge_samples, unseen
 from reweigh.fit.scored import Scored, judged_by, scored
 from reweigh.fit.shares import after_training, before_training
-from reweigh.fit.trainer import Build, Trainer, builder, find_device
+from reweigh.fit.trainer import Build, Trained, Trainer, builder, find_device
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Samples
 from reweigh.issues.true_labels import correction, on_true_labels
@@ -152,7 +151,7 @@ def trained_by(
     plan, device = trainer.plan, trainer.device
     share, seed = plan.train["judge"], plan.train["seed"]
     kept, abstaining = set_apart(train_set, plan.train["abstain"], seed)
-    judging = kept[judges(train_set.subset(kept), share, seed)] if share else kept[:0]
+    judging = kept[:0] if trainer.looks_twice or not share else kept[judges(train_set.subset(kept), share, seed)]
     kept = kept[~torch.isin(kept, judging)]
     apart = torch.cat([judging, abstaining])
     used = train_set.subset(kept) if len(apart) else train_set
@@ -161,16 +160,16 @@ def trained_by(
     tested_by = partial(judged_by, tests, sizes, device, method_named(plan.method.name).abstains, aim=plan.train["aim"])
     evaluate = tested_by(first) if tests else None
     trained = trainer.train(used, evaluate, run, observer, train_set.subset(judging) if len(judging) else None)
-    model, look = trained.method.model, partial(judged, trained.method.model, device=device)
-    net, families = trained.method.weighting(), trained.method.families()
-    weighting = None if net is None or families is None else Weighting(net.cpu(), families)
+    model, look = trained.model, partial(judged, trained.model, device=device)
+    net, families = trained.net, trained.families
+    weighting = None if net is None or families is None else Weighting(net.cpu(), families, trained.reads)
     samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
     if front is not None:
         samples = beside_neighbors(samples, train_set.inputs, front)
     counted = train_set.with_labels(torch.where(samples.given >= 0, samples.given, samples.suggested))
     tested = None if test_set is None else look(test_set)
     predicted = look(train_set.subset(apart)) if len(apart) else None
-    decision, confusion = decided(first, trained.method, used, plan, predicted)
+    decision, confusion = decided(first, trained, used, plan, predicted)
     line, right = Result(trained.history).kept, None
     if tests and decision != first:
         line |= {f"test_{name}": found for name, found in tested_by(decision)(model).items()}
@@ -191,7 +190,7 @@ def trained_by(
         tested=tested,
         test_origin=None if test_set is None else test_set.source_rows,
         held_out=predicted and predicted.part(len(judging)) if len(abstaining) else None,
-        finding=trained.method.finding(),
+        finding=trained.finding,
         front=front,
         apart=predicted,
         correction=right,
@@ -200,15 +199,15 @@ def trained_by(
 
 
 def decided(
-    first: Decision, method: Method, used: Dataset, plan: Plan, apart: Scored | None
+    first: Decision, trained: Trained, used: Dataset, plan: Plan, apart: Scored | None
 ) -> tuple[Decision, Tensor | None]:
     """How to decide after training; see ``after_training``."""
-    weights, own = method.sample_weights(), used.sample_weight
+    weights, own = trained.weights, used.sample_weight
     weights = weights if weights is None or own is None else weights.nan_to_num(1.0) * own
     held_out = joint = None
-    if (kept := method.apart()) is not None:
-        index, logits, joint = kept
-        held_out = logits, used.labels[index]
+    if trained.stock is not None and len(trained.held_out):
+        contained = torch.tensor(first.contained).log()
+        held_out, joint = (trained.unseen + contained, used.labels[trained.held_out]), trained.stock.joint
     elif apart is not None and apart.labels is not None:
         held_out = apart.logits, apart.labels
     return after_training(first, plan, used.class_names, weights, used.labels, held_out, joint)

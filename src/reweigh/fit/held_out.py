@@ -9,9 +9,9 @@ from reweigh.bias.biased import stream
 from reweigh.data import Dataset
 from reweigh.data.subsets import stratified
 from reweigh.errors import DataError
-from reweigh.methods.parts.folds import stratified_folds
 from reweigh.names import listed
 from reweigh.plan import Plan
+from reweigh.training.folds import stratified_folds
 from reweigh.training.randomness import seeded
 
 logger = logging.getLogger(__name__)

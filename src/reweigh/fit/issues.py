@@ -45,7 +45,7 @@ def judge_samples(
     if recall.weights is not None:
         weights = spread(recall.weights, kept, len(train_set))
     if len(apart):
-        for some, outputs in logits(trained.method.model, train_set.subset(apart), trainer.device):
+        for some, outputs in logits(trained.model, train_set.subset(apart), trainer.device):
             rows = outputs.double().softmax(1).float()
             store.restart(apart[some], rows)
             labels = train_set.labels[apart[some]].clamp_min(0)
@@ -53,7 +53,7 @@ def judge_samples(
         losses[apart[train_set.labels[apart] < 0]] = torch.nan
     candidates = train_set.candidates
     given = train_set.labels if candidates is None else likeliest_candidates(candidates, store)
-    own, without = trained.method.judgment(), None
+    own, without = trained.verdict, None
     if own is None and plan.train["scoring"] == "out-of-fold" and candidates is None:
         without = out_of_fold(trainer, train_set.subset(kept) if len(apart) else train_set)
         store.restart(kept[without[0]], without[1])
@@ -88,7 +88,7 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> S
     """
     if test_set.candidates is not None or bool(trained.quality.isnan().all()):
         return None
-    prior = plan.method.options.get("prior", plan.train["prior"])
+    prior = plan.train["prior"]
     if max(tested.logits.numel(), test_set.num_classes**2) > POSTERIORS:
         verdict = verdict_of(test_set.labels, tested.probabilities)
     else:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from reweigh.fit.fitting import Fit
 from reweigh.plan import Part, Plan
-from reweigh.plan.tables import method_named
 from reweigh.weighting import Origin, load_weighting
 
 
@@ -14,8 +13,8 @@ def origin_of(found: Fit) -> Origin:
         return load_weighting(given)[1]
     assert found.weighting is not None
     centers = tuple(found.weighting.families.centers.tolist())
-    reads = method_named(found.plan.method.name).reads
-    return Origin(centers, found.plan.own_loss or found.plan.loss.name, describe(found.plan), reads)
+    loss = found.plan.own_loss or found.plan.loss.name
+    return Origin(centers, loss, describe(found.plan), found.weighting.reads)
 
 
 def describe(plan: Plan) -> str:

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from reweigh.data import Dataset
 from reweigh.fit.scored import scored
 from reweigh.fit.trainer import Trainer
-from reweigh.methods.parts.folds import stratified_folds
 from reweigh.plan import Part
+from reweigh.training.folds import stratified_folds
 from reweigh.training.randomness import seeded
 
 logger = logging.getLogger(__name__)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,12 +23,11 @@ from reweigh.fit.held_out import is_held_out
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.origin import describe, origin_of
 from reweigh.fit.source import check_there, read_source
-from reweigh.fit.start import fill
+from reweigh.fit.start import refilled
 from reweigh.fit.trainer import builder
 from reweigh.issues import Samples
 from reweigh.models.selective import selects
 from reweigh.plan import Plan
-from reweigh.plan.tables import method_named
 from reweigh.plan.toml import from_toml, to_toml
 from reweigh.training import Observer, Result, Run, processes
 from reweigh.weighting import save_weighting
@@ -281,10 +281,10 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
     inputs = InputForm.from_json(read_text(run.inputs), str(run.inputs))
     class_names = names_of(run)
     assert plan.model is not None
-    bare = builder(plan.model, trust_code)(inputs.model_shape, len(class_names))
+    build = partial(builder(plan.model, trust_code), inputs.model_shape, len(class_names))
     state, _ = read(run.model)
-    model = method_named(plan.method.name).wraps(bare)
-    fill(model, state, f"{run.model}: not the weights of the model in the recipe beside it")
+    wrong = f"{run.model}: not the weights of the model in the recipe beside it"
+    model = refilled(plan.method.name, state, build, wrong)
     front = open_front(plan.features, inputs.shape, inputs.encoding, trust_code)
     decision = Decision.from_json(read_json(run.classes).get("decision"), str(run.classes))
     return TrainedModel(run, plan, model.eval(), class_names, inputs, decision, front)

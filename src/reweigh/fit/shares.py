@@ -88,9 +88,8 @@ def after_training(
 
 def contains(plan: Plan) -> str:
     """Which class shares the logits contain after training by a plan: "given", "weighted" or "uniform"."""
-    corrected = plan.method.options.get("prior", plan.train["prior"])
     balancing = (plan.own_loss or plan.loss.name) in BALANCING
-    return "uniform" if corrected or balancing else method_named(plan.method.name).contains
+    return "uniform" if plan.train["prior"] or balancing else method_named(plan.method.name).contains
 
 
 def shares_of(labels: Tensor, weights: Tensor | None, classes: int) -> Shares:

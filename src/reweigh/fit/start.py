@@ -1,7 +1,7 @@
 """Weights from a file in a model: all of them, or where it starts, to train all of it or its last layer."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from reweigh.core.scope import last_layer
 from reweigh.errors import DataError, ModelError
 from reweigh.files.tensors import read
-from reweigh.models.ensemble import strongest
+from reweigh.models.ensemble import Ensemble, rebuilt, strongest
+from reweigh.plan.tables import method_named
 from reweigh.training import Run
 
 logger = logging.getLogger(__name__)
@@ -52,6 +53,20 @@ def start_from(model: nn.Module, path: str | Path) -> None:
         logger.info("model: the last layer starts fresh; %s", _differences(wrong, wanted, found))
     if unused := sorted(found.keys() - wanted.keys()):
         logger.info("model: not used of %s: %s", file, _first(unused))
+
+
+def refilled(method: str, state: Mapping[str, Tensor], build: Callable[[], nn.Module], wrong: str) -> nn.Module:
+    """The model of a fit, with the weights that a file holds for it.
+
+    Args:
+        method: Name of the method, which may train more than the network itself.
+        build: Makes the network.
+        wrong: What to say if they are not weights of this model.
+    """
+    ensemble = rebuilt(state, build)
+    model = ensemble if isinstance(ensemble, Ensemble) else method_named(method).wraps(ensemble)
+    fill(model, state, wrong)
+    return model
 
 
 def fill(model: nn.Module, state: Mapping[str, Tensor], wrong: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,13 @@ from reweigh.fit.fitting import Fit
 from reweigh.fit.front import open_front, own_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.scored import Scored
-from reweigh.fit.start import fill
+from reweigh.fit.start import refilled
 from reweigh.fit.trainer import Build, builder
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Samples
 from reweigh.issues.verdict import Finding
 from reweigh.plan.check import examine
 from reweigh.plan.mistakes import raise_all
-from reweigh.plan.tables import method_named
 from reweigh.plan.toml import to_values
 from reweigh.training.checkpoint import plain_tensor
 from reweigh.weighting import construction, rebuilt
@@ -50,6 +50,7 @@ def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
         "decision": found.decision.to_json(),
         "finding": found.finding and found.finding._asdict(),
         "weighting": None if weighting is None else construction(weighting.net),
+        "reads": None if weighting is None else weighting.reads,
         "more": more,
     }
     tensors: dict[str, Tensor] = {"origin": found.origin, **_named("model", found.model.state_dict())}
@@ -107,12 +108,13 @@ def _loaded(path: str | Path, build: Build | None, module: Any, trust_code: bool
         if module is None:
             raise ModelError(f"{path}: trained on features of a module of its own; pass it: load(path, features=...)")
         front = own_front(module, inputs.shape)
-    model = method_named(plan.method.name).wraps(build(inputs.model_shape, len(class_names)))
-    fill(model, _under("model", tensors), f"{path}: not the weights of this network; pass the one it was trained with")
+    wrong = f"{path}: not the weights of this network; pass the one it was trained with"
+    fresh = partial(build, inputs.model_shape, len(class_names))
+    model = refilled(plan.method.name, _under("model", tensors), fresh, wrong)
     weighting = None
     if content["weighting"] is not None:
         net = rebuilt(content["weighting"], _under("weighting", tensors))
-        weighting = Weighting(net, Families(**_under("families", tensors)))
+        weighting = Weighting(net, Families(**_under("families", tensors)), content["reads"])
     held_out = _under("held_out", tensors)
     found = Fit(
         plan=plan,

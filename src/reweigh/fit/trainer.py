@@ -7,25 +7,32 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from torch import Generator, nn
+from torch import Generator, Tensor, nn
 from torch.optim import Optimizer
 
 from reweigh import methods, models
 from reweigh.core.method import Method
 from reweigh.data import Dataset
 from reweigh.errors import RecipeError
+from reweigh.families import Families
 from reweigh.fit.start import freeze_features, start_from
+from reweigh.fit.two_looks import two_looks
+from reweigh.issues import Finding, Verdict
+from reweigh.issues.stock import Stock
+from reweigh.looks import Networks
 from reweigh.losses.class_sizes import with_class_sizes
 from reweigh.losses.prior import prior_corrected
 from reweigh.methods.setup import Setup
+from reweigh.methods.two_looks import READS
 from reweigh.plan import Part, Plan
 from reweigh.plan.schema import TrainOptions
-from reweigh.training import Observer, Recall, Run, processes, seed_all, train
+from reweigh.training import Observer, Recall, Result, Run, predict, processes, seed_all, train
 from reweigh.training.branch import Branch
 from reweigh.training.judge import Judge
 from reweigh.training.loop import Evaluate, batch_bounds
 from reweigh.training.randomness import restore, snapshot
 from reweigh.training.schedules import Schedule
+from reweigh.training.stages import Stages
 from reweigh.transforms import Compose
 
 Build = Callable[[tuple[int, ...], int], nn.Module]
@@ -41,11 +48,35 @@ class Assembly(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """A trained method, the numbers of every epoch, and what was predicted for each sample."""
+    """A trained model, and what was learned on the way.
 
-    method: Method
+    Attributes:
+        model: The classifier, in evaluation mode.
+        history: The numbers of every epoch.
+        recall: What was predicted for each sample.
+        net: The weight net; None if the method has none.
+        families: The families of classes that it was used with.
+        reads: What it reads of a sample besides the family of its class.
+        weights: Shape (N,), the factor by which each sample was trained on; None if the method has none.
+        verdict: What is thought of each label, if the training came to a verdict.
+        finding: How many labels are wrong, and what was done about it, if the training estimates that.
+        stock: The confusion of the labels and the shares of the true classes, likewise.
+        held_out: Indices of samples that were predicted by networks that did not see them; empty if there are none.
+        unseen: Their logits by these networks, shape (n, num_classes), as if all classes were equally frequent.
+    """
+
+    model: nn.Module
     history: list[dict[str, Any]]
     recall: Recall
+    net: nn.Module | None = None
+    families: Families | None = None
+    reads: str = "loss"
+    weights: Tensor | None = None
+    verdict: Verdict | None = None
+    finding: Finding | None = None
+    stock: Stock | None = None
+    held_out: Tensor = torch.empty(0, dtype=torch.int64)
+    unseen: Tensor = torch.empty(0, 0)
 
 
 @dataclass(frozen=True)
@@ -73,6 +104,12 @@ class Trainer:
         Raises:
             ModelError: The network does not fit the samples, or the weights that it should start from.
         """
+        plan, setup = self.plan, self.setup(train_set, branch)
+        schedule = plan.optimizer.parts["schedule"][0].bind()(setup.optimizer, plan.train["epochs"])
+        return Assembly(methods.build(plan.method.name, setup, **plan.method.options), schedule, setup)
+
+    def setup(self, train_set: Dataset, branch: Branch | None = None) -> Setup:
+        """What a method is given for some samples; see ``assemble``."""
         plan, train = self.plan, self.plan.train
         if processes.several() and methods.find(plan.method.name).one_process:
             raise RecipeError(
@@ -81,18 +118,18 @@ class Trainer:
             )
         fresh = partial(self._network, train_set.shape, train_set.num_classes)
         model, optimizer = fresh()
-        schedule = plan.optimizer.parts["schedule"][0].bind()(optimizer, train["epochs"])
         if branch is not None:
             branch.take_over(model, optimizer)
         loss = with_class_sizes(plan.loss.bind(), train_set.class_sizes)
         transforms = [part.bind()() for part in plan.augment]
-        setup = Setup(
+        return Setup(
             model=model,
             optimizer=optimizer,
             train_set=train_set,
             meta_set=plan.meta_set.bind()(),
             clean_set=self.trusted,
             loss=prior_corrected(loss, train_set.class_sizes) if train["prior"] else loss,
+            uncorrected=loss,
             prior=train["prior"],
             augment=Compose(transforms) if transforms or train_set.mirrored is not None else None,
             generator=Generator().manual_seed(train["seed"]),
@@ -101,7 +138,6 @@ class Trainer:
             fresh=fresh,
             started=plan.model is not None and plan.model.added.get("start") is not None,
         )
-        return Assembly(methods.build(plan.method.name, setup, **plan.method.options), schedule, setup)
 
     def _branch(self) -> Branch | None:
         path = self.plan.train["branch"]
@@ -141,14 +177,13 @@ class Trainer:
             DivergedError: The loss or a parameter is no longer finite.
             ModelError: As for ``assemble``.
         """
-        options = {key: value for key, value in self.plan.train.items() if key not in TrainOptions.model_fields}
-        with own_randomness(options["seed"]):
+        if self.looks_twice:
+            return self._look_twice(train_set, evaluate, run, observer)
+        with own_randomness(self._loop_options["seed"]):
             branch = None if run is None else self._branch()
             method, schedule, setup = self.assemble(train_set, branch)
-            looks = self.plan.train["looks"]
-            recall = Recall(train_set, options["epochs"], looks, self.device)
-            steps = len(batch_bounds(len(train_set), options["batch_size"]))
-            judge = None if held_out is None else Judge(method.model, held_out, steps, self.device)
+            recall = Recall(train_set, self.plan.train["epochs"], self.plan.train["looks"], self.device)
+            judge = None if held_out is None else self._judge(method.model, held_out, len(train_set))
             result = train(
                 method,
                 train_set,
@@ -159,14 +194,83 @@ class Trainer:
                 augment=setup.augment,
                 generator=setup.generator,
                 device=self.device,
-                recall=recall,
+                record=recall,
                 judge=judge,
                 branch=branch,
-                **options,
+                **self._loop_options,
             )
-        for module in method.model.eval().modules():
-            module._compiled_call_impl = None  # as written again: for other sizes of batches it would compile again
-        return Trained(method, result.history, recall)
+        net, families, weights = method.weighting(), method.families(), method.sample_weights()
+        return Trained(ready(method.model), result.history, recall, net, families, weights=weights)
+
+    @property
+    def looks_twice(self) -> bool:
+        """Whether the plan trains two times, which holds out samples by itself."""
+        return self.plan.method.name == "two-looks"
+
+    @property
+    def _loop_options(self) -> dict[str, Any]:
+        return {key: value for key, value in self.plan.train.items() if key not in TrainOptions.model_fields}
+
+    def _judge(self, model: nn.Module, held_out: Dataset, samples: int) -> Judge:
+        def predicted(model: nn.Module) -> Tensor:
+            return predict(model, held_out, self.device).argmax(1)
+
+        steps = len(batch_bounds(samples, self.plan.train["batch_size"]))
+        return Judge(model, held_out.labels, predicted, steps, self.plan.train["epochs"])
+
+    def _look_twice(
+        self,
+        train_set: Dataset,
+        evaluate: Evaluate | None,
+        run: Callable[[], Run] | None,
+        observer: Observer | None,
+    ) -> Trained:
+        """Train by two looks; see ``two_looks``."""
+        plan, options, stages = self.plan, self._loop_options, Stages(train_set.identity if run else "")
+        bound = {key: options.pop(key) for key in ("epochs", "warmup_epochs", "batch_size", "seed")}
+        with own_randomness(bound["seed"]):
+            setup = self.setup(train_set)
+            methods.build(plan.method.name, setup, **plan.method.options)  # what cannot be built says so before any run
+            stages.run = None if run is None else processes.first(run)
+            loop = partial(
+                train, evaluate=evaluate, observer=observer, augment=setup.augment, device=self.device, **options
+            )
+            networks = Networks(
+                setup=setup,
+                fresh=lambda: self._network(train_set.shape, train_set.num_classes)[0],
+                optimizer=plan.optimizer.bind(),
+                schedule=plan.optimizer.parts["schedule"][0].bind(),
+                loop=loop,
+                stages=stages,
+                **bound,
+            )
+            found = two_looks(networks, train_set, vouched(setup), plan.train["judge"], plan.method.options)
+        model, history = ready(found.model), found.history
+        recall = Recall(train_set, 1, plan.train["looks"], self.device)
+        if plan.train["looks"]:
+            recall.look(model, found.weights)
+        if evaluate:  # the last line speaks of the model as it is now, of both looks
+            history[-1] |= {f"test_{name}": value for name, value in evaluate(model).items()}
+        history[-1]["judge_keeps"] = len(history)
+        if stages.run is not None and processes.is_first():
+            stages.run.write_metrics(history)
+            stages.run.write_summary(Result(history).summary("finished", len(history)))
+        named = {key: getattr(found, key) for key in ("weights", "verdict", "finding", "stock", "held_out", "unseen")}
+        return Trained(model, history, recall, found.net, found.families, READS, **named)
+
+
+def vouched(setup: Setup) -> Tensor | None:
+    """Indices of training samples that the user vouches for; None if there are none."""
+    if not setup.meta_set.vouched or setup.clean_set is not None:
+        return None
+    return setup.meta_set.choose(setup.train_set.labels, None, setup.generator)
+
+
+def ready(model: nn.Module) -> nn.Module:
+    """The model in evaluation mode, as written: compiled, it would compile again for other sizes of batches."""
+    for module in model.eval().modules():
+        module._compiled_call_impl = None
+    return model
 
 
 def builder(part: Part, trust_code: bool = False) -> Build:

@@ -25,14 +25,16 @@ class Weighting:
     Args:
         net: The weight net.
         families: Families of the classes it was used on; a net from elsewhere may have more curves, matched by rank.
+        reads: What it reads of a sample besides the family of its class: "loss" as in the paper, or "doubt".
 
     Attributes:
         family_of_class: Shape (num_classes,); family 0 holds the rarest classes.
         centers: Shape (num_families,), the mean class size of each family.
     """
 
-    def __init__(self, net: nn.Module, families: Families) -> None:
+    def __init__(self, net: nn.Module, families: Families, reads: str = "loss") -> None:
         self.net = net
+        self.reads = reads
         self.families = families
         self._curve = families.curves(num_curves(net, families.num_families))
 

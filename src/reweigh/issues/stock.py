@@ -1,5 +1,6 @@
 """What predictions say about given labels: which class is given for which, and the true class of each sample."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -126,15 +127,23 @@ def is_even(shares: Tensor) -> bool:
 
 
 def explain(
-    predictions: Tensor, given: Tensor, transition: Tensor, prior: Tensor, chosen: Tensor | slice = slice(None)
+    predictions: Tensor,
+    given: Tensor,
+    transition: Tensor,
+    prior: Tensor,
+    chosen: Tensor | slice = slice(None),
+    temperatures: Sequence[float] = TEMPERATURES,
+    least: float = TINY,
 ) -> tuple[Tensor, float]:
     """The posterior of ``take_stock`` for a known confusion and prior, and the temperature.
 
     Args:
         chosen: Samples whose labels are to be explained; all of them by default.
+        temperatures: Those to choose from.
+        least: Lowest probability that counts.
     """
-    logs, evidence = predictions.clamp_min(TINY).log(), given.to_sparse() @ transition
-    temperature = max(TEMPERATURES, key=partial(_explained, logs[chosen], evidence[chosen], prior))
+    logs, evidence = predictions.clamp_min(least).log(), given.to_sparse() @ transition
+    temperature = max(temperatures, key=partial(_explained, logs[chosen], evidence[chosen], prior))
     rows = _at_once(prior)
     for some, observed, labels in zip(logs.split(rows), evidence.split(rows), given.split(rows), strict=True):
         posterior = (some / temperature).softmax(1) * prior * observed

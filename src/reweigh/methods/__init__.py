@@ -9,10 +9,9 @@ from reweigh.methods.cmw_net_sl import CMWNetSL
 from reweigh.methods.cmw_net_sl_plus import CMWNetSLPlus
 from reweigh.methods.erm import ERM, training_with
 from reweigh.methods.few_labels.fixmatch import FixMatch, FixMatchCMWNet
-from reweigh.methods.few_labels.labeled_only import LabeledOnly
+from reweigh.methods.few_labels.labeled_only import LabeledOnly, PseudoLabel
 from reweigh.methods.few_labels.mixmatch import MixMatch
 from reweigh.methods.few_labels.pi_model import MeanTeacher, PiModel
-from reweigh.methods.few_labels.pseudo_label import PseudoLabel
 from reweigh.methods.few_labels.uda import UDA
 from reweigh.methods.l2rw import L2RW
 from reweigh.methods.long_tail.ldam import LDAM, DeferredLDAM
@@ -36,7 +35,7 @@ from reweigh.methods.simclr import SimCLR
 from reweigh.methods.two_looks import TwoLooks
 from reweigh.names import lookup
 
-__all__ = ["METHODS", "build", "find", "options_of_method"]
+__all__ = ["BEGIN_AS_ERM", "METHODS", "build", "find", "options_of_method"]
 
 METHODS: dict[str, type[Method]] = {
     "erm": ERM,
@@ -85,6 +84,9 @@ METHODS: dict[str, type[Method]] = {
     "fixmatch": FixMatch,
     "fixmatch+cmw-net": FixMatchCMWNet,
 }
+
+BEGIN_AS_ERM = ("mw-net", "cmw-net", "l2rw", "mcw")
+"""Methods whose warm-up is plain training, bit for bit, so that they can branch from a run of it."""
 
 
 def find(name: str) -> type[Method]:

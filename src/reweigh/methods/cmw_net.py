@@ -48,7 +48,7 @@ class CMWNet(Stateful, Method):
             setup.train_set.labels,
             num_classes=setup.train_set.num_classes,
             loss=setup.loss,
-            weighting=load_weighting(weighting, reads=self.reads)[0] if weighting else None,
+            weighting=load_weighting(weighting, reads="loss")[0] if weighting else None,
             **self._fixed(),
         )
         self._trusted = Trusted(setup)

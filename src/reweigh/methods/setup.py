@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Generator, Tensor, nn
@@ -13,11 +13,50 @@ from reweigh.core.batch import Batch
 from reweigh.core.objective import Loss
 from reweigh.core.shards import shard_like
 from reweigh.data import Dataset
+from reweigh.issues.stock import label_rows
 from reweigh.losses import LOSSES
 from reweigh.losses.class_sizes import with_class_sizes
 from reweigh.losses.prior import prior_corrected
 from reweigh.meta_sets import MetaSet
 from reweigh.reweighter import Reweighter
+
+
+class Again(NamedTuple):
+    """What a second look learns: what is thought of the labels after a first one.
+
+    Attributes:
+        given: Shape (N, C), the given labels as rows that sum to one.
+        targets: Shape (N, C), the posterior of the true class of each sample.
+        likely: Shape (N, C), probability of the given label of each sample for each true class.
+        fold: Shape (N,), the network of an ensemble that does not train on the sample, because it predicts it; -1 if
+            all train on it.
+        mixes: Whether samples may be mixed in pairs.
+    """
+
+    given: Tensor
+    targets: Tensor
+    likely: Tensor
+    fold: Tensor
+    mixes: bool = True
+
+    @classmethod
+    def of(cls, train_set: Dataset) -> "Again":
+        """Without a first look: all labels are taken for right, and none is held out."""
+        given = given_rows(train_set, train_set.labels)
+        return cls(given, given, given, torch.full((len(train_set),), -1))
+
+
+def given_rows(dataset: Dataset, labels: Tensor) -> Tensor:
+    """The given labels as rows that sum to one, shape (N, num_classes); all candidates of a sample count the same.
+
+    Args:
+        labels: Shape (N,), labels of the samples without candidates and soft labels.
+    """
+    if dataset.candidates is not None:
+        return dataset.candidates[:] / dataset.candidates.counts[:, None]
+    if dataset.soft_labels is not None:
+        return dataset.soft_labels.float()
+    return label_rows(labels, dataset.num_classes)
 
 
 @dataclass(frozen=True)
@@ -35,6 +74,8 @@ class Setup:
         fresh: builds another network, as ``model`` was at the start, and its optimizer.
         started: whether the model starts from weights that were learned elsewhere.
         prior: whether losses are corrected for the class shares.
+        uncorrected: the loss without that correction; None if it is ``loss``.
+        again: what is known about the labels from a first look; None if there was none.
         reweighter: builds the reweighter of a method that learns weights: ``Reweighter`` with its options bound.
     """
 
@@ -51,7 +92,14 @@ class Setup:
     fresh: Callable[[], tuple[nn.Module, Optimizer]] | None = None
     started: bool = False
     prior: bool = False
+    uncorrected: Loss | None = None
+    again: Again | None = None
     reweighter: Callable[..., Reweighter] = Reweighter
+
+    @property
+    def bare_loss(self) -> Loss:
+        """The loss without correction for class shares."""
+        return self.uncorrected or self.loss
 
     def with_loss(self, name: str, **options: Any) -> "Setup":
         """The setup with another loss, a member of ``LOSSES`` with these options."""

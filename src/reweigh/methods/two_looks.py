@@ -1,8 +1,7 @@
-"""Two looks: learn early, take stock of the labels, learn again."""
+"""The second of two looks: learn what is likely right, and how much to trust given labels."""
 
-import logging
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import torch
 from annotated_types import Ge
@@ -10,56 +9,84 @@ from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.core.method import Method
+from reweigh.core.objective import Forward, MetaObjective, mean_loss, mixed_soft_labels, reading, soft_labels
+from reweigh.core.shards import shard_like
 from reweigh.families import Families, sizes_differ
-from reweigh.issues.stock import TINY, Stock
-from reweigh.issues.verdict import Finding, Verdict, least_believed
-from reweigh.methods.parts.finding import Count, sentence
-from reweigh.methods.parts.first_look import FirstLook, FirstPredictions
-from reweigh.methods.parts.folds import held_out_in_turn
-from reweigh.methods.parts.labels import Labels
-from reweigh.methods.parts.prior import Prior
-from reweigh.methods.parts.second_look import READS, SecondLook, weighing
-from reweigh.methods.parts.student import Student
+from reweigh.issues.stock import TINY, label_rows
+from reweigh.losses.prior import log_shares, prior_corrected
+from reweigh.methods.parts.labeled_batches import EndlessOrder
+from reweigh.methods.parts.stateful import Stateful
 from reweigh.methods.parts.trusted import Trusted
-from reweigh.methods.setup import Setup
-from reweigh.models.ensemble import Ensemble
-from reweigh.pseudo_labels import AveragedModel
+from reweigh.methods.setup import Again, Setup
+from reweigh.models.ensemble import Each, Ensemble
+from reweigh.pseudo_labels import draw
+from reweigh.reweighter import Reweighter
+from reweigh.weighting import ClassAwareNet, load_weighting
 
-log = logging.getLogger(__name__)
-
-FOLDS = 4
-FIRST = 1.3  # work of the first look, all folds together, in trainings of full length
-SECOND = 0.6  # length of the second look, in trainings of full length
-SMALL = 2000  # samples at most for which all folds are trained at any cost
-SLIGHT = 0.05  # share of wrong labels below which correcting them costs more than it gains
-SHORTEST = 4  # epochs; a shorter training cannot be judged
-JUDGING = (2, 5)  # two of five samples of the judging fold are held out of the second look too
+LESSON_SIZE = 256  # held-out samples in a batch that the weights are learned on
+MAX_FAMILIES = 3  # if class sizes differ; the paper's K
+META_EVERY = 5  # the weights are learned in every n-th step
+BAYES_DOUBTS = torch.cat([torch.linspace(0, 3, 400), torch.linspace(0, 14, 200)])  # where Bayes' rule is fitted
+SLIGHT_DOUBT = 0.05  # labels with less doubt than this are hardly doubted
+READS = "doubt"
 
 
-class TwoLooks(Method):
+class Belief(NamedTuple):
+    """Soft targets, split into two parts: targets = trust * given + (1 - trust) * other.
+
+    Attributes:
+        doubt: Shape (n,), -log(trust), which the weight net reads.
+        given: Shape (n, C), the given label; if there are several, by how likely each is.
+        other: Shape (n, C), what the class is likely to be if the given label is wrong.
+    """
+
+    doubt: Tensor
+    given: Tensor
+    other: Tensor
+
+    @classmethod
+    def of(cls, targets: Tensor, given: Tensor, shares: Tensor) -> "Belief":
+        """Split targets into trust, given and other.
+
+        A weight is never exactly 1, and a few percent of a frequent class outnumber a rare class. So where a label is
+        hardly doubted, a rarer class gets less of ``other``, in proportion to its size; the given label keeps the rest.
+
+        Args:
+            targets: Shape (n, C), rows that sum to one.
+            given: Shape (n, C), rows that sum to one.
+            shares: Shape (C,), class shares.
+        """
+        trusted, rest = given * targets, (1 - given) * targets
+        trust, left = trusted.sum(1, keepdim=True), rest.sum(1, keepdim=True)
+        right = torch.where(trust > TINY, trusted / trust.clamp_min(TINY), given)
+        other = torch.where(left > TINY, rest / left.clamp_min(TINY), targets)
+        doubt = -trust.clamp_min(TINY).log()
+        rarer = other * (shares / (right @ shares).unsqueeze(1).clamp_min(TINY)).clamp_max(1)
+        fair = rarer + (1 - rarer.sum(1, keepdim=True)) * right
+        return cls(doubt.squeeze(1), right, torch.lerp(other, fair, torch.exp(-doubt / SLIGHT_DOUBT)))
+
+
+class TwoLooks(Stateful, Method):
     """Train until wrong labels would be memorized, find them, and train again on the labels that are likely right.
 
     The same settings serve for wrong labels, rare classes, or both. No sample is dropped: if a label is likely wrong,
     the network learns the likelier classes in its place. f are the logits of a network, y the given labels.
 
-    First look: each class is divided into four folds. A network is trained on three of them, with prior correction,
+    First look (``reweigh.looks``): plain training with prior correction. Each class is divided into four folds
+    (``train.judge`` is the share of one), and a network is trained without the fold that judges it. Training stops when
+    the accuracy on the given labels of that fold has clearly fallen, because wrong labels are then being memorized, and
+    the best epoch is kept. Then three more networks are trained for as many epochs, each without another fold, unless
+    that takes too long. (With at most 2,000 samples, all four are trained side by side, and all folds judge.)
 
-        minimize  L(f(x_i) + log share, y_i)            share: shares of the given classes
-
-    and the fourth judges it: after each epoch, the judge measures the class-balanced accuracy of the network's EMA on
-    the given labels of this fold. Training stops when the accuracy has clearly fallen, because wrong labels are then
-    being memorized, and the best epoch is kept. If that epoch came early, three more networks are trained for as many
-    epochs, each without another fold. (With at most 2,000 samples, all four networks are trained side by side and all
-    folds judge: one fold would be too small to judge well, and training is cheap.)
-
-    Taking stock: q_i, the prediction for a sample, is the geometric mean of two: its memory, which is the mean of what
-    was predicted in its own training steps; and the prediction of the network that was trained without it. The
-    confident joint gives the confusion T and the true class shares; if a class is rare, they also come from held-out
-    predictions, by expectation maximization. Bayes' rule then gives the posterior of the true class of each sample:
+    Taking stock (``reweigh.issues``): q_i, the prediction for a sample, is the geometric mean of two: its memory, which
+    is the mean of what was predicted in its own training steps; and the prediction of the network that was trained
+    without it. The confident joint gives the confusion T and the true class shares; if a class is rare, they also come
+    from held-out predictions, by expectation maximization. Bayes' rule then gives the posterior of the true class:
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  prior(k)  T(y_i | k)
 
-    Second look: a fresh network learns the given label as far as it is trusted, and the likelier classes for the rest:
+    Second look, this method: fresh networks learn the given label as far as it is trusted, and the likelier classes for
+    the rest:
 
         minimize  v_i L(f(x_i) + log share, y_i) + (1 - v_i) L(f(x_i) + log share, other_i)
 
@@ -68,17 +95,15 @@ class TwoLooks(Method):
     family of the class. It starts as exp(-doubt), which is Bayes' rule, and is learned by look-ahead steps as in
     CMW-Net: on samples that you vouch for (a meta set ``clean`` or ``given``); otherwise on held-out labels, seen
     through the confusion, and on labels that a person has checked. If fewer than 5 % of the labels seem wrong, the
-    posteriors start as the given labels. Four times during the look, they move toward what the EMA of the network
-    predicts. (If the first look was best late, it did not memorize; the second then continues from it, without mixup.)
+    posteriors are the given labels. (If the first look was best late, it did not memorize; the second then continues
+    from it, without mixup.)
 
-    Result: the judge compares both looks on samples that neither was trained on; then the second look trains on these
-    too. The model averages the probabilities of both looks. It is the second look alone if the first has a single
-    network, and the first look alone if the second is clearly worse. The same networks then take stock once more: as
-    many labels are flagged as are estimated to be wrong, those with the lowest posterior.
+    Result: the model averages the probabilities of both looks. It is the second look alone if the first has a single
+    network, and the first look alone if the second is clearly worse on samples that neither was trained on. The same
+    networks then take stock once more.
 
-    ``train.epochs`` counts the epochs of both looks together: set it to 1.9 times the epochs of a single training. The
-    training often ends sooner. In each look, the learning rate falls along half a cosine, whatever the schedule, and
-    there is no warm-up. With fewer than 4 epochs, or if no class has 4 samples, there is one look and no judge.
+    ``train.epochs`` is the length of a full training; the second look has 0.6 times as many. With fewer than 4 epochs,
+    or if no class has enough samples to hold any out, there is one look and no judge.
 
     The confident joint is from Northcutt, Jiang, Chuang: Confident Learning (JAIR 2021); anchors, from which the
     confusion is learned, from Patrini et al.: Making deep neural networks robust to label noise (CVPR 2017); prior
@@ -87,221 +112,162 @@ class TwoLooks(Method):
     Early-Learning Regularization (NeurIPS 2020).
 
     Args:
-        prior: whether to correct for class shares: rare classes count as much as frequent ones (balanced accuracy).
-        mixup: strength of mixing samples in pairs in the second look; 0 mixes none.
-        meta_lr: learning rate of the weighting function; 0 keeps Bayes' rule.
-        weighting: file of a weighting function that ``two-looks`` learned elsewhere, used as it is.
+        mixup: Strength of mixing samples in pairs in the second look; 0 mixes none.
+        meta_lr: Learning rate of the weighting function; 0 keeps Bayes' rule.
+        weighting: File of a weighting function that ``two-looks`` learned elsewhere, used as it is.
     """
 
-    own_judge = True
-    reads = READS
+    train_defaults: ClassVar = {"judge": 0.25, "prior": True, "looks": 1}
+    state = ("_model", "_optimizer", "_reweighter", "_lessons", "_warm_up")
 
     def __init__(
         self,
         setup: Setup,
         *,
-        prior: bool = True,
         mixup: Annotated[float, Ge(0)] = 1.0,
         meta_lr: Annotated[float, Ge(0)] = 3e-3,
         weighting: str | None = None,
     ):
-        self._setup, self._prior, self._mixup = setup, Prior(prior), mixup
-        self._weighing = weighing(setup.train_set.class_sizes, meta_lr, weighting)
-        self._trusted = Trusted(setup) if setup.meta_set.vouched else None
-        if self._trusted:
-            self._trusted.refresh()
-        vouched = self._trusted.chosen if self._trusted and setup.clean_set is None else None
-        self._labels = Labels(setup.train_set, vouched)
-        self._given = self._labels.given
-        self._averages = [AveragedModel(setup.model) for _ in range(FOLDS + 1)]  # the last is the second look's
-        self._ensemble = Ensemble([average.model for average in self._averages])
-        self._length = max(1, round(setup.epochs / (FIRST + SECOND)))
-        self._second_length = min(round(SECOND * self._length), setup.epochs - self._length)
-        self._fold, self._held_out = held_out_in_turn(setup.train_set.labels, FOLDS, JUDGING, setup.generator)
-        if setup.epochs < SHORTEST:
-            self._fold, self._held_out = torch.full_like(self._fold, -1), torch.zeros_like(self._held_out)
-        if not bool((self._fold >= 0).any()):
-            log.info("two looks: too few epochs or samples to hold any out; one look, without a judge")
-            self._length, self._second_length = setup.epochs, 0
-        self._first = self._new_first()
-        self._second: SecondLook | None = None
-        self._stock: Stock | None = None
-        self._count: Count | None = None
-
-    def _new_first(self) -> FirstLook:
-        return FirstLook(
-            self._setup,
-            self._prior,
-            self._given,
-            self._fold,
-            self._averages[:FOLDS],
-            length=self._length,
-            epochs=self._setup.epochs - self._second_length,
-            budget=FIRST,
-            together=self._length < self._setup.epochs and len(self._given) <= SMALL,
+        self._setup, self._again = setup, setup.again or Again.of(setup.train_set)
+        self._mixup = mixup if self._again.mixes else 0.0
+        self._model: Any = setup.model if hasattr(setup.model, "each") else Ensemble([setup.model])
+        self._optimizer, fold = setup.optimizer, self._again.fold
+        members = range(len(self._model.shares))
+        self._seen = torch.stack([fold != number for number in members], 1)  # which sample is seen by which network
+        self._log_shares = log_shares(self._again.targets[self._seen.any(1)].sum(0))
+        self._loss = prior_corrected(setup.bare_loss, self._log_shares.exp()) if setup.prior else setup.bare_loss
+        sizes = setup.train_set.class_sizes
+        self._reweighter = Reweighter(
+            shard_like(Each(self._model), setup.model),
+            setup.optimizer,
+            self._again.given.argmax(1),
+            num_classes=setup.train_set.num_classes,
+            **weighing(sizes, meta_lr, weighting),
         )
+        self._lessons = self._trusted() if setup.meta_set.vouched else self._held_out()
+        self._learns = self._reweighter.weights.learns and self._lessons is not None
+        self._begin(warm_up=False)
 
-    @staticmethod
-    def wraps(model: nn.Module) -> nn.Module:
-        return Ensemble.of(model, FOLDS + 1)
+    def _trusted(self) -> Trusted:
+        trusted = Trusted(self._setup)
+        trusted.refresh()
+        return trusted
+
+    def _held_out(self) -> EndlessOrder | None:
+        held_out, checked = self._again.fold >= 0, self._setup.train_set.trusted
+        pool = (held_out if checked is None else held_out | checked).nonzero().flatten()
+        return EndlessOrder(pool, self._setup.generator) if len(pool) else None
 
     @property
     def model(self) -> nn.Module:
-        return self._ensemble
-
-    @property
-    def finished(self) -> bool:
-        return self._count is not None
+        return self._model
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
-        for student in self._students:
-            student.model.train()
+        self._begin(warm_up)
 
-    @property
-    def _students(self) -> list[Student]:
-        return [self._second.student] if self._second else list(self._first.students.values())
+    def _begin(self, warm_up: bool) -> None:
+        self._model.train()
+        self._warm_up = warm_up
+        self._reweighter.weights.learns = self._learns and not warm_up
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
-        numbers = {} if self.finished else (self._second or self._first).step(batch)
-        if not numbers:  # nothing to train on here
-            return {"loss": self._loss(batch)}
-        self._setup.optimizer.param_groups[0]["lr"] = self._students[0].rate  # what the loop writes down
-        return numbers
+        """Train every network on the samples that it may see.
 
-    @torch.no_grad()
-    def _loss(self, batch: Batch) -> Tensor:
-        return batch.weighted(self._setup.loss(self._ensemble.eval()(batch.inputs), batch.labels)).mean()
+            minimize  sum_i  v_i L(f_i, given_i) + (1 - v_i) L(f_i, other_i),        v_i = V(doubt_i, family_i)
 
-    def end_epoch(self) -> None:
-        if self.finished:
-            return
-        if self._second is None:
-            if self._first.end_epoch():
-                self._take_first_stock()
-            return
-        self._second.end_epoch()
-        if self._second.joined:
-            self._share()
-        if self._second.over:
-            self._take_last_stock(self._second)
+        The weights start as the trust that Bayes' rule gives, exp(-doubt); then this is the loss of the targets.
+        """
+        visible = batch.where(self._seen[batch.index].any(1))
+        if len(visible) < 2:  # BatchNorm cannot train on a single sample
+            with torch.no_grad():
+                return {"loss": self._setup.loss(self._model(batch.inputs), batch.labels).mean()}
+        index, device = visible.index, visible.inputs.device
+        belief = Belief.of(self._again.targets[index], self._again.given[index], self._log_shares.exp())
+        doubt, given, other = (each.to(device) for each in belief)
+        classes, counts = given.argmax(1), self._seen[index]
+        if self._mixup and visible.inputs.is_floating_point():
+            mix = draw(len(visible), self._mixup, self._setup.generator, device)
+            partner = mix.partner.cpu()
+            loss = self._by_members(counts & counts[partner], device)
+            objective = mixed_soft_labels(loss, visible.inputs, given, other, mix.partner, mix.share, visible.scale)
+            doubt, classes = (torch.cat([each, each[mix.partner]]) for each in (doubt, classes))
+        else:
+            loss = self._by_members(counts, device)
+            objective = soft_labels(loss, visible.inputs, given, other, visible.scale)
+        step = self._reweighter.step_on(reading(objective, doubt), classes, meta=self._lesson())
+        return step.scalars()
 
-    def _share(self) -> None:
-        """The second look counts, and if the first has several networks, these together count as much."""
-        members = self._first.members
-        half = 0.5 if members > 1 else 0.0
-        self._ensemble.share([half / members] * members + [0.0] * (FOLDS - members) + [1 - half])
+    def _by_members(self, counts: Tensor, device: torch.device) -> Any:
+        """The loss of each sample, summed over the networks for which it counts.
 
-    def _take_first_stock(self) -> None:
-        """Judge the labels by the first look, and begin the second."""
-        found = self._first.predictions()
-        self._stock, count = self._judged(found, found.best, found.best.clamp_min(TINY).log())
-        self._ensemble.share([1 / self._first.members] * self._first.members)
-        if self._second_length == 0:
-            self._count = count
-            return
-        if count.in_all(self._given)[0] < SLIGHT and bool((self._given.amax(1) == 1).all()):
-            self._stock = self._stock._replace(posterior=self._given)
-        self._second = self._new_second(self._stock)
-        if not self._first.early:
-            self._second.student.model.load_state_dict(self._averages[0].model.state_dict())
+        Args:
+            counts: Shape (n, members) bool. Losses are scaled so that every network minimizes a mean over its samples.
+        """
+        share = (counts / counts.float().mean(0).clamp_min(TINY)).to(device)
 
-    def _new_second(self, stock: Stock) -> SecondLook:
-        first = self._first.judge.around(self._first.best)[self._held_out[self._first.judging]]
-        return SecondLook(
-            self._setup,
-            self._prior,
-            self._averages[-1],
-            self._given,
-            stock.posterior,
-            self._labels.likely(stock.transition),
-            self._held_out,
-            self._trusted,
-            first,
-            mixup=self._mixup if self._first.early else 0.0,
-            length=self._second_length,
-            options=self._weighing,
-        )
+        def loss(outputs: Tensor, labels: Tensor) -> Tensor:
+            repeated = labels[:, None].expand(-1, outputs.shape[1], -1).flatten(0, 1).to(outputs)
+            return (self._loss(outputs.flatten(0, 1), repeated).unflatten(0, outputs.shape[:2]) * share).sum(1)
 
-    def _take_last_stock(self, second: SecondLook) -> None:
-        """Judge the labels by both looks, and count those that are wrong."""
-        assert self._stock is not None
-        found, latest, alone = self._first.predictions(), second.predictions(), self._first.members == 1
-        first = found.best.clamp_min(TINY).log() / self._stock.temperature
-        if not alone:
-            first = (first + self._first.consensus()) / 2
-        # as in the model: a single network of the first look, trained for long, no longer counts
-        logs = first if second.dropped else latest if alone else (first + latest) / 2
-        self._stock, self._count = self._judged(found, logs.softmax(1), latest)
+        return loss
 
-    def _judged(self, first: FirstPredictions, predictions: Tensor, latest: Tensor) -> tuple[Stock, Count]:
-        weak = self._first.members == 1 or sizes_differ(self._setup.train_set.class_sizes)
-        return self._labels.judged(first, predictions, latest, weak and self._second_length > 0)
+    def _lesson(self) -> MetaObjective | None:
+        """What the weights should lower: the loss of trusted samples, or how badly held-out labels are explained.
+
+            - mean_i  log sum_k  T(y_i | k) p_i(k)
+
+        Held-out labels may be wrong. But a network explains them best through the confusion T if it knows the true
+        classes. And since the network that predicts them does not train on them, it cannot have memorized them.
+        """
+        if not self._reweighter.due or self._lessons is None:
+            return None
+        if isinstance(self._lessons, Trusted):
+            inputs, labels = self._lessons.next(LESSON_SIZE)
+            everywhere = torch.ones(len(labels), self._seen.shape[1])
+            rows = labels if labels.dim() == 2 else label_rows(labels, self._again.given.shape[1])
+            return mean_loss(self._by_members(everywhere, inputs.device), inputs, rows.to(inputs.device))
+        some = self._lessons.next(min(LESSON_SIZE, len(self._lessons.pool)))
+        batch = self._setup.train_set.batch(some, device=self._setup.device)
+        likely, member = (rows[some].to(batch.inputs.device) for rows in (self._again.likely, self._again.fold))
+        shares = self._log_shares.to(batch.inputs.device)
+
+        def unexplained(forward: Forward) -> Tensor:
+            logits = forward(batch.inputs)[torch.arange(len(some)), member.clamp_min(0)]
+            classes = (logits + shares if self._setup.prior else logits).softmax(1)
+            return batch.weighted(-(classes * likely).sum(1).clamp_min(TINY).log()).mean()
+
+        return unexplained
 
     def sample_weights(self) -> Tensor:
-        if self._stock is None:
-            return torch.full((len(self._given),), torch.nan)
-        believed = self._believed(self._stock)
-        if self._second is None:
-            return believed
-        doubt, classes = -believed.clamp_min(TINY).log(), self._given.argmax(1)
-        return self._second.reweighter.weigh(*(each.to(self._setup.device) for each in (doubt, classes))).cpu()
+        believed = (self._again.given * self._again.targets).sum(1)
+        doubt, classes = -believed.clamp_min(TINY).log(), self._again.given.argmax(1)
+        return self._reweighter.weigh(*(each.to(self._setup.device) for each in (doubt, classes))).cpu()
 
     def weighting(self) -> nn.Module | None:
-        return self._second.reweighter.weight_net if self._second else None
+        return self._reweighter.weight_net
 
     def families(self) -> Families | None:
-        return self._second.reweighter.families if self._second else None
-
-    def _believed(self, stock: Stock) -> Tensor:
-        """The posterior of the given label of each sample, shape (N,)."""
-        return (self._given * stock.posterior).sum(1)
-
-    def judgment(self) -> Verdict | None:
-        """As many labels as are estimated to be wrong look wrong, those of least quality, and as many are doubted."""
-        if self._stock is None or self._count is None:
-            return None
-        given, share = self._setup.train_set.labels, self._count.in_all(self._given)[0]
-        return least_believed(self._believed(self._stock), self._stock.posterior, given, share)
-
-    def finding(self) -> Finding | None:
-        if self._stock is None or self._count is None:
-            return None
-        names = self._setup.train_set.class_names
-        gain, dropped = (self._second.gain, self._second.dropped) if self._second else (None, False)
-        words = sentence(self._count, self._given, self._stock.joint, names, gain, dropped)
-        return Finding(self._count.share.tolist(), self._count.low.tolist(), self._count.high.tolist(), words)
-
-    def apart(self) -> tuple[Tensor, Tensor, Tensor] | None:
-        found = self._first.predictions()
-        if self._stock is None or not len(found.known):
-            return None
-        bare = found.unseen[found.known].clamp_min(TINY).log()
-        logits = bare if self._prior.corrects else bare + self._prior.log_shares(self._given)
-        return found.known, logits, self._stock.joint
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "fold": self._fold,
-            "held_out": self._held_out,
-            "averages": [average.state_dict() for average in self._averages],
-            "shares": self._ensemble.shares.tolist(),
-            "first": self._first.state_dict(),
-            "second": self._second.state_dict() if self._second else None,
-            "stock": self._stock,
-            "count": self._count,
-        }
+        return self._reweighter.families
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._fold, self._held_out = state["fold"], state["held_out"]
-        for average, its in zip(self._averages, state["averages"], strict=True):
-            average.load_state_dict(its)
-        self._ensemble.share(state["shares"])
-        self._first = self._new_first()
-        self._first.load_state_dict(state["first"])
-        self._stock = Stock(*state["stock"]) if state["stock"] else None
-        self._count = Count(*state["count"]) if state["count"] else None
-        self._second = None
-        if state["second"] is not None:
-            assert self._stock is not None
-            self._second = self._new_second(self._stock)
-            self._second.load_state_dict(state["second"])
+        super().load_state_dict(state)
+        self._begin(self._warm_up)
+
+
+def weighing(class_sizes: Tensor, meta_lr: float, weighting: str | None) -> dict[str, Any]:
+    """How the look learns its weights: one curve for each family of classes, which starts as Bayes' rule.
+
+    Args:
+        meta_lr: Learning rate of the weighting function; 0 keeps Bayes' rule.
+        weighting: File of a weighting function that is used as it is.
+
+    Returns:
+        Options of the reweighter.
+    """
+    families = MAX_FAMILIES if sizes_differ(class_sizes) else 1
+    if weighting:
+        return {"families": families, "normalize": "mean", "weighting": load_weighting(weighting, reads=READS)[0]}
+    families = min(families, len(class_sizes[class_sizes > 0].unique()))  # a family needs a size of its own
+    net = ClassAwareNet.following(lambda doubt: torch.exp(-doubt), BAYES_DOUBTS, families)
+    rule = {"weight_net": net, "meta_lr": meta_lr} if meta_lr else {"weighting": net}
+    return {"families": families, "normalize": "mean", "every": META_EVERY, **rule}

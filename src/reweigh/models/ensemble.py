@@ -1,59 +1,102 @@
 """Several networks that predict as one."""
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
 
 class Ensemble(nn.Module):
-    """The mean of the probabilities of its members, each with its share; a member without a share is not evaluated.
+    """The mean of the probabilities of its members, each with its share.
 
         logits = log of the sum of share_m softmax(member_m(inputs))
 
-    The number of members is fixed, so that an ensemble can load the weights of another one with different shares.
+    >>> pair = Ensemble([nn.Linear(4, 3), nn.Linear(4, 3)])
+    >>> inputs = torch.randn(5, 4)
+    >>> pair.each(inputs).shape, pair(inputs).shape
+    (torch.Size([5, 2, 3]), torch.Size([5, 3]))
 
     Attributes:
-        shares: shape (members,), share of each member; a buffer that sums to one.
+        shares: Shape (members,), share of each member; a buffer that sums to one.
 
     Args:
-        members: networks of the same form; at first, only the first one has a share.
+        members: Networks that take the same inputs.
+        shares: Share of each; the same by default.
     """
 
     shares: Tensor
 
-    def __init__(self, members: Sequence[nn.Module]):
+    def __init__(self, members: Sequence[nn.Module], shares: Sequence[float] | None = None):
         super().__init__()
         self.members = nn.ModuleList(members)
-        self.register_buffer("shares", torch.zeros(len(members)))
-        self.register_load_state_dict_post_hook(_after_loading)
-        self.share([1.0])
+        even = [1 / len(members)] * len(members)
+        self.register_buffer("shares", torch.tensor(even if shares is None else list(shares)))
 
     @classmethod
     def of(cls, model: nn.Module, members: int) -> "Ensemble":
         """An ensemble of this many copies of a model."""
         return cls([copy.deepcopy(model) for _ in range(members)])
 
-    def share(self, shares: Sequence[float]) -> None:
-        """Give the first members these shares, the others none."""
-        padded = [*shares, *[0.0] * (len(self.members) - len(shares))]
-        self.shares.copy_(torch.tensor(padded))
-        self._read_shares()
-
-    def _read_shares(self) -> None:
-        # as Python numbers: which members are asked must not depend on a tensor when the model is exported
-        self._used = [(number, share) for number, share in enumerate(self.shares.tolist()) if share > 0]
+    def each(self, inputs: Tensor) -> Tensor:
+        """The logits of every member, shape (n, members, num_classes)."""
+        return torch.stack([member(inputs) for member in self.members], 1)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Logits, shape (n, num_classes): those of the member if only one counts, else log-probabilities."""
-        if len(self._used) == 1:
-            return self.members[self._used[0][0]](inputs)
-        logits = [self.members[number](inputs) for number, _ in self._used]
-        # in double precision: what is rounded in single depends on where a sample stands in the batch
-        logs = torch.stack(logits).double().log_softmax(2)
-        shares = torch.tensor([share for _, share in self._used], dtype=logs.dtype, device=logs.device)
-        return (logs + shares.log().view(-1, 1, 1)).logsumexp(0).to(logits[0].dtype)
+        """Logits, shape (n, num_classes): those of the only member, or else log-probabilities."""
+        return mean_of(self.each(inputs), self.shares)
+
+    def networks(self) -> list[nn.Module]:
+        """The members."""
+        return list(self.members)
+
+
+class Each(nn.Module):
+    """An ensemble that returns the logits of every member, shape (n, members, num_classes), to train all at once."""
+
+    def __init__(self, ensemble: nn.Module):
+        super().__init__()
+        self.ensemble = ensemble
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return self.ensemble.each(inputs)  # type: ignore[operator] (an Ensemble or a Stack)
+
+
+def mean_of(each: Tensor, shares: Tensor) -> Tensor:
+    """The logarithm of the mean of probabilities, shape (n, num_classes); the logits themselves of a single network.
+
+    Args:
+        each: Logits of every network, shape (n, members, num_classes).
+        shares: Share of each, shape (members,).
+    """
+    if each.shape[1] == 1:
+        return each[:, 0]
+    # in double precision: what is rounded in single depends on where a sample stands in the batch
+    logs = each.double().log_softmax(2) + shares.double().log()[None, :, None]
+    return logs.logsumexp(1).to(each.dtype)
+
+
+def rebuilt(state: Mapping[str, Tensor], build: Callable[[], nn.Module]) -> nn.Module:
+    """A model into which the weights of a file fit: an ensemble of as many networks as it holds, or a single network.
+
+    Args:
+        build: Makes one network.
+    """
+    if not _is_ensemble(state):
+        return build()
+    return Ensemble([build() for _ in range(len(state["shares"]))])
+
+
+def strongest(state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """The weights of the member with the largest share, if these are the weights of an ensemble; else all of them."""
+    if not _is_ensemble(state):
+        return state
+    prefix = f"members.{int(state['shares'].argmax())}."
+    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+
+
+def _is_ensemble(state: Mapping[str, Tensor]) -> bool:
+    return "shares" in state and any(name.startswith("members.") for name in state)
 
 
 @torch.no_grad()
@@ -62,15 +105,3 @@ def shuffle(parameters: Iterable[Tensor], generator: torch.Generator) -> None:
     for parameter in parameters:
         order = torch.randperm(parameter.numel(), generator=generator).to(parameter.device)
         parameter.copy_(parameter.flatten()[order].view_as(parameter))
-
-
-def strongest(state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-    """The weights of the member with the largest share, if these are the weights of an ensemble; else all of them."""
-    if "shares" not in state or not any(name.startswith("members.") for name in state):
-        return state
-    prefix = f"members.{int(state['shares'].argmax())}."
-    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
-
-
-def _after_loading(ensemble: Ensemble, _: object) -> None:
-    ensemble._read_shares()

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pkgutil import resolve_name
 from typing import Any
 
@@ -12,6 +13,9 @@ from reweigh.plan.options import Options, options_of, supplied_to
 from reweigh.plan.plan import Part, Plan
 from reweigh.plan.schema import SECTIONS, Slot, TrainOptions
 from reweigh.plan.tables import TABLES, member, members, method_named
+
+TRAIN_DEFAULTS = {"judge": 0.0, "prior": False, "looks": 10}  # where neither the recipe nor the method says more
+MIN_FOLD = 0.1  # smallest share of the samples that judges two looks; each fold costs a training
 
 
 def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Plan | None, list[Mistake]]:
@@ -48,12 +52,15 @@ def examine(values: Mapping[str, Any], passed: Collection[str] = ()) -> tuple[Pl
     if plan.own_loss and plan.loss.name != SECTIONS["loss"].default["name"]:
         text = f"got {plan.loss.name!r}, but the method {plan.method.name} brings a loss of its own"
         return None, [Mistake("loss.name", f"{text}; remove [loss] and set the options in [method]")]
-    if method_named(plan.method.name).own_judge:
-        asked = [key for key in ("judge", "prior") if train[key]]
-        why = f"the method {plan.method.name} judges and corrects by itself; remove the key"
-        if asked:
-            return None, [Mistake(f"train.{key}", f"got {train[key]}, but {why}") for key in asked]
-    plan, mistakes = scaled(plan)
+    defaults = {**TRAIN_DEFAULTS, **method_named(plan.method.name).train_defaults}
+    train = {key: defaults.get(key) if value is None else value for key, value in train.items()}
+    if plan.method.name == "two-looks" and (train["judge"] or 0) < MIN_FOLD:
+        text = f"got {train['judge']}, but the method two-looks judges its looks by held-out samples"
+        return None, [Mistake("train.judge", f"{text}; should be from {MIN_FOLD} to 0.5, or choose another method")]
+    if plan.method.name == "two-looks" and train["branch"] is not None:
+        text = f"got {train['branch']}, but the method two-looks trains two times"
+        return None, [Mistake("train.branch", f"{text}; branch with a method that continues one training")]
+    plan, mistakes = scaled(replace(plan, train=train))
     return (None if mistakes else plan), mistakes
 
 

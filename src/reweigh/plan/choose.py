@@ -17,7 +17,6 @@ from reweigh.plan.facts import Facts
 LR = 1e-3  # of AdamW, falling along a cosine
 STEPS = 1000  # of training on small data, within the limits of EPOCHS
 EPOCHS = (20, 50)  # at least, at most
-LOOKS = 1.9  # times the epochs of a single training, for two looks
 BATCH = (16, 256)
 WIDTHS = ((2_000, 64), (20_000, 128))  # samples below this number: width of the hidden layers; otherwise 256
 DROPOUT = 0.2
@@ -78,7 +77,7 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     how = method(facts, weigh, asked=name == "two-looks")
     two_looks = (name or how.values["method.name"]) == "two-looks"
     batch_size = _whole(train.get("batch_size")) or default_batch_size(facts.samples)
-    epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size, LOOKS if two_looks else 1.0)
+    epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size)
     model, options = default_model(facts)
     small = "on the features" if width else f"for images{better(facts, given)}" if model == "cnn" else "for tables"
     return [
@@ -95,10 +94,9 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
                 "train.batch_size": batch_size,
                 "train.warmup_epochs": 0 if two_looks else warmup_epochs(epochs),
                 "train.seed": 0,
-                **({"train.looks": 1} if two_looks else {}),
             },
             f"{epochs * ceil(facts.samples / batch_size):,} steps"
-            + (" at most" if two_looks else "; the first tenth of the epochs is warm-up"),
+            + (" at most in a look" if two_looks else "; the first tenth of the epochs is warm-up"),
         ),
         optimizer(given),
         decision(train),
@@ -235,14 +233,10 @@ def default_batch_size(samples: int) -> int:
     return min(max(low, min(wanted, high)), samples)
 
 
-def default_epochs(samples: int, batch_size: int, looks: float = 1.0) -> int:
-    """As many as make 1,000 steps, but from 20 to 50: longer training memorizes more wrong labels.
-
-    Args:
-        looks: Times that the method trains.
-    """
+def default_epochs(samples: int, batch_size: int) -> int:
+    """As many as make 1,000 steps, but from 20 to 50: longer training memorizes more wrong labels."""
     low, high = EPOCHS
-    return round(looks * max(low, min(round(STEPS / ceil(samples / batch_size)), high)))
+    return max(low, min(round(STEPS / ceil(samples / batch_size)), high))
 
 
 def warmup_epochs(epochs: int) -> int:

@@ -104,13 +104,14 @@ class TrainOptions(Options):
         device: "auto" takes a GPU if there is one.
         num_threads: of torch on the CPU; runs are bit-identical only with the same number.
         looks: How often, along training, predictions for the training samples are recorded; label quality comes from
-            them. 0 means never.
+            them. 0 means never. None: 1 for "two-looks", otherwise 10.
         scoring: Where label quality comes from: predictions made "in-training", or those of further models, trained
             briefly without the sample ("out-of-fold").
         judge: Share of the samples of each class that is not trained on and judges, after each epoch, which epoch's
-            model is kept; 0 keeps the last epoch.
+            model is kept; 0 keeps the last epoch. "two-looks" holds out such a share in turn. None: 0.25 for
+            "two-looks", otherwise 0.
         prior: Correct the loss for the class shares, so that rare classes count as much as frequent ones. It aims at
-            balanced accuracy.
+            balanced accuracy. None: true for "two-looks", otherwise false.
         abstain: Share of the samples of each class that is not trained on; how sure the model is of them sets the
             threshold for a wanted coverage (``reweigh predict --coverage``).
         aim: What to optimize and to report first: "accuracy", "balanced" (balanced accuracy: all classes matter alike)
@@ -133,10 +134,10 @@ class TrainOptions(Options):
 
     device: str = "auto"
     num_threads: Annotated[int, Ge(1)] | None = None
-    looks: Annotated[int, Ge(0)] = 10
+    looks: Annotated[int, Ge(0)] | None = None
     scoring: Literal["in-training", "out-of-fold"] = "in-training"
-    judge: Annotated[float, Ge(0), Le(0.5)] = 0.0
-    prior: bool = False
+    judge: Annotated[float, Ge(0), Le(0.5)] | None = None
+    prior: bool | None = None
     abstain: Annotated[float, Gt(0), Lt(1)] | None = None
     aim: Literal["accuracy", "balanced", "log-loss"] = "accuracy"
     class_shares: str | dict[str, float] = "as-trained"

@@ -13,7 +13,7 @@ from reweigh.files import write_whole
 from reweigh.files.tensors import pack, read
 
 FORMAT = "reweigh-checkpoint"
-VERSION = 2
+VERSION = 3
 
 
 def save(path: str | Path, state: Any, keep: Path | None = None) -> None:

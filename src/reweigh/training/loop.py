@@ -21,10 +21,11 @@ from reweigh.training.evaluation import Samples
 from reweigh.training.interrupts import Interrupted, listen
 from reweigh.training.judge import Judge
 from reweigh.training.progress import Observer, Silent
-from reweigh.training.recall import Recall
+from reweigh.training.recall import Record
 from reweigh.training.result import Result
 from reweigh.training.run import Run
 from reweigh.training.schedules import Schedule
+from reweigh.training.stages import ALONE, Stage
 from reweigh.training.state import Keeper, Place, check_finite
 
 HALF = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -45,8 +46,9 @@ def train(
     augment: Augment | None = None,
     generator: Generator | None = None,
     device: str | torch.device = "cpu",
-    recall: Recall | None = None,
+    record: Record | None = None,
     judge: Judge | None = None,
+    stage: Stage = ALONE,
     branch: Branch | None = None,
     *,
     epochs: Annotated[int, Ge(1)],
@@ -56,7 +58,7 @@ def train(
     checkpoint_steps: Annotated[int, Ge(1)] | None = None,
     precision: Literal["float32", "bf16", "fp16"] = "float32",
 ) -> Result:
-    """Train a method for some epochs, or until it says that it is finished.
+    """Train a method for some epochs, or until the judge stops it.
 
     With a run folder it writes metrics, a summary and checkpoints there, and continues from the checkpoint if there is
     one: the weights it ends with are, bit for bit, those of a run that was never interrupted (on the CPU, with the same
@@ -67,9 +69,10 @@ def train(
         schedule: sets the learning rate at the start of each epoch.
         evaluate: judges the model after each epoch, such as ``reweigh.fit.scored.judged_by`` returns.
         augment: changes a batch of inputs at random, given the generator.
-        recall: looks at the training samples at the end of some epochs; saved and restored too.
+        record: what is written down about the training samples, such as ``Recall``; saved and restored too.
         judge: chooses the epoch whose model is kept; otherwise it is the last one. ``evaluate`` then gets the averaged
             model of the judge.
+        stage: which training of the run this is, if there are several.
         branch: checkpoint of another run to continue from, unless the run has one itself; the method has its model.
         generator: for augmentation; saved and restored, so the method may draw from the same one.
         warmup_epochs: the first epochs, trained without reweighting.
@@ -100,11 +103,11 @@ def train(
         log.warning("train.precision = %r: this processor emulates it, which is many times slower", precision)
     settings: dict[str, int | str] = {"samples": samples, "batch_size": batch_size, "seed": seed}
     settings |= {"data": train_set.identity} if run is not None else {}
-    keeper = Keeper(run, method, generator, settings, recall, judge, scaler)
-    place = keeper.load(branch)
-    observer.start(epochs, steps, place.epoch * steps + place.step)
-    with _ending(place, run, observer, epochs, steps, schedule), listen() as stop:
-        while place.epoch < epochs and not method.finished:
+    keeper = Keeper(run, method, generator, settings, record, judge, scaler, stage)
+    place, before = keeper.load(branch), len(stage.history)
+    observer.start(before + epochs, steps, (before + place.epoch) * steps + place.step)
+    with _ending(place, run, observer, epochs, steps, schedule, stage), listen() as stop:
+        while place.epoch < epochs and not (judge and judge.over):
             schedule.start_epoch(place.epoch)
             order = randomness.epoch_order(samples, seed, place.epoch)
             begun = time.perf_counter() - place.seconds
@@ -117,7 +120,7 @@ def train(
                 if judge is not None:
                     judge.step(method.model)
                 place.end_step(numbers, len(batch))
-                observer.step(place.epoch + 1, place.step, place.means)
+                observer.step(before + place.epoch + 1, place.step, place.means)
                 if place.step % CHECKED == 0 or place.step == steps or not isinstance(numbers["loss"], Tensor):
                     _check_loss(numbers["loss"])
                 stopping = processes.any_of(stop.requested)
@@ -132,17 +135,18 @@ def train(
             processes.check_alike(method.model, generator)
             tested = evaluate(judge.model if judge else method.model) if evaluate else {}
             seconds = time.perf_counter() - begun
-            if recall is not None:
-                recall.end_epoch(place.epoch, method)
-            judged = judge.end_epoch(recall) if judge else {}
-            lr = schedule.optimizer.param_groups[0]["lr"]  # a method may have a schedule of its own
-            line = place.end_epoch(lr, tested, judged, seconds)
+            if record is not None:
+                record.end_epoch(place.epoch, method.model, method.sample_weights)
+            judged = judge.end_epoch(record) if judge else {}
+            if judge:
+                judged["keeps"] += before
+            line = place.end_epoch(schedule.optimizer.param_groups[0]["lr"], tested, judged, seconds)
             observer.epoch(line)
-            keeper.end_epoch(place, line, epochs, keep=place.epoch == warmup_epochs)
+            keeper.end_epoch(place, line, before + epochs, keep=place.epoch == warmup_epochs)
             if processes.any_of(stop.requested):
                 raise KeyboardInterrupt
     if judge is not None:
-        judge.restore(method.model, recall)
+        judge.restore(method.model, record)
     return Result(place.history)
 
 
@@ -159,13 +163,13 @@ def _check_loss(loss: float | Tensor) -> None:
 
 @contextmanager
 def _ending(
-    place: Place, run: Run | None, observer: Observer, epochs: int, steps: int, schedule: Schedule
+    place: Place, run: Run | None, observer: Observer, epochs: int, steps: int, schedule: Schedule, stage: Stage
 ) -> Iterator[None]:
     """However training ends, stop the observer and write the summary; if early, say where and what to do."""
     status = "failed"
     try:
         yield
-        status = "finished"
+        status = "finished" if stage.last else "running"
     except DivergedError as error:
         status = "diverged"
         lr = schedule.optimizer.param_groups[0]["lr"]
@@ -184,7 +188,7 @@ def _ending(
         observer.stop()
         if run is not None and processes.is_first():
             with suppress(OSError):  # a full disk must not hide the error; checkpoint and metrics have the same numbers
-                run.write_summary(Result(place.history).summary(status, epochs))
+                run.write_summary(Result(place.history).summary(status, len(stage.history) + epochs))
 
 
 def batch_bounds(samples: int, batch_size: int) -> list[tuple[int, int]]:

@@ -1,5 +1,6 @@
 """What was predicted for each training sample, averaged along training: the evidence about its label."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, Protocol
 
@@ -7,9 +8,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.core.method import Method
 from reweigh.pseudo_labels import Predictions, predictions
 from reweigh.training.evaluation import Samples, labels_of, logits
+
+
+class Record(Protocol):
+    """What a training writes down about its samples; the judge puts it back to the epoch that it keeps."""
+
+    def end_epoch(self, epoch: int, model: nn.Module, weights: Callable[[], Tensor | None]) -> None:
+        """Called after an epoch, counted from 0; ``weights`` gives those of the samples, if they have any."""
+
+    def look(self, model: nn.Module, weights: Tensor | None = None) -> None:
+        """Called with the model of an epoch that the judge keeps."""
+
+    def state_dict(self, copy: bool = False) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
 
 class Classes(Samples, Protocol):
@@ -19,7 +33,7 @@ class Classes(Samples, Protocol):
     def num_classes(self) -> int: ...
 
 
-class Recall:
+class Recall(Record):
     """The mean, over some looks along training, of what was predicted for each training sample and of its weight.
 
     Early looks know little, late ones may have memorized wrong labels; their mean is better than either.
@@ -47,15 +61,9 @@ class Recall:
         self._weight = torch.zeros(len(train_set))
         self._weighed = torch.zeros(len(train_set))
 
-    def end_epoch(self, epoch: int, method: Method) -> None:
-        """Look, if it is time or the method is finished.
-
-        Args:
-            epoch: the one that ended, from 0.
-        """
-        last = method.finished and bool(self._epochs)
-        if epoch in self._epochs or last:
-            self.look(method.model, method.sample_weights())
+    def end_epoch(self, epoch: int, model: nn.Module, weights: Callable[[], Tensor | None]) -> None:
+        if epoch in self._epochs:
+            self.look(model, weights())
 
     def look(self, model: nn.Module, weights: Tensor | None = None) -> None:
         """Predict every training sample; with their weights as of now, if they have any."""

@@ -121,6 +121,10 @@ class Run:
     def _leftovers(self) -> Iterator[Path]:
         return chain.from_iterable(folder.glob(".*.part") for folder in (self.path, self.checkpoint.parent))
 
+    def stage(self, name: str) -> Path:
+        """Where the result of a stage is kept until the run has ended, so that it is not trained again."""
+        return self.checkpoint.parent / f"{name.replace(' ', '-')}.safetensors"
+
     @property
     def results(self) -> list[Path]:
         """Files that are complete once the run has ended."""

@@ -19,9 +19,10 @@ from reweigh.names import plural
 from reweigh.training import checkpoint, processes, randomness
 from reweigh.training.branch import Branch
 from reweigh.training.judge import Judge
-from reweigh.training.recall import Recall
+from reweigh.training.recall import Record
 from reweigh.training.result import Means, Result
 from reweigh.training.run import Run
+from reweigh.training.stages import ALONE, Stage
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ class Place:
         step: the steps of it that are done; 0 means that the method has not started it yet.
         means: running means of its numbers.
         seconds: time spent on it, including before interruptions.
-        history: the lines of the epochs before.
+        history: the lines of the epochs before, those of earlier stages included.
     """
 
     epoch: int = 0
@@ -53,7 +54,7 @@ class Place:
         self, lr: float, tested: Mapping[str, float], judged: Mapping[str, float], seconds: float
     ) -> dict[str, Any]:
         """Add a line to the history, move to the start of the next epoch, and return the line."""
-        line: dict[str, Any] = {"epoch": self.epoch + 1, "lr": lr}
+        line: dict[str, Any] = {"epoch": len(self.history) + 1, "lr": lr}
         line |= {f"train_{name}": value for name, value in self.means.means().items()}
         line |= {f"test_{name}": value for name, value in tested.items()}
         line |= {f"judge_{name}": value for name, value in judged.items()}
@@ -87,19 +88,21 @@ class Keeper:
         method: Method,
         generator: Generator,
         settings: dict[str, Any],
-        recall: Recall | None = None,
+        record: Record | None = None,
         judge: Judge | None = None,
         scaler: GradScaler | None = None,
+        stage: Stage = ALONE,
     ) -> None:
         self.run = run
         self.method = method
         self.generator = generator
-        self.recall = recall
+        self.record = record
+        self.stage = stage
         self.judge = judge
         self.scaler = scaler
-        self.settings = settings
+        self.settings = {**settings, "stage": stage.name}
         if run is not None:
-            self.settings = {**settings, "recipe": processes.first(lambda: checksum(run.recipe.read_bytes()))}
+            self.settings["recipe"] = processes.first(lambda: checksum(run.recipe.read_bytes()))
 
     def save(self, place: Place, keep: bool = False) -> None:
         """Write a checkpoint that continues exactly here.
@@ -117,7 +120,7 @@ class Keeper:
             "settings": self.settings,
             "place": place.state_dict(),
             "method": self.method.state_dict(),
-            "recall": self.recall.state_dict() if self.recall else None,
+            "record": self.record.state_dict() if self.record else None,
             "judge": self.judge.state_dict() if self.judge else None,
             "scaler": self.scaler.state_dict() if self.scaler else None,
             "random": {"global": randomness.snapshot(), "own": self.generator.get_state()},
@@ -161,15 +164,19 @@ class Keeper:
         """
         run = self.run
         if run is None:
-            return Place()
+            return Place(history=list(self.stage.history))
         file, state = processes.first(lambda: latest(run))
-        if file is None:
-            return Place() if branch is None else self._branch(run, branch)
+        if file is None and branch is not None:
+            return self._branch(run, branch)
+        if file is None or state["settings"]["stage"] != self.stage.name:  # the last one is of an earlier stage
+            if self.stage.history or run.metrics.exists():
+                processes.first(lambda: run.write_metrics(self.stage.history))
+            return Place(history=list(self.stage.history))
         if file == run.previous:
             log.info("%s: the last checkpoint is missing; continuing from the one before it", run.path)
         remedy = "resume with the recipe that it was started with"
         try:
-            wrote = {"data": self.settings["data"], **state["settings"]}  # earlier versions stored no checksum
+            wrote = state["settings"]
             differ = {
                 name for name in wrote.keys() | self.settings.keys() if wrote.get(name) != self.settings.get(name)
             }
@@ -183,8 +190,8 @@ class Keeper:
                 raise ValueError(f"written with {wrote}, this run has {self.settings}")
             place = Place.from_state(state["place"])
             self.method.load_state_dict(state["method"])
-            if self.recall:
-                self.recall.load_state_dict(state["recall"])
+            if self.record:
+                self.record.load_state_dict(state["record"])
             if self.judge:
                 self.judge.load_state_dict(state["judge"])
             if self.scaler:
@@ -219,7 +226,7 @@ class Keeper:
             )
         if (self.judge is None) != (state["judge"] is None):
             raise DataError(f"train.branch: {file} is of a run with another train.judge; use the same in both")
-        for part, name in ((self.recall, "recall"), (self.judge, "judge"), (self.scaler, "scaler")):
+        for part, name in ((self.record, "record"), (self.judge, "judge"), (self.scaler, "scaler")):
             if part is not None and state[name] is not None:
                 part.load_state_dict(state[name])
         self.generator.set_state(state["random"]["own"])

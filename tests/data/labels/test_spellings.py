@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from reweigh.data import read
+from reweigh.data.labels.spellings import one_letter_from
 from reweigh.data.readers.reader import Request
 from reweigh.data.readers.table import from_frame
 from reweigh.errors import DataError
@@ -32,6 +33,32 @@ def test_spellings_are_reported_and_joined_if_asked(tmp_path, caplog):
         read(table(tmp_path, ["lead", "gold"], "test.csv"), join_labels=True, class_names=joined.class_names)
     with pytest.raises(DataError, match="only one class"):
         read(table(tmp_path, ["Tin", "tin"]), join_labels=True)
+
+
+def test_a_typing_mistake_is_offered_as_a_spelling(tmp_path, caplog):
+    labels = ["unacc"] * 90 + ["acc"] * 40 + ["unac"] * 4 + ["Unacc"] * 2 + ["good"] * 30 + ["vgood"] * 25
+    with caplog.at_level(logging.WARNING):
+        assert read(table(tmp_path, labels)).num_classes == 6
+    assert "spellings of one class: 'unacc' = 'unac' = 'Unacc'; --join-labels" in caplog.text
+    joined = read(table(tmp_path, labels), join_labels=True)
+    assert dict(zip(joined.class_names, joined.class_sizes.tolist(), strict=True)) == {
+        "acc": 40, "good": 30, "unacc": 96, "vgood": 25
+    }  # fmt: skip
+    test = read(table(tmp_path, ["uancc", "ACC"], "test.csv"), join_labels=True, class_names=joined.class_names)
+    assert test.labels.tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("word", "words", "expected"),
+    [
+        ("unac", ["unacc", "acc", "unca", "unaccc", "unac"], ["unacc", "unca"]),
+        ("class1", ["class2", "class11", "clas1"], ["clas1"]),
+        ("cat", ["car", "cart", "at"], ["cart"]),
+        ("", ["a", "abcd"], []),
+    ],
+)
+def test_one_letter_apart(word, words, expected):
+    assert one_letter_from(word, words) == expected
 
 
 def test_rows_without_a_label_are_left_out_if_asked(tmp_path, caplog):

@@ -82,7 +82,7 @@ def test_what_does_not_fit_becomes_a_gap_and_is_counted():
     values[3], values[9] = "broken", "?"
     read = decide(pd.DataFrame({"x": values}))[0]
     assert (read.kind, read.gaps, read.odd) == ("number", 2, "1 cell is not a number, such as 'broken'")
-    values[:50] = ["broken"] * 50
+    values[:80] = ["broken"] * 80
     assert decide(pd.DataFrame({"x": values}))[0].kind != "number"
 
 
@@ -174,6 +174,26 @@ def test_an_integer_beyond_all_floats():
     column = pd.Series([1, "2", 10**400], dtype=object, name="n")
     with pytest.raises(DataError, match=r"column 'n': 1 value is infinite"):
         as_numbers(column, USUAL)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "odd"),
+    [
+        ([*AMOUNT[:170], *["on request"] * 30], "number", "mostly numbers: 30 cells are not, such as 'on request'"),
+        ([*AMOUNT[:140], *["sold", "on request", "-- ?"] * 20], "number", "mostly numbers: 60 cells are not"),
+        ([*AMOUNT[:120], *["on request"] * 80], "text", ""),
+        (
+            [*AMOUNT[:160], *(f"please call agent {row}" for row in range(40))],
+            "text",
+            "mostly numbers: 40 cells are not, such as 'please call agent 0'; data.columns.price=number reads",
+        ),
+        ([str(1 + row % 5) for row in range(170)] + ["no answer"] * 30, "category", ""),
+    ],
+)
+def test_columns_that_are_mostly_numbers(cells, kind, odd):
+    read = decide(pd.DataFrame({"price": map(str, cells)}))[0]
+    assert read.kind == kind
+    assert read.odd.startswith(odd)
 
 
 PLAIN_COLUMNS = {

@@ -46,7 +46,8 @@ def own_rows(replicated: Tensor) -> Tensor:
 
 def spread(*replicated: Tensor) -> tuple[Tensor, ...]:
     """The same tensors, to compute with the rows of this process; their gradients are summed, in one message."""
-    return _Spread.apply(*replicated) if torch.is_grad_enabled() else replicated
+    forward_mode = any(unpack_dual(tensor).tangent is not None for tensor in replicated)
+    return _Spread.apply(*replicated) if torch.is_grad_enabled() and not forward_mode else replicated
 
 
 def shares(n: int) -> list[int]:

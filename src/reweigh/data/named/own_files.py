@@ -63,7 +63,7 @@ def files(
             or "drop" to leave a column out. ``columns.NAME.gap`` is a number that means a gap there, or a list.
         sep: Separator of a table, such as ``;`` or ``tab``; detected by default.
         encoding: Encoding of the text of a table, such as ``latin-1``; detected by default.
-        join_labels: Count labels that differ only in case, spaces or punctuation at the ends as one class.
+        join_labels: Count spellings of a label, and typing mistakes in it, as one class.
         size: Height and width to resize images to.
         resize: How images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
         memory_gb: Images that take more gigabytes are read when they are needed.

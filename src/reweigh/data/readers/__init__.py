@@ -84,7 +84,7 @@ def read(
         disk_gb: Gigabytes that images read on demand may take on disk, decoded, during a training.
         unlabeled: Whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
         drop_unlabeled: Leave out rows of a table without a label, with a warning; otherwise these are an error.
-        join_labels: Count labels that differ only in case, spaces or punctuation at the ends as one class.
+        join_labels: Count spellings of a label, and typing mistakes in it, as one class.
 
     Raises:
         DataError: The path does not exist, or holds a format that is unknown or data that are broken.

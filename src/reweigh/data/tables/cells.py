@@ -50,6 +50,10 @@ class Cells(NamedTuple):
         """Number of cells with a value."""
         return len(self.codes) - self.gaps
 
+    def share(self, fits: np.ndarray) -> float:
+        """The share of the cells with a value whose string fits, shape (len(distinct),) bool."""
+        return float(self.counts[fits].sum()) / max(self.filled, 1)
+
     def spread(self, values: np.ndarray, missing: object) -> np.ndarray:
         """A value per distinct string as one per cell."""
         return np.append(values, np.array([missing], dtype=values.dtype))[self.codes]

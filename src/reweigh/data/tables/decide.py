@@ -26,6 +26,8 @@ ColumnAs = dict[Literal["kind", "gap"], Any]
 """What a column is, and the number or numbers in it that mean that there is no value."""
 KINDS = ("number", "date", "category", "text", "drop")
 FITS = 0.9  # share of the cells with a value
+MOSTLY = 2 / 3  # share of them, if the others are few distinct words
+MAX_OTHER_WORDS = 5
 CATEGORIES = 50  # distinct strings of several words, at most; more are text
 MANY = 20  # rows; in shorter tables a column of distinct values may be anything
 DISTINCT = 0.95  # share of a column
@@ -234,7 +236,8 @@ def _of_strings(values: "pd.Series", cells: Cells, notation: Notation, given: Ki
     as_category = category_cells(values)
     distinct = len({*map(spelling, as_category.distinct)})
     repeated = distinct <= 0.5 * as_category.filled or distinct <= 2
-    number, share = _as_number(name, cells, notation, examples)
+    number, fits = _as_number(name, cells, notation, examples)
+    share = cells.share(fits)
     if share == 1 and not any(CODE.fullmatch(text) for text in cells.distinct):
         if all(COMPACT.fullmatch(text) for text in cells.distinct) and len(cells.distinct) > 1:
             return _as_date(name, cells, notation, examples)[0]
@@ -243,11 +246,14 @@ def _of_strings(values: "pd.Series", cells: Cells, notation: Notation, given: Ki
             return ReadAs(name, "drop", examples, cells.gaps, why) if why else number
         return number
     if share < 1:
-        if share >= FITS and not (distinct <= MANY and repeated):
+        others = {spelling(text) for text, fit in zip(cells.distinct, fits, strict=True) if not fit}
+        enough = MOSTLY if len(others) <= MAX_OTHER_WORDS else FITS
+        if share >= enough and not (distinct <= MANY and repeated):
             return number
-        date, share = _as_date(name, cells, notation, examples)
-        if share >= FITS:
+        date, days = _as_date(name, cells, notation, examples)
+        if cells.share(days) >= FITS:
             return date
+    mostly = f"{number.odd}; data.columns.{name}=number reads these as gaps" if MOSTLY <= share < 1 else ""
     if are_boolean(as_category.distinct):
         return ReadAs(name, "category", examples, as_category.gaps, "yes and no")
     if distinct <= CATEGORIES and repeated:
@@ -255,13 +261,13 @@ def _of_strings(values: "pd.Series", cells: Cells, notation: Notation, given: Ki
     if cells.filled >= MANY and _one_word(cells):
         if len(cells.distinct) >= DISTINCT * cells.filled:
             return ReadAs(name, "drop", examples, cells.gaps, NAMES)
-        odd = "; ".join(filter(None, ["many rare values", _joined(cells.distinct)]))
+        odd = "; ".join(filter(None, [mostly, "many rare values", _joined(cells.distinct)]))
         return ReadAs(name, "category", examples, as_category.gaps, odd)
-    return ReadAs(name, "text", examples, cells.gaps)
+    return ReadAs(name, "text", examples, cells.gaps, mostly)
 
 
-def _as_number(name: str, cells: Cells, notation: Notation, examples: tuple[str, ...]) -> tuple[ReadAs, float]:
-    """The column as numbers, and the share of the cells that fit."""
+def _as_number(name: str, cells: Cells, notation: Notation, examples: tuple[str, ...]) -> tuple[ReadAs, np.ndarray]:
+    """The column as numbers, and which of the distinct cells fit."""
     plain = notation == USUAL and all(PLAIN.fullmatch(text) for text in cells.distinct)
     fits = np.ones(len(cells.distinct), bool) if plain else ~np.isnan(notation.read(cells.distinct))
     odd = ["decimal comma"] * (notation.decimal == "," and any("," in text for text in cells.distinct))
@@ -270,19 +276,17 @@ def _as_number(name: str, cells: Cells, notation: Notation, examples: tuple[str,
         odd.append(f"in {' and '.join(sorted(units)[:SHOWN])}{'' if len(units) <= SHOWN else ' and others'}")
     odd += _misfits(cells, fits, "a number", "numbers")
     gaps = cells.gaps + int(cells.counts[~fits].sum())
-    share = float(cells.counts[fits].sum()) / max(cells.filled, 1)
-    return ReadAs(name, "number", examples, gaps, "; ".join(odd), notation), share
+    return ReadAs(name, "number", examples, gaps, "; ".join(odd), notation), fits
 
 
-def _as_date(name: str, cells: Cells, notation: Notation, examples: tuple[str, ...]) -> tuple[ReadAs, float]:
-    """The column as dates, and the share of the cells that fit."""
+def _as_date(name: str, cells: Cells, notation: Notation, examples: tuple[str, ...]) -> tuple[ReadAs, np.ndarray]:
+    """The column as dates, and which of the distinct cells fit."""
     order, certain = order_of(cells.distinct, cells.counts.tolist())
     fits = ~np.isnan(read_dates(cells.distinct, order))
     odd = ["month first"] * (order == "month") + ["taken as day first, which no cell confirms"] * (not certain)
     odd += _misfits(cells, fits, "a date", "dates")
     gaps = cells.gaps + int(cells.counts[~fits].sum())
-    share = float(cells.counts[fits].sum()) / max(cells.filled, 1)
-    return ReadAs(name, "date", examples, gaps, "; ".join(odd), order=order), share
+    return ReadAs(name, "date", examples, gaps, "; ".join(odd), order=order), fits
 
 
 def _misfits(cells: Cells, fits: np.ndarray, one: str, many: str) -> list[str]:
@@ -290,6 +294,8 @@ def _misfits(cells: Cells, fits: np.ndarray, one: str, many: str) -> list[str]:
     if not count:
         return []
     first = _example(cells.distinct[int(np.flatnonzero(~fits)[0])])
+    if MOSTLY <= cells.share(fits) < FITS:
+        return [f"mostly {many}: {plural(count, 'cell is', 'cells are')} not, such as {first!r}"]
     return [f"{plural(count, f'cell is not {one}', f'cells are not {many}')}, such as {first!r}"]
 
 

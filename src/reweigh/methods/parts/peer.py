@@ -47,9 +47,7 @@ class Peer(Stateful):
 
     def together(self, model: nn.Module) -> Ensemble:
         """Both networks, which go on training, as one model: the mean of their probabilities."""
-        pair = Ensemble([model, self.model]).to(next(model.parameters()).device)
-        pair.share([0.5, 0.5])
-        return pair
+        return Ensemble([model, self.model]).to(next(model.parameters()).device)
 
     def start_epoch(self) -> None:
         """Take over the learning rates of the first network, and train."""

@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from itertools import product
+from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ class Cell(NamedTuple):
         recipe: Name of a shipped recipe.
         changes: ``key=value`` for the recipe, which make it this cell.
         paper: The number that the paper has; NaN if none.
+        spread: Its standard deviation over three trials in the paper; NaN if the paper has none.
         metric: The number of a run that stands beside it, as in ``metrics.jsonl``.
         run: Name of the run; cells that differ by the metric share one.
     """
@@ -29,6 +31,7 @@ class Cell(NamedTuple):
     recipe: str
     changes: tuple[str, ...]
     paper: float
+    spread: float
     metric: str
     run: str
 
@@ -94,7 +97,8 @@ def _cells(text: dict[str, Any], row: dict[str, Any], columns: list[Any], heads:
         text: The file of the table.
         columns: For each column a value of each axis: what it is called, what it sets, or which number of a run it is.
     """
-    for column, head, paper in zip(columns, heads, row["paper"], strict=True):
+    spreads = row.get("spread", [nan] * len(columns))
+    for column, head, paper, spread in zip(columns, heads, row["paper"], spreads, strict=True):
         changes = tuple(change for value in column for change in value.get("set", ()))
         metric = next((value["metric"] for value in column if "metric" in value), row.get("metric", "test_accuracy"))
         own = ", ".join(value["name"] for value in column if "metric" not in value)
@@ -107,6 +111,7 @@ def _cells(text: dict[str, Any], row: dict[str, Any], columns: list[Any], heads:
             recipe=row.get("recipe", text["recipe"]),
             changes=(*text.get("set", ()), *changes, *row.get("set", ()), *special),
             paper=paper,
+            spread=spread,
             metric=metric,
             run=re.sub(r"[^\w+.-]+", "-", f"{row['name']} {own}").strip("-").lower(),
         )

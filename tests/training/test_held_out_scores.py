@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from reweigh.core.held_out_scores import HeldOutScores
+from reweigh.training import judge as judging
+from reweigh.training.judge import HeldOutScores
 
 LABELS = torch.tensor([0, 0, 0, 1])
 
@@ -29,6 +30,12 @@ def test_scores_are_balanced_means_over_three_epochs():
     assert judge.best(2, first=9) == 1
 
 
+def test_every_sample_counts_the_same_if_not_balanced():
+    judge = HeldOutScores(LABELS, balanced=False)
+    judge.add(torch.tensor([0, 0, 0, 0]))
+    assert judge.accuracy(0)[0] == pytest.approx(3 / 4)
+
+
 def test_a_comparison_by_a_loop():
     judge = judge_of([1, 1, 0, 1], [0, 1, 1, 0])
     one, other = torch.tensor([1.0, 0.5, 0.0, 1.0]).double(), torch.tensor([0.5, 0.5, 1.0, 0.0]).double()
@@ -39,11 +46,12 @@ def test_a_comparison_by_a_loop():
     assert judge.compare(one, other) == pytest.approx((mean, error))
 
 
-def test_the_latest_of_the_best():
+def test_the_latest_of_the_best(monkeypatch):
     flat = judge_of(*[[1, 1, 0, 1]] * 4)
     assert flat.best(4) == 0
-    assert flat.latest_of_the_best(4, 0, 0.5) == 0  # no difference is not less than no error
+    assert flat.latest_of_the_best(4, 0) == 3
     falling = judge_of([1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0])
     assert falling.best(5) == 0
-    assert falling.latest_of_the_best(5, 0, 0.5) == 0
-    assert falling.latest_of_the_best(5, 0, 5.0) == 1  # behind by 1/6; the standard error is 0.096
+    assert falling.latest_of_the_best(5, 0) == 0
+    monkeypatch.setattr(judging, "MAX_LAG", 5.0)
+    assert falling.latest_of_the_best(5, 0) == 1  # behind by 1/6; the standard error is 0.096
