@@ -84,9 +84,9 @@ class Reweighing(Callback):
         assert self.reweighter is not None
         if self._trusted is None:
             loader = trainer.train_dataloader
-            collate = getattr(loader, "collate_fn", None) or default_collate
-            rows, seed = getattr(loader, "dataset", None), trainer.global_rank
-            self._trusted = TrustedBatches(self._checked, rows, self._labels, collate, self._batch_size, seed=seed)
+            rows, collate = getattr(loader, "dataset", None), getattr(loader, "collate_fn", None) or default_collate
+            args = (self._labels, collate, self._batch_size, trainer.global_rank)
+            self._trusted = TrustedBatches(self._checked, rows, *args)
         self._trusted.choose(self.reweighter.losses)
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
@@ -99,13 +99,7 @@ class Reweighing(Callback):
                 self.reweighter.learn((inputs, labels), (trusted[0], trusted[1]))
 
     def loss(self, outputs: Any, labels: Tensor, index: Any) -> Tensor:
-        """The weighted loss of a training batch, and a record of it; to be returned by ``training_step``.
-
-        Args:
-            outputs: What ``forward`` returned.
-            labels: Shape (n,).
-            index: Shape (n,), positions in the training set.
-        """
+        """The weighted loss of a training batch, for ``training_step``; ``index`` are positions in the training set."""
         if self.reweighter is None:
             raise DataError("the trainer does not know this callback; pass Trainer(callbacks=[reweighing])")
         losses = self.reweighter.losses_of(outputs, labels)

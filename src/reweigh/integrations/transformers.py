@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 from torch.utils.data import Dataset
-from transformers import Trainer, TrainerCallback
+from transformers import Trainer
 from transformers.trainer_utils import get_last_checkpoint
 
 from reweigh.core.descent import scaled
@@ -73,7 +73,6 @@ class ReweighTrainer(Trainer):
         self._chosen_in, self._resumed_from = -1, None
         # the loss is a mean over one batch: the trainer divides it by the number of batches that it accumulates
         self.model_accepts_loss_kwargs = self.loss_is_scaled_for_ga = False
-        self.add_callback(_Saving(self))
 
     def train(self, resume_from_checkpoint: str | bool | None = None, *args: Any, **options: Any) -> Any:
         """As ``Trainer.train``."""
@@ -124,6 +123,12 @@ class ReweighTrainer(Trainer):
             made.load_state_dict(checkpoint.load(file))
         return made
 
+    def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
+        super()._save_checkpoint(model, trial)
+        folder = Path(self.args.output_dir, f"checkpoint-{self.state.global_step}")
+        if self.reweighter is not None:
+            checkpoint.save(folder / FILE.format(self.args.process_index), self.reweighter.state_dict())
+
     def _set_signature_columns_if_needed(self) -> None:
         super()._set_signature_columns_if_needed()
         if self._signature_columns is not None and INDEX not in self._signature_columns:
@@ -143,28 +148,12 @@ class _Numbered(Dataset):
         return {**self._rows[index], INDEX: index}
 
 
-class _Saving(TrainerCallback):
-    """Stores the reweighter with each checkpoint."""
-
-    def __init__(self, trainer: ReweighTrainer):
-        self._trainer = trainer
-
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        folder = Path(args.output_dir, f"checkpoint-{state.global_step}")
-        if self._trainer.reweighter is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            checkpoint.save(folder / FILE.format(args.process_index), self._trainer.reweighter.state_dict())
-
-
 def _labels_of(rows: Any) -> Tensor:
     """The labels of all rows, shape (N,)."""
     if rows is None or not hasattr(rows, "__len__") or len(rows) == 0:
-        raise DataError(
-            "train_dataset: the size of each class must be known before training; pass a dataset that has a length"
-        )
+        raise DataError("train_dataset: class sizes must be known before training; pass a dataset that has a length")
     name = next((name for name in ("labels", "label") if name in rows[0]), None)
     if name is None:
-        raise DataError(
-            f"train_dataset: rows have the keys {', '.join(map(str, rows[0]))}; 'labels' or 'label' is needed"
-        )
+        keys = ", ".join(map(str, rows[0]))
+        raise DataError(f"train_dataset: rows have the keys {keys}; 'labels' or 'label' is needed")
     return torch.tensor([int(row[name]) for row in rows])
