@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reweigh.cli import arguments as arg
+from reweigh.cli.arguments import check_target
 from reweigh.cli.printing import console, show_table
-from reweigh.cli.target import check_target
 from reweigh.cli.train import separated
 from reweigh.errors import RecipeError, ReweighError
 from reweigh.names import plural

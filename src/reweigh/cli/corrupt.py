@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reweigh.cli.arguments import AnyData, Label, Labels, Overwrite, Root
+from reweigh.cli.arguments import AnyData, Label, Labels, Overwrite, Root, check_ending, check_target
 from reweigh.cli.printing import ENDS, LISTED, cut, echo, show_table
-from reweigh.cli.target import check_ending, check_target
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from reweigh.cli.arguments import ClassShares, Overwrite, RunFolder, TrustCode
+from reweigh.cli.arguments import ClassShares, Overwrite, RunFolder, TrustCode, check_ending, check_target
 from reweigh.cli.printing import echo
-from reweigh.cli.target import check_ending, check_target
 from reweigh.names import listed
 
 

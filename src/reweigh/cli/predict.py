@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reweigh.cli.arguments import ClassShares, Encoding, Overwrite, RunFolder, Sep, SpreadsheetSafe, TrustCode
+from reweigh.cli.arguments import (
+    ClassShares,
+    Encoding,
+    Overwrite,
+    RunFolder,
+    Sep,
+    SpreadsheetSafe,
+    TrustCode,
+    check_ending,
+    check_target,
+)
 from reweigh.cli.printing import bars, echo, show_table
-from reweigh.cli.target import check_ending, check_target
 from reweigh.errors import RecipeError
 from reweigh.names import plural
 

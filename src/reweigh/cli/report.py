@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from reweigh.cli.arguments import check_target
 from reweigh.cli.printing import echo
-from reweigh.cli.target import check_target
 from reweigh.errors import DataError
 
 

@@ -107,7 +107,10 @@ def train(
     folder = carry_out(contents, name if reviewed is None else f"{name}-reviewed", out, overwrite, trust_code)
     if reviewed is not None and reviewed.is_dir():
         from reweigh.cli.outcome import worth
+        from reweigh.runs.audit import audited
 
+        if found := audited(reviewed):
+            echo(f"Before the review: {found.claim}")
         echo(worth(reviewed, folder) or "The earlier run was tested on other samples, so the two cannot be compared.")
 
 
@@ -183,9 +186,9 @@ def contents_of(
 
 def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool, trust_code: bool = False) -> Path:
     """Check the recipe, train in a new run folder, and print the outcome; returns the folder."""
+    from reweigh.cli.arguments import check_outside
     from reweigh.cli.outcome import show_outcome
     from reweigh.cli.source import files_of
-    from reweigh.cli.target import check_outside
     from reweigh.fit.run_folder import begin, resume
     from reweigh.recipes.check import check
     from reweigh.training import Run, processes, progress

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from reweigh.data import Dataset
 from reweigh.families import Families, sizes_differ
-from reweigh.issues.count import Count, sentence
+from reweigh.issues.count import Count, claim, done
 from reweigh.issues.labels import Labels
 from reweigh.issues.stock import Stock
 from reweigh.issues.verdict import Finding, Verdict, least_believed
@@ -132,5 +132,7 @@ def judged(
     """The verdict on every label, what was found in words, and the stock that both are from."""
     believed = (labels.given * stock.posterior).sum(1)
     verdict = least_believed(believed, stock.posterior, train_set.labels, count.in_all(labels.given)[0])
-    words = sentence(count, labels.given, stock.joint, train_set.class_names, gain, dropped)
-    return verdict, Finding(count.share.tolist(), count.low.tolist(), count.high.tolist(), words), stock
+    found = claim(count, labels.given, stock.joint, train_set.class_names)
+    words = f"{found} {done(count, gain, dropped)}"
+    count = count.by_class(1 - verdict.quality, labels.given)
+    return verdict, Finding(count.share.tolist(), count.low.tolist(), count.high.tolist(), words, found), stock

@@ -9,10 +9,9 @@ from reweigh.methods.cmw_net_sl import CMWNetSL
 from reweigh.methods.cmw_net_sl_plus import CMWNetSLPlus
 from reweigh.methods.erm import ERM, training_with
 from reweigh.methods.few_labels.fixmatch import FixMatch, FixMatchCMWNet
-from reweigh.methods.few_labels.labeled_only import LabeledOnly
+from reweigh.methods.few_labels.labeled_only import LabeledOnly, PseudoLabel
 from reweigh.methods.few_labels.mixmatch import MixMatch
 from reweigh.methods.few_labels.pi_model import MeanTeacher, PiModel
-from reweigh.methods.few_labels.pseudo_label import PseudoLabel
 from reweigh.methods.few_labels.uda import UDA
 from reweigh.methods.l2rw import L2RW
 from reweigh.methods.long_tail.ldam import LDAM, DeferredLDAM
