@@ -106,6 +106,10 @@ def test_copies_are_groups(inputs):
         assert torch.equal(found[:50], found[50:])
 
 
+def test_nothing_but_copies_of_one_sample_can_be_parted_all_the_same():
+    assert copies(three_times(torch.ones(1, 3, 4, 4))) is None
+
+
 def test_rows_of_a_few_categories_are_no_copies():
     """They are equal by chance; a model that never saw a combination could not know its label."""
     few = torch.tensor(DRAW.integers(0, 2, (300, 3))).float()

@@ -178,10 +178,10 @@ def _rows(inputs: Tensor | SparseRows) -> Iterator[bytes]:
 
 
 def equal(contents: Iterable[bytes]) -> Tensor | None:
-    """What has the same content as groups, shape (N,); None if nothing has."""
+    """What has the same content as groups, shape (N,); None if nothing has, or all: then nothing could be parted."""
     seen: dict[bytes, int] = {}
     found = [seen.setdefault(blake2b(content, digest_size=16).digest(), len(seen)) for content in contents]
-    return None if len(seen) == len(found) else torch.tensor(found)
+    return None if len(seen) in (1, len(found)) else torch.tensor(found)
 
 
 def equal_numbers(block: np.ndarray) -> np.ndarray:
