@@ -72,9 +72,9 @@ def compare(
     kept) and after the best one, and the cost of each method. With the same bias and seed, all methods see the same
     wrong labels and start from the same weights. If a run fails, the others continue.
 
-    Each method uses the options in the recipe's section [method] that it knows, and those in [compare.METHOD]. Each
-    bias uses the options that the recipe's section [data] has for it. With --data, the settings of each method are
-    chosen from the data.
+    Each method uses the options in the recipe's section [method] that mean the same to it (its own default is the
+    same), and those in [compare.METHOD]. Each bias uses the options that the recipe's section [data] has for it. With
+    --data, the settings of each method are chosen from the data.
 
     \b
       reweigh compare demo --methods erm,cmw-net --seeds 3
