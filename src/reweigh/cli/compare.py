@@ -42,6 +42,7 @@ def compare(
     sep: arg.Sep = None,
     encoding: arg.Encoding = None,
     join_labels: arg.JoinLabels = False,
+    group: arg.Group = None,
     methods: Annotated[
         str | None,
         typer.Option(
@@ -78,7 +79,7 @@ def compare(
     \b
       reweigh compare demo --methods erm,cmw-net --seeds 3
     """
-    how = arg.written(sep, encoding, drop, join_labels)
+    how = arg.written(sep, encoding, drop, join_labels, group)
     recipe, changes = separated(recipe, overrides or [])
     if (recipe is None) == (data is None):
         raise RecipeError("give either a recipe, such as demo, or your own data: --data FILE --label COLUMN")
