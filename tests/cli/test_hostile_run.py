@@ -53,6 +53,7 @@ COMMANDS = {
     ("issues", "run"): lambda run, data, out: ["issues", run],
     ("issues", "apply_from"): lambda run, data, out: ["issues", run, "--apply", out / "new.csv", "--apply-from", run],
     ("review", "run"): lambda run, data, out: ["review", run],
+    ("audit", "run"): lambda run, data, out: ["audit", run, "--n", "0"],
     ("predict", "run"): lambda run, data, out: ["predict", run, data],
     ("predict", "data"): lambda run, data, out: ["predict", data.with_name("table-run"), run],
     ("export", "run"): lambda run, data, out: ["export", run, "--to", "safetensors", "--out", out / "m.safetensors"],

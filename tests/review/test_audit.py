@@ -1,6 +1,7 @@
 """An audit on the page, from Python and on the command line: drawn at random, blind, continued, by two people."""
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,9 @@ from reweigh.errors import DataError
 from reweigh.fit.decisions import Decision, Decisions
 from reweigh.review import of_run
 from reweigh.review.session import Session
-from reweigh.runs.audit import RunAudit, audited
+from reweigh.runs.audit import RunAudit, audited, claim
+from reweigh.runs.headline import headline
+from reweigh.runs.read import read_account
 
 
 def session(run, n=20, reviewer="ann"):
@@ -112,6 +115,22 @@ def test_the_command_prints_what_was_found(run):
     assert "Audited:" in after.output
     assert "by 30 decisions" in after.output
     assert f"reweigh train --reviewed {run}" in after.output.replace("\n", " ")
+
+
+def test_every_face_uses_the_audit_from_then_on(run):
+    assert "Audited" not in claim(run)
+    decide(session(run, 30), 30, truth(run))
+    said = claim(run)
+    assert said.startswith("Audited: ")
+    assert headline(read_account(run, "run")).startswith(said)
+    printed = CliRunner().invoke(app, ["issues", str(run), "--top", "1"]).output
+    assert said in " ".join(printed.split())
+    again = shutil.copytree(run, run.with_name("again"))  # as if trained with these decisions
+    (again / "decisions.jsonl").unlink()
+    (again / "SHA256SUMS").unlink()
+    recipe = (again / "recipe.toml").read_text()
+    (again / "recipe.toml").write_text(recipe.replace("[data]", f'[data]\nreviewed = "{run}/decisions.jsonl"', 1))
+    assert claim(again) == f"Before the review: {said}"
 
 
 def test_more_labels_than_there_are(run):

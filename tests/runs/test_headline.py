@@ -1,7 +1,10 @@
 """The first sentences are right, whatever state the run is in."""
 
+import json
 import math
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -14,19 +17,28 @@ def test_headline(account):
     reached = account.history[-1]["test_accuracy"]
     found = int(account.samples.issue.sum())
     assert headline(account).replace("\u00a0", " ") == (
-        f"{found:,} of 1,257 training labels look wrong ({100 * found / 1257:.1f} %). "
+        f"{found:,} of 1,257 labels look wrong ({100 * found / 1257:.1f} %). "
         f"The model (cmw-net) reaches {100 * reached:.1f} % on the test set."
     )
 
 
-def test_headline_of_estimated_labels_and_of_a_part_that_was_held_out(account):
-    classes, source = account.classes, account.recipe.source
-    finding = Finding([0.2] * 10, [0.1] * 10, [0.3] * 10, "Some are wrong.")
+def test_headline_of_a_claim_and_of_a_part_that_was_held_out(account, tmp_path):
+    source = account.recipe.source
+    run = Path(shutil.copytree(account.path, tmp_path / "run"))
+    (run / "SHA256SUMS").unlink()
+    stored = json.loads((run / "classes.json").read_text())
+    stored["finding"] = Finding(
+        [0.2] * 10, [0.1] * 10, [0.3] * 10, "Some are wrong. Done.", "Some are wrong."
+    )._asdict()
+    (run / "classes.json").write_text(json.dumps(stored))
     held_out = replace(source, name="files", options={"path": "table.csv", "test": None})
-    mine = replace(account, classes=replace(classes, finding=finding), recipe=replace(account.recipe, data=held_out))
-    first, second = headline(mine).replace("\u00a0", " ").split(". ")
-    assert first.startswith("An estimated 20.0 % of the labels are wrong (10.0 % to 30.0 %): ")
-    assert second.endswith("of the held-out labels; some of these may be wrong too.")
+    unseen = replace(account.samples, issue=np.ones(len(account.samples), bool))
+    mine = replace(account, path=run, recipe=replace(account.recipe, data=held_out), held_out=unseen)
+    first, second, third = headline(mine).replace("\u00a0", " ").split(". ")
+    assert first == "Some are wrong"
+    found = int(account.samples.issue.sum()) + len(unseen)
+    assert second.startswith(f"{found:,} of 2,514 labels look wrong (")
+    assert third.endswith("of the held-out labels; some of these may be wrong too.")
 
 
 def test_a_model_that_doubts_most_labels_is_in_doubt_itself(account):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reweigh.cli.arguments import AnyData, Drop, Encoding, JoinLabels, Label, Labels, Root, Sep, written
+from reweigh.cli.arguments import AnyData, Drop, Encoding, Group, JoinLabels, Label, Labels, Root, Sep, written
 from reweigh.cli.printing import bars, echo, shape_words, show_columns
 from reweigh.errors import DataError
 from reweigh.names import plural
@@ -32,6 +32,7 @@ def inspect(
     sep: Sep = None,
     encoding: Encoding = None,
     join_labels: JoinLabels = False,
+    group: Group = None,
     root: Root = None,
     neighbors: Annotated[
         bool,
@@ -49,7 +50,7 @@ def inspect(
     from reweigh.data.labels.spellings import spellings
     from reweigh.plan.mistakes import raise_all
 
-    source, mistakes = find(data, label, labels, root, written(sep, encoding, drop, join_labels))
+    source, mistakes = find(data, label, labels, root, written(sep, encoding, drop, join_labels, group))
     raise_all(mistakes, "reweigh inspect")
     try:
         dataset = source.read(usual_size(source))
@@ -71,8 +72,7 @@ def inspect(
 def show_neighbors(source: "Source", dataset: "Dataset", wanted: bool) -> None:
     """Print near-duplicates and outliers if they are wanted, otherwise how to get them."""
     from reweigh.cli.neighbors import HINT, neighbors_of
-    from reweigh.plan.choose import wants_features
-    from reweigh.plan.facts import Facts
+    from reweigh.plan.choose import Facts, wants_features
 
     if wanted:
         at_once = dataset if source.part is not None else source.read(usual_size(source, at_least=1), memory_gb=0.0)

@@ -51,6 +51,7 @@ def issues(
     from reweigh.files.cells import to_csv
     from reweigh.fit.run_folder import open_run
     from reweigh.fit.source import source_of
+    from reweigh.runs.audit import claim
     from reweigh.runs.correction import correct
     from reweigh.runs.read import read_classes, with_verdicts
     from reweigh.runs.words import judged
@@ -78,6 +79,8 @@ def issues(
         usage = correction.write(apply, force=yes, overwrite=overwrite, spreadsheet_safe=spreadsheet_safe)
     else:
         show(str(run), table, labels, 20 if top is None else top)
+        if known := claim(run):
+            echo(known)
         seen = int(samples.labeled[: len(samples) - held_out].sum())
         echo(judged(seen, labels - seen))
         if samples.outlier is not None and samples.near_duplicate_of is not None:

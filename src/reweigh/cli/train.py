@@ -37,6 +37,7 @@ def train(
     sep: arg.Sep = None,
     encoding: arg.Encoding = None,
     join_labels: arg.JoinLabels = False,
+    group: arg.Group = None,
     reviewed: Annotated[
         Path | None,
         typer.Option(
@@ -75,7 +76,7 @@ def train(
       reweigh train --data photos/ --weighting runs/demo-cmw-net-seed0
       reweigh train demo method.name=mw-net --branch runs/demo-erm-seed0
     """
-    how = arg.written(sep, encoding, drop, join_labels)
+    how = arg.written(sep, encoding, drop, join_labels, group)
     if resume and any([recipe, data, label, labels, candidates, how, reviewed, out, overwrite, branch, weighting]):
         raise RecipeError("--resume continues a run as it was started; leave out everything else")
     if resume:
@@ -106,7 +107,10 @@ def train(
     folder = carry_out(contents, name if reviewed is None else f"{name}-reviewed", out, overwrite, trust_code)
     if reviewed is not None and reviewed.is_dir():
         from reweigh.cli.outcome import worth
+        from reweigh.runs.audit import audited
 
+        if found := audited(reviewed):
+            echo(f"Before the review: {found.claim}")
         echo(worth(reviewed, folder) or "The earlier run was tested on other samples, so the two cannot be compared.")
 
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from reweigh.data import Dataset
 from reweigh.families import Families, sizes_differ
-from reweigh.issues.count import Count, sentence
+from reweigh.issues.count import Count, claim, done
 from reweigh.issues.labels import Labels
 from reweigh.issues.stock import Stock, with_prior
 from reweigh.issues.verdict import Finding, Verdict, least_believed
@@ -71,7 +71,7 @@ def two_looks(
         options: Options of the method ``two-looks``.
     """
     labels, folds = labels_of(train_set, vouched), max(2, round(1 / share))
-    fold, judging = held_out_in_turn(train_set.labels, folds, JUDGING, seeded(networks.seed, folds))
+    fold, judging = held_out_in_turn(train_set.labels, folds, JUDGING, seeded(networks.seed, folds), train_set.groups)
     if networks.epochs < MIN_EPOCHS:
         fold, judging = torch.full_like(fold, -1), torch.zeros_like(judging)
     twice = bool((fold >= 0).any())
@@ -157,5 +157,7 @@ def judged(
     """The verdict on every label, what was found in words, and the stock that both are from."""
     believed = (labels.given * stock.posterior).sum(1)
     verdict = least_believed(believed, stock.posterior, train_set.labels, count.in_all(labels.given)[0])
-    words = sentence(count, labels.given, stock.joint, train_set.class_names, gain, dropped)
-    return verdict, Finding(count.share.tolist(), count.low.tolist(), count.high.tolist(), words), stock
+    found = claim(count, labels.given, stock.joint, train_set.class_names)
+    words = f"{found} {done(count, gain, dropped)}"
+    count = count.by_class(1 - verdict.quality, labels.given)
+    return verdict, Finding(count.share.tolist(), count.low.tolist(), count.high.tolist(), words, found), stock

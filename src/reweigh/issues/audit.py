@@ -60,12 +60,17 @@ class Audited(NamedTuple):
     classes: Mapping[Any, Estimate]
     more: int
 
-    def __str__(self) -> str:
-        """The result in a few sentences."""
-        words = [
+    @property
+    def claim(self) -> str:
+        """How many labels are wrong, in a sentence."""
+        return (
             f"Audited: {self.wrong} of the {self.labels:,} labels are wrong, with 90 % confidence, by "
             f"{plural(self.decided, 'decision')} about labels drawn at random."
-        ]
+        )
+
+    def __str__(self) -> str:
+        """The result in a few sentences."""
+        words = [self.claim]
         if self.unsure:
             words.append(f"On {self.unsure:,} more, nobody is sure or people disagree; the limits allow for both.")
         if self.precision is not None:

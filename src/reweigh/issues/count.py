@@ -1,5 +1,6 @@
 """How many labels are wrong, by several estimates, and one sentence about it."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,20 +19,42 @@ from reweigh.issues.stock import (
 )
 
 OWN = 1.5  # wrong labels in total, for each one that is found by predictions that have seen the labels
+HABIT = (
+    0.43  # share of the wrong labels that a held-out model repeats if they depend on the input (measured up to this)
+)
+LEVEL = (
+    0.6  # of the conflicts of the less sure: at least so many do sure predictions have if labels are wrong at random
+)
+Z90 = 1.645  # standard deviations on either side of a 90 % interval
+BORROWED = 10.0  # samples that each class borrows from all others
 FEW = 0.05  # shares below this are shown with a decimal
-HARDLY = 0.01  # if the share may be as low as this, all labels may be right
-WIDE = 1.7  # times the estimate: if the upper limit is higher, network and labels disagree often for other reasons, too
+HARDLY = 0.05  # if the model disagrees with fewer labels than this, hardly any look wrong
 ONE_WAY = 0.5  # share of the wrong labels that go one way between two classes, beyond those that go back
+TWO_WAYS = 0.5  # share of the wrong labels between the pairs of classes that are named
 PAIRS = 3  # pairs of classes that the sentence names
 BEYOND_CHANCE = 3.0  # standard deviations beyond which a difference between two counts is not chance
 
 
 class Count(NamedTuple):
-    """Share of wrong labels in each given class, shape (C,): an estimate, and its lower and upper limit."""
+    """Share of wrong labels in each given class, shape (C,): an estimate, and its lower and upper limit.
+
+    Attributes:
+        disagree: Share of the held-out labels that models which did not see them contradict.
+        at_random: Whether the estimate can be relied on, if at all: sure and less sure predictions contradict about as
+            many labels, as they do if which labels are wrong does not depend on the input. Otherwise one label per
+            sample cannot tell wrong labels from overlapping classes, and the limits are wide.
+    """
 
     share: Tensor
     low: Tensor
     high: Tensor
+    disagree: float = 0.0
+    at_random: bool = True
+
+    @property
+    def hardly(self) -> bool:
+        """Whether hardly any labels look wrong."""
+        return self.disagree < HARDLY and not self.at_random
 
     def in_all(self, given: Tensor) -> tuple[float, float, float]:
         """Share, low and high over all samples.
@@ -39,8 +62,18 @@ class Count(NamedTuple):
         Args:
             given: Shape (N, C), the given labels as rows that sum to one.
         """
-        share, low, high = (float(given.mean(0) @ each) for each in self)
+        share, low, high = (float(given.mean(0) @ each) for each in (self.share, self.low, self.high))
         return share, low, high
+
+    def by_class(self, doubt: Tensor, given: Tensor) -> "Count":
+        """The same count, its shares in each class being the mean doubt, so that they agree with the flags.
+
+        Args:
+            doubt: Shape (N,), one minus the quality of each label, with the share of wrong labels as its mean.
+            given: Shape (N, C), the given labels as rows that sum to one.
+        """
+        share = (given * doubt[:, None]).sum(0) / given.sum(0).clamp_min(TINY)
+        return self._replace(share=share, low=torch.minimum(self.low, share), high=torch.maximum(self.high, share))
 
     def after(self, uncorrected: Tensor, given: Tensor) -> "Count":
         """The wrong labels that are left after some of them were corrected.
@@ -50,8 +83,9 @@ class Count(NamedTuple):
             given: Shape (N, C), the same labels, some of them corrected.
         """
         corrected = uncorrected[(uncorrected != given).any(1)].sum(0)
-        left = ((each * uncorrected.sum(0) - corrected).clamp_min(0) for each in self)
-        return Count(*(number / given.sum(0).clamp_min(TINY) for number in left))
+        left = ((each * uncorrected.sum(0) - corrected).clamp_min(0) for each in (self.share, self.low, self.high))
+        share, low, high = (number / given.sum(0).clamp_min(TINY) for number in left)
+        return self._replace(share=share, low=low, high=high)
 
 
 def count_wrong(
@@ -67,7 +101,12 @@ def count_wrong(
     for a network are also hard for the people who label. If this count is the higher one, that is chance.
 
     The estimate is the mean of both. If the network is weak or classes are rare, it makes many errors, and the
-    estimate is the lower of the two. The limits are the extremes of all these counts and of the mean doubt.
+    estimate is the lower of the two.
+
+    The limits depend on whether the labels may be wrong at random (``_at_random``). If so, the surest predictions
+    contradict as many labels as are wrong, and those made without the label somewhat more. If not, all conflicts may
+    come from overlapping classes, so that the lower limit is 0; and since a model that was trained on wrong labels
+    repeats a share of them, HABIT, the upper limit is higher than the share of labels it contradicts.
 
     Args:
         stock: What is known about the labels.
@@ -83,17 +122,55 @@ def count_wrong(
     without = take_stock(unseen, labels, confident_joint(with_prior(unseen, prior), labels))
     predicted = F.one_hot((latest + prior.clamp_min(TINY).log()).argmax(1), given.shape[1])
     doubted, contradicted = _missing(stock.posterior, given), _missing(predicted, given)
-    held_out = (wrong_in_joint(without.joint) + _missing(without.posterior, labels)) / 2
-    held_out = torch.where(labels.sum(0) > 0, held_out, doubted)
+    confident, mean_doubt = wrong_in_joint(without.joint), _missing(without.posterior, labels)
+    held_out = torch.where(labels.sum(0) > 0, (confident + mean_doubt) / 2, doubted)
     sure = wrong_in_joint(anchored_joint(unseen, labels, prior))
     estimates = [held_out, contradicted, OWN * wrong_in_joint(own)]
     many = min(estimates, key=lambda shares: float(given.mean(0) @ shares))
     few = min(sure, many, key=lambda shares: float(given.mean(0) @ shares))
     share = few if weak else (few + many) / 2
-    low = torch.stack([doubted, held_out, sure, share]).amin(0)
-    high = torch.stack([wrong_in_joint(without.joint), contradicted, share]).amax(0)
+
+    sizes, number = given.mean(0), max(len(known), 1)
+    probability, likeliest = with_prior(unseen, prior).max(1)
+    conflicts = 1 - labels.gather(1, likeliest[:, None]).squeeze(1)
+    disagree = float(conflicts.mean()) if len(known) else 0.0
+    by_confidence = conflicts[probability.argsort(descending=True, stable=True)]
+    at_random = not weak and _at_random(by_confidence)
+    total = float(sizes @ share)
+    if at_random:
+        quarter = by_confidence[: max(1, number // 4)]
+        least = min(float(sizes @ sure), float(quarter.mean()), total)
+        low = least - Z90 * (least * (1 - least) / len(quarter)) ** 0.5
+        most = max(float(sizes @ held_out), total)
+    else:
+        low, most = 0.0, max(disagree / (1 - HABIT), total)
+    most = min(most, 1.0)
+    high = most + Z90 * (max(most * (1 - most), 1 / number) / number) ** 0.5
+    borrowed = BORROWED * max(disagree, 1 / number)
+    conflicting = ((labels * conflicts[:, None]).sum(0) + borrowed) / (labels.sum(0) + BORROWED)
+    conflicting = conflicting * high / max(float(sizes @ conflicting), TINY)
+    limits = share * (max(low, 0.0) / max(total, TINY)), torch.maximum(conflicting, share)
     empty = given.sum(0) == 0
-    return Count(*(shares.masked_fill(empty, 0.0).clamp(0, 1) for shares in (share, low, high)))
+    shares = (each.masked_fill(empty, 0.0).clamp(0, 1) for each in (share, *limits))
+    return Count(*shares, disagree=disagree, at_random=at_random)
+
+
+def _at_random(conflicts: Tensor) -> bool:
+    """Whether labels may be wrong at random: the surest predictions are contradicted about as often as less sure ones.
+
+    The surest tenth and the surest quarter are compared with the second quarter. In the less sure half, the model makes
+    errors of its own.
+
+    Args:
+        conflicts: Shape (n,), whether the label contradicts the prediction, the surest prediction first.
+    """
+    tenth, quarter, half = (max(1, len(conflicts) // parts) for parts in (10, 4, 2))
+    second = float(conflicts[quarter:half].mean()) if half > quarter else 0.0
+    if second == 0:
+        return False
+    surest, found = float(conflicts[:tenth].mean()), float(conflicts[:tenth].sum())
+    error = (1 / max(found, 1.0) + 1 / (second * (half - quarter))) ** 0.5
+    return surest * math.exp(error) >= LEVEL * second and float(conflicts[:quarter].mean()) >= LEVEL * second
 
 
 def _missing(found: Tensor, given: Tensor) -> Tensor:
@@ -101,47 +178,75 @@ def _missing(found: Tensor, given: Tensor) -> Tensor:
     return 1 - (given * found).sum(0) / given.sum(0).clamp_min(TINY)
 
 
-def sentence(
-    count: Count, given: Tensor, joint: Tensor, names: Sequence[str], gain: tuple[float, float] | None, dropped: bool
-) -> str:
-    """What was found, what was done about it, and how much the judge says was gained.
+def claim(count: Count, given: Tensor, joint: Tensor, names: Sequence[str]) -> str:
+    """How many labels are wrong, and what that rests on.
 
     Args:
         given: Shape (N, C), the given labels as rows that sum to one.
         joint: Shape (C, C), number of samples by given (row) and true (column) class.
         names: Class names.
+    """
+    share, low, high, disagree = (
+        f"{each:.1%}" if 0.0005 <= each < FEW else f"{each:.0%}" for each in (*count.in_all(given), count.disagree)
+    )
+    if count.hardly:
+        return f"Hardly any labels look wrong ({low} to {high})."
+    if count.at_random:
+        return (
+            f"About {share} of the labels are wrong ({low} to {high}, if which ones does not depend on the input and "
+            f"classes do not overlap), {direction(joint, names)}."
+        )
+    return (
+        f"The model disagrees with {disagree} of the held-out labels. Between {low} and {high} of the labels are "
+        "wrong; one label per sample cannot tell more. An audit of 100 labels can: reweigh audit RUN, or "
+        "classifier.audit()."
+    )
+
+
+def done(count: Count, gain: tuple[float, float] | None, dropped: bool) -> str:
+    """What was done about wrong labels, and how much the judge says was gained.
+
+    Args:
         gain: Gain of the second look in balanced accuracy on held-out labels, and its standard error; None if there
             was no second look.
         dropped: Whether the second look was worse, so that the first is kept.
     """
-    likely, lowest, highest = count.in_all(given)
-    share, low, high = (f"{each:.1%}" if 0.0005 <= each < FEW else f"{each:.0%}" for each in (likely, lowest, highest))
-    if lowest < HARDLY:
-        found = f"Hardly any labels look wrong (about {share}, {low} to {high})"
-    else:
-        found = f"About {share} of the labels look wrong ({low} to {high}), {direction(joint, names)}"
-        if highest > WIDE * likely:
-            found += "; fewer if classes overlap"
     if gain is None:
-        return f"{found}. Too few epochs or samples to train again on corrected labels."
+        return "Too few epochs or samples to train again on corrected labels."
     points, error = (100 * number for number in gain)
-    again = "Training again" if lowest < HARDLY else "Training again on the corrected labels"
-    changed = f"{again} changed balanced accuracy on held-out given labels by"
+    again = "Training again" if count.hardly else "Training again on the corrected labels"
     kept = ", so the first model is kept" if dropped else ""
-    return f"{found}. {changed} {points:+.1f} ± {error:.1f} points{kept}."
+    return f"{again} changed balanced accuracy on held-out given labels by {points:+.1f} ± {error:.1f} points{kept}."
 
 
 def direction(joint: Tensor, names: Sequence[str]) -> str:
-    """Whether wrong labels go one way more often than chance explains, and between which classes."""
-    wrong = joint - joint.diag().diag()
+    """Between which classes wrong labels go, with their numbers, if most go between few classes.
+
+    >>> direction(torch.tensor([[80.0, 40, 0], [2, 60, 1], [0, 1, 90]]), ["cat", "dog", "owl"])
+    'mostly dog given as cat (40)'
+
+    Args:
+        joint: Shape (C, C), number of samples by given (row) and true (column) class.
+    """
+    wrong, classes = joint - joint.diag().diag(), len(names)
+    total = float(wrong.sum())
     excess = (wrong - wrong.T).clamp_min(0)
     excess = excess.where(excess > BEYOND_CHANCE * (wrong + wrong.T).sqrt(), 0.0)
-    if float(excess.sum()) <= ONE_WAY * float(wrong.sum()) or len(names) < 2:
-        return "in no particular direction"
-    most = excess.flatten().topk(min(PAIRS, excess.numel()))
-    pairs = [
-        f"{names[place % len(names)]} given as {names[place // len(names)]}"
-        for place, much in zip(most.indices.tolist(), most.values.tolist(), strict=True)
-        if much > 0.05 * float(excess.sum())
-    ]
-    return f"mostly one way: {', '.join(pairs)}" if pairs else "mostly one way"
+    if classes > 1 and float(excess.sum()) > ONE_WAY * total:
+        most = excess.flatten().topk(min(PAIRS, excess.numel()))
+        pairs = [divmod(place, classes) for place in most.indices.tolist()]
+        named = [
+            f"{names[true]} given as {names[given]} ({float(wrong[given, true]):.0f})"
+            for given, true in pairs
+            if float(excess[given, true]) > 0.05 * float(excess.sum())
+        ]
+        return f"mostly {', '.join(named)}"
+    both = (wrong + wrong.T).triu(1)
+    most, number = both.flatten().topk(min(PAIRS, both.numel())), classes * (classes - 1) // 2
+    for few in range(1, len(most.values) + 1):
+        share = float(most.values[:few].sum()) / max(total, TINY)
+        if share > max(TWO_WAYS, 2 * few / max(number, 1)) and float(most.values[few - 1]) > BEYOND_CHANCE**2:
+            pairs = [divmod(place, classes) for place in most.indices[:few].tolist()]
+            named = [f"{names[one]} and {names[other]} ({float(both[one, other]):.0f})" for one, other in pairs]
+            return f"mostly between {', '.join(named)}"
+    return "in no particular direction"

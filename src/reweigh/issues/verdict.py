@@ -38,13 +38,15 @@ class Finding(NamedTuple):
         share: Estimated share of wrong labels in each class.
         low: What it is at least, as far as the estimates agree.
         high: What it is at most.
-        words: One sentence for the user.
+        words: What was found and done, in a few sentences for the user.
+        claim: The first of these: how many labels are wrong, and how sure that is.
     """
 
     share: Sequence[float]
     low: Sequence[float]
     high: Sequence[float]
     words: str
+    claim: str = ""
 
 
 def chunks(samples: int, num_classes: int) -> tuple[Tensor, ...]:

@@ -21,7 +21,7 @@ def share_of(other: Tensor, one: Tensor, likely: Tensor) -> float:
     >>> sure, unsure = torch.tensor([[0.9, 0.1]] * 50), torch.tensor([[0.5, 0.5]] * 50)
     >>> right = torch.tensor([[1.0, 0.0]] * 50)
     >>> share_of(sure, unsure, right), share_of(unsure, unsure, right)
-    (1.0, 0.5)
+    (0.85, 0.5)
 
     Args:
         other: Shape (n, C), probabilities of samples that the models did not see.

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from reweigh.data import Dataset
 from reweigh.issues.stock import TINY
 from reweigh.looks.look import Look
-from reweigh.losses.prior import log_shares
+from reweigh.losses.class_sizes import log_shares
 from reweigh.models.trees import Trees, bin_edges, bins, rebuilt_trees
 from reweigh.training.stages import Stages
 
@@ -103,7 +103,7 @@ class BoostedTrees:
             max_features=FEATURES,
             min_samples_leaf=int(np.clip(len(rows) // SAMPLES_PER_LEAF, few, many)),
             l2_regularization=PENALTY,
-            early_stopping=False,
+            early_stopping=False,  # pyright: ignore[reportArgumentType] (declared as a string)
             random_state=self.seed,
             warm_start=True,
         )

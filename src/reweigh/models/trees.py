@@ -127,7 +127,8 @@ def rebuilt_trees(state: dict[str, Tensor]) -> Trees | None:
     """Trees that fit this state; None if it is that of another module."""
     if "threshold" not in state or "offset" not in state:
         return None
-    return Trees(*state["threshold"].shape, len(state["offset"]))
+    trees, nodes = state["threshold"].shape
+    return Trees(trees, nodes, len(state["offset"]))
 
 
 def bin_edges(rows: np.ndarray) -> list[np.ndarray]:

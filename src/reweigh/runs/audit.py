@@ -11,6 +11,7 @@ from reweigh.fit.run_folder import open_run
 from reweigh.issues.audit import Audit, Audited
 from reweigh.runs.read import read_classes, with_verdicts
 from reweigh.runs.tables import Samples
+from reweigh.training import Run
 
 
 class RunAudit:
@@ -62,3 +63,21 @@ def audited(path: Path) -> Audited | None:
     if not run.decisions.is_file():
         return None
     return RunAudit(with_verdicts(path)[0], Decisions(run.decisions)).found(read_classes(run).names)
+
+
+def claim(path: Path) -> str:
+    """How many labels of a run are wrong, and how sure that is; empty if it does not say.
+
+    An audit of the run counts, else one of the run whose review it was trained with, else what training found.
+
+    Raises:
+        DataError: See ``audited``.
+    """
+    run, plan = open_run(path)
+    if (found := audited(path)) is not None:
+        return found.claim
+    reviewed = plan.source.added.get("reviewed")
+    if reviewed and Run(Path(reviewed).parent).recipe.is_file() and (found := audited(Path(reviewed).parent)):
+        return f"Before the review: {found.claim}"
+    finding = read_classes(run).finding
+    return "" if finding is None else finding.claim

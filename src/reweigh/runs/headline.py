@@ -5,6 +5,7 @@ import math
 from reweigh.fit.origin import describe
 from reweigh.names import plural
 from reweigh.runs.account import Account
+from reweigh.runs.audit import claim
 from reweigh.runs.tables import Samples
 from reweigh.runs.words import duration, in_words, measured, percent
 
@@ -18,22 +19,15 @@ def headline(account: Account) -> str:
 
 
 def wrong_labels(account: Account) -> str:
-    """How many labels are wrong, with limits where they were estimated; empty if nothing is known."""
-    samples, classes = account.samples, account.classes
-    if samples is None or samples.issue is None:
+    """How many labels are wrong, by an audit or as estimated, and how many look wrong; empty if nothing is known."""
+    if account.samples is None or account.samples.issue is None:
         return ""
-    found, labels = int(samples.issue.sum()), int(samples.labeled.sum())
-    listed = f"{found:,} of {labels:,} training labels look wrong"
-    if classes.finding is None:
-        share = found / max(labels, 1)
-        weak = "; such a large share usually means a weak model, not bad labels" if share > WEAK else ""
-        return f"{listed} ({percent(share)}){weak}."
-    total = max(sum(classes.sizes), 1)
-    share, low, high = (
-        sum(size * each for size, each in zip(classes.sizes, shares, strict=True)) / total
-        for shares in (classes.finding.share, classes.finding.low, classes.finding.high)
-    )
-    return f"An estimated {percent(share)} of the labels are wrong ({percent(low)} to {percent(high)}): {listed}."
+    parts = [part for part in (account.samples, account.held_out) if part is not None and part.issue is not None]
+    found, labels = sum(len(part.suspects) for part in parts), sum(int(part.labeled.sum()) for part in parts)
+    share = found / max(labels, 1)
+    weak = "; such a large share usually means a weak model, not bad labels" if share > WEAK else ""
+    listed = f"{found:,} of {labels:,} labels look wrong ({percent(share)}){weak}."
+    return f"{known} {listed}" if (known := claim(account.path)) else listed
 
 
 def reached(account: Account) -> str:

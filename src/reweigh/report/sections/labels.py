@@ -140,8 +140,8 @@ def suspects_table(account: Account, looks: Viewer | None, rows: np.ndarray) -> 
 
 WRONG_LABELS_LEAD = (
     "How many labels of each class are wrong, as estimated from predictions for samples whose label the model had not "
-    "learned. The limits are the lowest and the highest of several estimates. A weak model takes some of its errors "
-    "for wrong labels, so treat the numbers of small or hard classes with care."
+    "learned. The limits are wide if wrong labels cannot be told from overlapping classes, and small classes borrow "
+    "from all others. Only an audit of labels drawn at random is sure (reweigh audit)."
 )
 
 
