@@ -7,11 +7,10 @@ from annotated_types import Ge, Le
 from torch import Tensor
 
 from reweigh.core.batch import Batch
-from reweigh.losses.class_sizes import log_shares
+from reweigh.losses.class_sizes import log_shares, unlike_shares
 from reweigh.losses.labels import as_rows
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.mixture import BETA_EDGE, BetaMixture
-from reweigh.methods.parts.prior import unlike_shares
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels.mixup import checked_draw
 
