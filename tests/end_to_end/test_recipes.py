@@ -52,6 +52,14 @@ name = "sgd"
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_an_unknown_method_is_one_mistake():
+    """And none of the methods that the recipe has settings for is blamed for its options."""
+    done = run("train", "demo", "method.name=cmw")
+    first, mistake = done.stderr.splitlines()
+    assert first == "RecipeError: recipe demo: 1 mistake"
+    assert "no method named 'cmw'. Did you mean 'cmw-net', 'cmw-net-sl' or 'cmw-net-sl+'? To see all" in mistake
+
+
 def test_the_stored_recipe_repeats_the_run(tmp_path):
     assert run("train", "demo", *SHORT, "--out", tmp_path / "one").exit_code == 0
     assert run("train", tmp_path / "one", "--out", tmp_path / "two").exit_code == 0

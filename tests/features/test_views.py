@@ -5,8 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from reweigh.features.network import Network
-from reweigh.features.views import seen
+from reweigh.features.network import Network, seen
 
 pytest.importorskip("kornia")
 IMAGES = torch.randint(0, 256, (6, 3, 8, 8), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))

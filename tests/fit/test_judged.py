@@ -8,8 +8,7 @@ from reweigh.errors import DataError
 from reweigh.fit import fit
 from reweigh.fit.held_out import judges
 from reweigh.plan.check import examine
-from reweigh.plan.choose import JUDGED, chosen
-from reweigh.plan.facts import Facts
+from reweigh.plan.choose import JUDGED, Facts, chosen
 
 GENERATOR = torch.Generator().manual_seed(0)
 TRUE = torch.arange(300) % 3

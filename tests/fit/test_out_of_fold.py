@@ -14,8 +14,7 @@ from reweigh.fit.trainer import Trainer
 from reweigh.models import MODELS
 from reweigh.plan import Plan
 from reweigh.plan.check import examine
-from reweigh.plan.choose import chosen
-from reweigh.plan.facts import Facts
+from reweigh.plan.choose import Facts, chosen
 
 
 def test_folds_are_even_in_every_class():

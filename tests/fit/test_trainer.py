@@ -11,8 +11,7 @@ from reweigh.errors import DataError, RecipeError
 from reweigh.fit.source import data_root, read_source, read_training_set
 from reweigh.fit.trainer import Trainer, builder, find_device
 from reweigh.plan.check import examine
-from reweigh.plan.choose import chosen
-from reweigh.plan.facts import Facts
+from reweigh.plan.choose import Facts, chosen
 from reweigh.plan.toml import to_values
 from reweigh.recipes.check import check
 from reweigh.recipes.read import Contents, read

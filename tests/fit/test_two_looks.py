@@ -19,8 +19,7 @@ from reweigh.fit.store import load, save
 from reweigh.fit.trainer import Trainer
 from reweigh.looks import network as looks
 from reweigh.plan.check import examine
-from reweigh.plan.choose import chosen
-from reweigh.plan.facts import Facts
+from reweigh.plan.choose import Facts, chosen
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.training import Run

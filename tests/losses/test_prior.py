@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from reweigh.losses import LOSSES
-from reweigh.losses.prior import log_shares, prior_corrected
+from reweigh.losses.class_sizes import log_shares, prior_corrected
 
 SIZES = torch.tensor([60, 30, 10])
 

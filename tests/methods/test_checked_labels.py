@@ -10,8 +10,7 @@ from reweigh.fit import fit
 from reweigh.meta_sets.lowest_loss import LowestLoss
 from reweigh.methods.parts.trusted import Trusted
 from reweigh.plan.check import examine
-from reweigh.plan.choose import chosen
-from reweigh.plan.facts import Facts
+from reweigh.plan.choose import Facts, chosen
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from torch import nn
 from reweigh.data import Dataset
 from reweigh.errors import DataError
 from reweigh.losses import LOSSES
-from reweigh.losses.prior import prior_corrected
+from reweigh.losses.class_sizes import prior_corrected
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import build
 from reweigh.methods.setup import Again, Setup

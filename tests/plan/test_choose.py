@@ -13,6 +13,7 @@ from reweigh.data.sparse import SparseRows
 from reweigh.data.tables.encoding import fit_encoding
 from reweigh.plan.check import examine
 from reweigh.plan.choose import (
+    Facts,
     choose,
     chosen,
     default_batch_size,
@@ -23,7 +24,6 @@ from reweigh.plan.choose import (
     trusted_per_class,
     warmup_epochs,
 )
-from reweigh.plan.facts import Facts
 
 
 @pytest.mark.parametrize("samples", [2, 3, 17, 60, 200, 999, 5000, 100_000, 10**7])

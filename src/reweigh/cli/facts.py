@@ -25,8 +25,7 @@ from reweigh.data.tables.frames import is_table
 from reweigh.fit.source import data_root
 from reweigh.plan import Part
 from reweigh.plan.check import check_slot
-from reweigh.plan.choose import feature_width, features
-from reweigh.plan.facts import Facts
+from reweigh.plan.choose import Facts, feature_width, features
 from reweigh.plan.schema import SECTIONS
 
 SMALL = 2  # samples of a class

@@ -71,8 +71,7 @@ def inspect(
 def show_neighbors(source: "Source", dataset: "Dataset", wanted: bool) -> None:
     """Print near-duplicates and outliers if they are wanted, otherwise how to get them."""
     from reweigh.cli.neighbors import HINT, neighbors_of
-    from reweigh.plan.choose import wants_features
-    from reweigh.plan.facts import Facts
+    from reweigh.plan.choose import Facts, wants_features
 
     if wanted:
         at_once = dataset if source.part is not None else source.read(usual_size(source, at_least=1), memory_gb=0.0)

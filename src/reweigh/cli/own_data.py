@@ -11,9 +11,8 @@ from reweigh.cli.printing import echo, shape_words, show_columns
 from reweigh.cli.source import find
 from reweigh.data.labels.candidates import SEPARATOR
 from reweigh.names import listed
-from reweigh.plan.choose import Choice, choose
+from reweigh.plan.choose import Choice, Facts, choose
 from reweigh.plan.edit import put
-from reweigh.plan.facts import Facts
 from reweigh.plan.mistakes import raise_all
 from reweigh.plan.options import options_of
 from reweigh.plan.tables import members, method_named

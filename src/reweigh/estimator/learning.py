@@ -22,7 +22,7 @@ from reweigh.fit.front import own_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.trainer import builder
 from reweigh.names import listed
-from reweigh.plan.facts import Facts
+from reweigh.plan.choose import Facts
 
 
 class Learned(NamedTuple):

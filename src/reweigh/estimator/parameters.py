@@ -10,8 +10,7 @@ from sklearn.utils import check_random_state
 from reweigh.methods import find
 from reweigh.plan import Plan
 from reweigh.plan.check import examine
-from reweigh.plan.choose import better, chosen
-from reweigh.plan.facts import Facts
+from reweigh.plan.choose import Facts, better, chosen
 from reweigh.plan.mistakes import Mistake, raise_all, shown
 
 logger = logging.getLogger(__name__)

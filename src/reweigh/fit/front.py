@@ -19,11 +19,10 @@ from reweigh.errors import DataError, ModelError, RecipeError
 from reweigh.features.extract import extract
 from reweigh.features.foreign import own_network
 from reweigh.features.neighbors import PHOTOS, TEXT, neighborhood
-from reweigh.features.network import Network
+from reweigh.features.network import DISTORTED, Network, seen
 from reweigh.features.stored_rows import StoredRows, joined
 from reweigh.features.text_columns import encoded, filled, scale_of
 from reweigh.features.text_network import TextNetwork
-from reweigh.features.views import DISTORTED, seen
 from reweigh.issues import Samples
 from reweigh.names import listed, plural
 from reweigh.plan import Part

@@ -20,8 +20,7 @@ from reweigh.fit.two_looks import two_looks
 from reweigh.issues import Finding, Verdict
 from reweigh.issues.stock import Stock
 from reweigh.looks import Networks
-from reweigh.losses.class_sizes import with_class_sizes
-from reweigh.losses.prior import prior_corrected
+from reweigh.losses.class_sizes import prior_corrected, with_class_sizes
 from reweigh.methods.setup import Setup
 from reweigh.methods.two_looks import READS
 from reweigh.plan import Part, Plan

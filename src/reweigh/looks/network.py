@@ -16,7 +16,7 @@ from reweigh.core.shards import shard_like
 from reweigh.families import Families
 from reweigh.issues.stock import TINY
 from reweigh.looks.look import Look
-from reweigh.losses.prior import log_shares
+from reweigh.losses.class_sizes import log_shares
 from reweigh.methods.parts.stateful import Stateful
 from reweigh.methods.setup import Again, Setup
 from reweigh.models.ensemble import Each

@@ -1,4 +1,4 @@
-"""Losses that depend on the class sizes: class-balanced, and LDAM, whose margins are wider for rarer classes."""
+"""Losses that depend on the class sizes: class-balanced, LDAM with its margins, and prior correction of any loss."""
 
 import inspect
 from collections.abc import Callable
@@ -162,3 +162,35 @@ def checked(class_sizes: Tensor | None, logits: Tensor) -> Tensor:
             "at least one. Drop the class, or use a loss that does not depend on class sizes"
         )
     return class_sizes.double()
+
+
+EPS_SHARE = 1e-6
+
+
+def log_shares(counts: Tensor) -> Tensor:
+    """The logarithm of the class shares, shape (C,); finite for empty classes too.
+
+    Args:
+        counts: Samples of each class, or their shares, shape (C,).
+    """
+    return (counts / counts.sum() + EPS_SHARE).log()
+
+
+def prior_corrected(loss: Loss, class_sizes: Tensor) -> Loss:
+    """Logit adjustment of any loss (Menon et al.: Long-tail learning via logit adjustment, ICLR 2021).
+
+        loss(f(x) + log share, y)
+
+    The logits f alone then predict as if all classes were equally frequent, which is best for balanced accuracy. This
+    helps if classes are rare, and if one class is mistaken for another but not the other way around.
+
+    Args:
+        loss: (logits, labels) -> loss of each sample.
+        class_sizes: Number of training samples of each class by given label, shape (C,).
+    """
+    shares = log_shares(class_sizes.double())
+
+    def corrected(logits: Tensor, labels: Tensor) -> Tensor:
+        return loss(logits + shares.to(logits), labels)
+
+    return corrected

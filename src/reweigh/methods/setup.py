@@ -15,8 +15,7 @@ from reweigh.core.shards import shard_like
 from reweigh.data import Dataset
 from reweigh.issues.stock import label_rows
 from reweigh.losses import LOSSES
-from reweigh.losses.class_sizes import with_class_sizes
-from reweigh.losses.prior import prior_corrected
+from reweigh.losses.class_sizes import prior_corrected, with_class_sizes
 from reweigh.meta_sets import MetaSet
 from reweigh.reweighter import Reweighter
 

@@ -13,7 +13,7 @@ from reweigh.core.objective import Forward, MetaObjective, mean_loss, mixed_soft
 from reweigh.core.shards import shard_like
 from reweigh.families import Families, sizes_differ
 from reweigh.issues.stock import TINY, label_rows
-from reweigh.losses.prior import log_shares, prior_corrected
+from reweigh.losses.class_sizes import log_shares, prior_corrected
 from reweigh.methods.parts.labeled_batches import EndlessOrder
 from reweigh.methods.parts.stateful import Stateful
 from reweigh.methods.parts.trusted import Trusted

@@ -50,8 +50,9 @@ def rename(table: dict[str, Any], name: Any, slot: Slot | None) -> None:
     """
     if slot and table.get("name") != name and isinstance(name, str):
         with suppress(ReweighError):  # a wrong name, which the check reports
-            new = _defaults(name, slot)
-            old = _defaults(table["name"], slot) if isinstance(table.get("name"), str) else new
+            old = new = _defaults(name, slot)
+            with suppress(ReweighError):
+                old = _defaults(table["name"], slot) if isinstance(table.get("name"), str) else new
             alike = {key for key, default in new.items() if key in old and old[key] == default}
             for key in table.keys() - {"name", *slot.slots} - alike:
                 del table[key]

@@ -256,6 +256,16 @@ class Reweighter(Recording):
         meta = meta or self._trusted(meta_inputs, meta_labels)
         return self._learner.gradient_norms(objective, self._curve(labels), meta)
 
+    def losses_of(self, outputs: Any, labels: Any) -> Tensor:
+        """The loss of each sample, shape (n,), with a graph; 0 for a label that the loss ignores.
+
+        Args:
+            outputs: what the model returned for a batch.
+            labels: its labels.
+        """
+        labels, mask = self._checked(labels, "labels")
+        return scattered(self._loss(outputs, labels), mask)
+
     def weigh(self, losses: Tensor, labels: Any) -> Tensor:
         """The weight of each sample, for a loop that owns its backward (mixed precision, accumulation).
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from reweigh.losses.prior import log_shares
+from reweigh.losses.class_sizes import log_shares
 from reweigh.methods.parts.mixture import BetaMixture
 from reweigh.methods.parts.prior import unlike_shares
 

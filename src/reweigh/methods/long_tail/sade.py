@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Forward, Objective, Terms
-from reweigh.losses.prior import log_shares
+from reweigh.losses.class_sizes import log_shares
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup
 from reweigh.models.experts import Experts

@@ -9,8 +9,8 @@ from annotated_types import Ge, Gt, Le
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
+from reweigh.losses.class_sizes import log_shares
 from reweigh.losses.labels import as_rows
-from reweigh.losses.prior import log_shares
 from reweigh.methods.noisy.two_networks import TwoNetworks
 from reweigh.methods.parts.guesses import sharpened
 from reweigh.methods.parts.mixture import gaussian_low

@@ -7,8 +7,8 @@ from annotated_types import Ge, Le
 from torch import Tensor
 
 from reweigh.core.batch import Batch
+from reweigh.losses.class_sizes import log_shares
 from reweigh.losses.labels import as_rows
-from reweigh.losses.prior import log_shares
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.mixture import EDGE, BetaMixture
 from reweigh.methods.parts.prior import unlike_shares

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from reweigh.losses.prior import TINY, log_shares
+from reweigh.losses.class_sizes import EPS_SHARE, log_shares
 
 
 @dataclass(frozen=True)
@@ -43,4 +43,4 @@ def unlike_shares(logits: Tensor, log_shares: Tensor) -> Tensor:
         log_shares: Logarithm of the class shares, shape (C,).
     """
     shares = log_shares.to(logits).exp()
-    return (shares * (log_shares.to(logits) - logits.softmax(1).mean(0).clamp_min(TINY).log())).sum()
+    return (shares * (log_shares.to(logits) - logits.softmax(1).mean(0).clamp_min(EPS_SHARE).log())).sum()

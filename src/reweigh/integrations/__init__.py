@@ -1,0 +1,1 @@
+"""Reweighting inside other libraries' training loops: ``transformers`` and ``lightning``."""
