@@ -1,5 +1,6 @@
 """Labels that a person has corrected, and those beyond doubt."""
 
+import pytest
 import torch
 import torch.nn.functional as F
 
@@ -83,9 +84,20 @@ def test_decisions_about_any_labels_correct_a_count_that_is_too_low():
 
 
 def test_decisions_about_the_worst_do_not_use_up_the_count():
+    """Predictions know the truth, but the labels that were found are not all that the count expected to be wrong."""
+    rng = torch.Generator().manual_seed(0)
+    true = torch.arange(4000) % 4
+    given = torch.where(torch.rand(4000, generator=rng) < 0.2, (true + 1) % 4, true)
+    predictions = (3.0 * F.one_hot(true, 4) + torch.randn(4000, 4, generator=rng)).softmax(1)
+    earlier = (3.0 * F.one_hot(true, 4) + torch.randn(4000, 4, generator=rng)).softmax(1)
+    worst = earlier.gather(1, given[:, None]).squeeze(1).argsort()
+    for count in (150, 300, 450):
+        after, truth = left_after(worst[:count], given, true, predictions)
+        assert after == pytest.approx(truth, rel=0.25)
+
+
+def test_more_found_than_counted_raises_the_count():
     given, true, predictions = half_seen()
-    before, all_wrong = left_after(torch.empty(0, dtype=torch.int64), given, true, predictions)
     worst = predictions.gather(1, given[:, None]).squeeze(1).argsort()[:300]
     after, truth = left_after(worst, given, true, predictions)
-    assert after > before - (all_wrong - truth)  # what is left of the count if what was found is taken off
-    assert after < truth * 1.2
+    assert 0 < after < truth

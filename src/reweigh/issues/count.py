@@ -89,10 +89,8 @@ class Count(NamedTuple):
         low = min(max(low - corrected, 0.0), left.low) if self.at_random else 0.0
         high = left.high if self.at_random else max(high - corrected, left.high)
         scale = (uncorrected.sum(0) / given.sum(0).clamp_min(TINY)) / max(total, TINY)  # to numbers, and back to shares
-        share = (self.share * scale * left.estimate).clamp(0, 1)
-        return self._replace(
-            share=share, low=(self.share * scale * low).clamp(0, 1), high=(self.share * scale * high).clamp(0, 1)
-        )
+        share, low, high = ((self.share * scale * each).clamp(0, 1) for each in (left.estimate, low, high))
+        return self._replace(share=share, low=low, high=high)
 
 
 def count_wrong(

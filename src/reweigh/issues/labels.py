@@ -20,6 +20,7 @@ from reweigh.issues.stock import (
 )
 from reweigh.issues.verdict import in_line_with
 
+MAX_CHANGE = 2.0  # of doubts, by decisions about labels that were chosen
 CHOSEN = 1.8  # times the mean doubt: decisions about labels of higher doubt were not about any labels
 
 
@@ -72,17 +73,19 @@ class Labels(NamedTuple):
 
         Doubts come from models that did not see the label, so that they are the same whether it was decided about or
         not, and add up to the number of wrong labels. Decisions about any labels, such as those of an audit, also show
-        how far doubts are right. Decisions about the worst do not: these were chosen by earlier doubts.
+        how far doubts are right. Decisions about the worst show that less well, since these were chosen by earlier
+        doubts: the doubts are multiplied by the number of wrong labels found for each one expected, within limits.
 
         Args:
             posterior: Shape (N, C), from predictions made without the label.
             share: Share of wrong labels before any decision, as counted, and its limits ``low`` and ``high``.
         """
         doubt = 1 - in_line_with(share, (self.uncorrected * posterior).sum(1))
-        if float(doubt[self.known].mean()) > CHOSEN * float(doubt.mean()):
-            left = float(doubt[~self.known].sum())
-            return Remaining(left, left * low / max(share, TINY), left * high / max(share, TINY))
         wrong = (self.uncorrected != self.given).any(1)[self.known]
+        if float(doubt[self.known].mean()) > CHOSEN * float(doubt.mean()):
+            found, expected = float(wrong.sum()), float(doubt[self.known].sum())
+            left = float(doubt[~self.known].sum()) * min(max(found / expected, 1 / MAX_CHANGE), MAX_CHANGE)
+            return Remaining(left, left * low / max(share, TINY), left * high / max(share, TINY))
         return remaining(doubt.numpy(), self.known.nonzero().flatten().numpy(), wrong.numpy())
 
     def likely(self, transition: Tensor) -> Tensor:
