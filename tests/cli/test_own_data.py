@@ -4,6 +4,7 @@ import json
 import tomllib
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from reweigh.cli.facts import look
@@ -182,3 +183,18 @@ def test_bad_input(own, run, tmp_path, monkeypatch, words, message):
     assert message in result.stderr
     assert "Chosen" not in result.stdout
     assert not (tmp_path / "runs").exists()
+
+
+def test_groups_are_not_parted(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": draw.normal(size=120), "z": draw.normal(size=120), "patient": np.arange(120) // 6})
+    frame.assign(kind=np.where(frame["x"] > 0, "a", "b")).to_csv("t.csv", index=False)
+    words = ["--label", "kind", "--group", "patient", "--out", "out", "train.epochs=2", "model.hidden=[8]"]
+    result = run("train", "--data", "t.csv", *words)
+    assert result.exit_code == 0, result.output
+    assert "\n patient" not in result.stdout
+    trained, held_out = (pd.read_csv(f"out/{name}.csv")["row"] // 6 for name in ("samples", "held_out"))
+    assert not set(trained) & set(held_out)
+    assert len(held_out) == 24
+    assert run("inspect", "t.csv", "--label", "kind", "--group", "patient").exit_code == 0

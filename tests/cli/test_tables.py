@@ -57,7 +57,7 @@ def test_hours_are_those_of_the_steps(monkeypatch):
 
     ticks = count()
     monkeypatch.setattr(cost.time, "perf_counter", lambda: next(ticks))  # each step takes one second
-    expected = 60_000 * 24 / cost.FEW / 3600
+    expected = 60_000 * 24 / cost.TIMED_IMAGES / 3600
     assert cost.hours(check(read("fashion-mnist-partial")), 60_000, 10) == expected
 
 

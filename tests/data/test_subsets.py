@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from reweigh.data import Dataset, few_labels, with_label
-from reweigh.data.subsets import beyond, part, stratified
+from reweigh.data.splits import stratified
+from reweigh.data.subsets import beyond, part
 from reweigh.errors import DataError
 
 

@@ -68,7 +68,7 @@ ABSURD = {
 @pytest.mark.parametrize("case", ABSURD)
 def test_absurd_cells_change_nothing_but_their_rows(case, form):
     classifier = RobustClassifier(random_state=0).fit(form(ABSURD[case]), SIDES[:200])
-    assert classifier.score(form(FLAT[200:]), SIDES[200:]) > 0.9
+    assert classifier.score(form(FLAT[200:]), SIDES[200:]) > 0.88
     assert max(classifier.finding_.share) < 0.03  # all labels are right
 
 

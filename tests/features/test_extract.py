@@ -31,8 +31,8 @@ class Mean(nn.Module):
 @pytest.fixture(autouse=True)
 def small(tmp_path, monkeypatch):
     monkeypatch.setenv("REWEIGH_CACHE", str(tmp_path))
-    monkeypatch.setattr(module, "BATCH", 4)
-    monkeypatch.setattr(module, "STORED", 8)
+    monkeypatch.setattr(module, "SAMPLES_PER_READ", 4)
+    monkeypatch.setattr(module, "ROWS_PER_STORE", 8)
 
 
 def images(count, seed=0):

@@ -53,7 +53,7 @@ def test_near_duplicates_and_outliers(rule, most):
 
 
 def test_a_group_of_foreign_samples_does_not_vouch_for_itself(monkeypatch):
-    monkeypatch.setattr(neighbors, "NEIGHBORS", (3, 3))
+    monkeypatch.setattr(neighbors, "NEIGHBOR_LIMITS", (3, 3))
     assert not neighborhood(planted(), PHOTOS)[1][305:].any()  # what a small k would say
 
 

@@ -1,37 +1,34 @@
 import pytest
 import torch
 
-from reweigh.transforms import TRANSFORMS, Compose, Cutout, Flip, Normalize, PadCrop
+from reweigh.transforms import TRANSFORMS, Compose, Cutout, Flip, PadCrop
 from reweigh.transforms.basic import InPlace
-
-OPTIONS = {"normalize": {"mean": (0.1, 0.2, 0.3), "std": (0.5, 0.6, 0.7)}}
 
 
 @pytest.fixture(params=sorted(TRANSFORMS))
 def transform(request):
     if request.param == "rand-augment":
         pytest.importorskip("kornia")
-    return TRANSFORMS[request.param](**OPTIONS.get(request.param, {}))
+    return TRANSFORMS[request.param]()
 
 
 def test_one_after_the_other(images, seeded):
     crop, flip, cutout = PadCrop(padding=2), Flip(), Cutout(size=4)
-    normalize = Normalize(mean=(0.1, 0.2, 0.3), std=(0.5, 0.6, 0.7))
     generator = seeded()
     expected = images
-    for transform in (crop, flip, cutout, normalize):
+    for transform in (crop, flip, cutout):
         expected = transform(expected, generator)
-    torch.testing.assert_close(Compose([crop, flip, cutout, normalize])(images, seeded()), expected, rtol=0, atol=0)
+    torch.testing.assert_close(Compose([crop, flip, cutout])(images, seeded()), expected, rtol=0, atol=0)
 
 
 def test_without_transforms(images, seeded):
     assert Compose([])(images, seeded()) is images
 
 
-@pytest.mark.parametrize("first", [Flip(), Cutout(), Normalize(mean=(0.0,) * 3, std=(2.0,) * 3), PadCrop()])
+@pytest.mark.parametrize("first", [Flip(), Cutout(), PadCrop()])
 def test_composition_leaves_the_given_batch(images, seeded, first):
     before = images.clone()
-    Compose([first, Flip(), Normalize(mean=(0.5,) * 3, std=(2.0,) * 3)])(images, seeded())
+    Compose([first, Flip(), Cutout()])(images, seeded())
     assert torch.equal(images, before)
 
 

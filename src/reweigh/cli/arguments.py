@@ -42,6 +42,13 @@ Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Column o
 JoinLabels = Annotated[
     bool, typer.Option("--join-labels", help="Count labels such as 'gold', 'Gold', 'gold.' and 'golt' as one class.")
 ]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column that says which samples belong together, such as patients or videos; no split parts them.",
+    ),
+]
 ClassShares = Annotated[
     str | None,
     typer.Option(
@@ -60,9 +67,12 @@ TrustCode = Annotated[
 ]
 
 
-def written(sep: str | None, encoding: str | None, drop: Sequence[str] | None, join_labels: bool) -> dict[str, Any]:
+def written(
+    sep: str | None, encoding: str | None, drop: Sequence[str] | None, join_labels: bool, group: str | None
+) -> dict[str, Any]:
     """How to read the files of the data, as options of section [data]; only those that the user gives."""
-    options = {"sep": sep, "encoding": encoding, "columns": dict.fromkeys(drop, "drop") if drop else None}
+    columns = dict.fromkeys(drop, "drop") if drop else None
+    options = {"sep": sep, "encoding": encoding, "columns": columns, "group": group}
     return {key: value for key, value in options.items() if value} | ({"join_labels": True} if join_labels else {})
 
 

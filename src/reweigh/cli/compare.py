@@ -42,6 +42,7 @@ def compare(
     sep: arg.Sep = None,
     encoding: arg.Encoding = None,
     join_labels: arg.JoinLabels = False,
+    group: arg.Group = None,
     methods: Annotated[
         str | None,
         typer.Option(
@@ -71,14 +72,14 @@ def compare(
     kept) and after the best one, and the cost of each method. With the same bias and seed, all methods see the same
     wrong labels and start from the same weights. If a run fails, the others continue.
 
-    Each method uses the options in the recipe's section [method] that it knows, and those in [compare.METHOD]. Each
-    bias uses the options that the recipe's section [data] has for it. With --data, the settings of each method are
-    chosen from the data.
+    Each method uses the options in the recipe's section [method] that mean the same to it (its own default is the
+    same), and those in [compare.METHOD]. Each bias uses the options that the recipe's section [data] has for it. With
+    --data, the settings of each method are chosen from the data.
 
     \b
       reweigh compare demo --methods erm,cmw-net --seeds 3
     """
-    how = arg.written(sep, encoding, drop, join_labels)
+    how = arg.written(sep, encoding, drop, join_labels, group)
     recipe, changes = separated(recipe, overrides or [])
     if (recipe is None) == (data is None):
         raise RecipeError("give either a recipe, such as demo, or your own data: --data FILE --label COLUMN")

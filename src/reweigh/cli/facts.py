@@ -17,9 +17,10 @@ from reweigh.data.readers.cifar import find_layout
 from reweigh.data.readers.idx import find_idx_pair
 from reweigh.data.readers.image_files import check_pillow
 from reweigh.data.readers.image_list import find_list
-from reweigh.data.readers.images import find_images, headers
+from reweigh.data.readers.images import equal_files, find_images, headers
 from reweigh.data.readers.parquet_images import find_parquet_images, holds_images
 from reweigh.data.readers.shards import find_shards, is_shards
+from reweigh.data.splits import joined
 from reweigh.data.tables.decide import ReadAs
 from reweigh.data.tables.frames import is_table
 from reweigh.fit.source import data_root
@@ -85,12 +86,13 @@ def look_at_images(part: Part, root: Path, given: Mapping[str, Any]) -> Look | N
     if part.name != "files" or part.options["separator"]:
         return None  # folder names are not the classes
     labels = part.options["labels"] and Path(root, part.options["labels"])
+    rows: list[int] = []
     if holds_images(path):
         by_list = find_parquet_images(path, label=part.options["label"])
     elif is_shards(path):
         by_list = find_shards(path, label=part.options["label"])
     else:
-        by_list = find_list(path, labels, part.options["label"])
+        by_list = find_list(path, labels, part.options["label"], part.options["group"])
     if by_list is not None:
         images, _, rows = headers(by_list)
         numbers, names = encode([by_list.labels[row] for row in rows], by_list.class_names, str(path))
@@ -120,7 +122,9 @@ def look_at_images(part: Part, root: Path, given: Mapping[str, Any]) -> Look | N
     has_test = part.options["test"] or has_test_part(path)
     labels, held_out = torch.tensor([image.label for image in found]), None
     if not has_test:
-        train, test = split_rows(labels, part.options["test_fraction"], part.options["split_seed"])
+        groups = by_list.groups[rows] if by_list is not None and by_list.groups is not None else None
+        together = joined(groups, equal_files([image.path for image in found]))
+        train, test = split_rows(labels, part.options["test_fraction"], part.options["split_seed"], together)
         labels, held_out = labels[train], len(test)
     kept = torch.bincount(labels[labels >= 0], minlength=len(names)).tolist()
     samples = sum(kept)

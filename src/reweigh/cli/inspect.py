@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reweigh.cli.arguments import AnyData, Drop, Encoding, JoinLabels, Label, Labels, Root, Sep, written
+from reweigh.cli.arguments import AnyData, Drop, Encoding, Group, JoinLabels, Label, Labels, Root, Sep, written
 from reweigh.cli.printing import bars, echo, shape_words, show_columns
 from reweigh.errors import DataError
 from reweigh.names import plural
@@ -32,6 +32,7 @@ def inspect(
     sep: Sep = None,
     encoding: Encoding = None,
     join_labels: JoinLabels = False,
+    group: Group = None,
     root: Root = None,
     neighbors: Annotated[
         bool,
@@ -49,7 +50,7 @@ def inspect(
     from reweigh.data.labels.spellings import spellings
     from reweigh.plan.mistakes import raise_all
 
-    source, mistakes = find(data, label, labels, root, written(sep, encoding, drop, join_labels))
+    source, mistakes = find(data, label, labels, root, written(sep, encoding, drop, join_labels, group))
     raise_all(mistakes, "reweigh inspect")
     try:
         dataset = source.read(usual_size(source))

@@ -20,7 +20,7 @@ from reweigh.plan.schema import SECTIONS
 from reweigh.plan.tables import members
 
 # of a recipe's [data]: how files are read
-KEPT = ("size", "test_fraction", "split_seed", "columns", "sep", "encoding", "join_labels")
+KEPT = ("size", "test_fraction", "split_seed", "columns", "sep", "encoding", "join_labels", "group")
 
 
 class Source(NamedTuple):

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from reweigh.plan import Plan
     from reweigh.recipes.published import Cell, PaperTable
 
-WIDTH, NUMBERS = 96, 11  # characters: of a terminal, and of two numbers
+TERMINAL_WIDTH, NUMBERS_WIDTH = 96, 11  # characters: of a terminal, and of two numbers
 COST = (
     "Estimated from a few steps of plain training on random images. Methods that learn weights take about 1.2 times as "
     "long with a meta step in every tenth step, 3 times with one in each."
 )
 COSTLY = ("model", "train.", "data.name")  # changes of a recipe on which the time of a run depends
-FEW, STEPS = 16, 2  # images in a timed step, and steps
+TIMED_IMAGES, TIMED_STEPS = 16, 2  # images in a timed step, and steps
 SHAPES = {"mnist": (1, 28, 28), "fashion-mnist": (1, 28, 28), "kmnist": (1, 28, 28)}
-SMALL = (3, 32, 32)
+SMALL_SHAPE = (3, 32, 32)
 
 
 def tables(
@@ -72,7 +72,7 @@ def tables(
         differ.update(other)
         return text
 
-    width = NUMBERS if seeds == 1 else 2 * NUMBERS
+    width = NUMBERS_WIDTH if seeds == 1 else 2 * NUMBERS_WIDTH
     for methods in _side_by_side(list(shown.rows), max(map(len, shown.columns)), width):
         rows = [
             [column, *(beside([(cell := shown.rows[row][place])], cell.paper) for row in methods)]
@@ -92,7 +92,7 @@ def _side_by_side(names: list[str], first: int, width: int) -> list[list[str]]:
     """Names of columns in groups that fit a terminal, beside a first column of width ``first``."""
     groups: list[list[str]] = [[]]
     for name in names:
-        if groups[-1] and first + sum(max(len(each), width) + 2 for each in [*groups[-1], name]) > WIDTH:
+        if groups[-1] and first + sum(max(len(each), width) + 2 for each in [*groups[-1], name]) > TERMINAL_WIDTH:
             groups.append([])
         groups[-1].append(name)
     return groups
@@ -197,13 +197,13 @@ def hours(plan: "Plan", samples: int, classes: int) -> float:
     from reweigh.fit.trainer import builder
 
     size = plan.source.options.get("size")
-    shape = (3, size, size) if size else SHAPES.get(plan.source.name, SMALL)
+    shape = (3, size, size) if size else SHAPES.get(plan.source.name, SMALL_SHAPE)
     assert plan.model is not None
     model = builder(plan.model)(shape, classes)
-    images, labels = torch.randn(FEW, *shape), torch.arange(FEW) % classes
+    images, labels = torch.randn(TIMED_IMAGES, *shape), torch.arange(TIMED_IMAGES) % classes
     taken = []
-    for _ in range(1 + STEPS):  # the first is slower than the others
+    for _ in range(1 + TIMED_STEPS):  # the first is slower than the others
         begun = time.perf_counter()
         F.cross_entropy(model(images), labels).backward()
         taken.append(time.perf_counter() - begun)
-    return min(taken) / FEW * samples * plan.train["epochs"] / 3600
+    return min(taken) / TIMED_IMAGES * samples * plan.train["epochs"] / 3600

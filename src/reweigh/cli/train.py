@@ -37,6 +37,7 @@ def train(
     sep: arg.Sep = None,
     encoding: arg.Encoding = None,
     join_labels: arg.JoinLabels = False,
+    group: arg.Group = None,
     reviewed: Annotated[
         Path | None,
         typer.Option(
@@ -75,7 +76,7 @@ def train(
       reweigh train --data photos/ --weighting runs/demo-cmw-net-seed0
       reweigh train demo method.name=mw-net --branch runs/demo-erm-seed0
     """
-    how = arg.written(sep, encoding, drop, join_labels)
+    how = arg.written(sep, encoding, drop, join_labels, group)
     if resume and any([recipe, data, label, labels, candidates, how, reviewed, out, overwrite, branch, weighting]):
         raise RecipeError("--resume continues a run as it was started; leave out everything else")
     if resume:

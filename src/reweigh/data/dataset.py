@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together, at most
 VALUES_AT_ONCE = 5_000_000  # values of their inputs or outputs; 33 color images of 224 x 224 pixels
-PER_SAMPLE = ("true_labels", "sample_weight", "soft_labels", "trusted", "uncorrected")  # where they are known
+PER_SAMPLE = ("true_labels", "sample_weight", "soft_labels", "trusted", "uncorrected", "groups")  # where they are known
 SMALL_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32)
 
 
@@ -60,6 +60,8 @@ class Dataset:
             stored as sets.
         trusted: Samples whose label a person has checked, shape (N,) bool; None if nobody checked any.
         uncorrected: The labels before a person corrected some, shape (N,); None if nobody did.
+        groups: Number of the group of each sample, shape (N,); no split parts samples of a group, such as copies or
+            photos of one patient. None if all are free.
         origin: Index of each sample in what was read, shape (N,); a subset keeps it. None means 0, 1, ..., N - 1.
         reading: What the reader left out or filled in.
         mirrored: The same samples mirrored, if they are features of images; an augmented batch has either, drawn.
@@ -76,6 +78,7 @@ class Dataset:
     candidates: CandidateSets | None = None
     trusted: Tensor | None = None
     uncorrected: Tensor | None = None
+    groups: Tensor | None = None
     origin: Tensor | None = None
     reading: Reading = Reading()
     mirrored: Inputs | None = None

@@ -40,6 +40,7 @@ class Source:
         join_labels: Whether spellings of a label count as one class.
         separator: String between the candidate labels of a sample; None if each sample has one label.
         unlabeled: Whether samples may be without a label.
+        group: Column that says which samples belong together.
     """
 
     path: Path
@@ -53,6 +54,7 @@ class Source:
     join_labels: bool = False
     separator: str | None = None
     unlabeled: bool = False
+    group: str | None = None
     _known: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -103,7 +105,13 @@ class Source:
         """
         labels = labels or self.labels
         words = ["--data", str(path or self.path)]
-        options = {"label": self.label, "labels": labels, "sep": self.sep, "encoding": self.encoding}
+        options = {
+            "label": self.label,
+            "labels": labels,
+            "sep": self.sep,
+            "encoding": self.encoding,
+            "group": self.group,
+        }
         words += [word for name, value in options.items() if value for word in (f"--{name}", str(value))]
         words += [word for name, kind in self.columns if kind == "drop" for word in ("--drop", name)]
         words += ["--join-labels"] if self.join_labels else []

@@ -6,27 +6,8 @@ from torch import Tensor
 
 from reweigh.data.checks import plural
 from reweigh.data.dataset import Dataset
+from reweigh.data.splits import stratified
 from reweigh.errors import DataError
-
-
-def stratified(labels: Tensor, size: int, seed: int, what: str = "size") -> Tensor:
-    """Indices of ``size`` samples, in order, with the share of each class kept to within one sample.
-
-    With the same seed, a smaller part is contained in every larger one.
-
-    Args:
-        labels: Shape (N,).
-        what: Name of the size in messages.
-    """
-    if not 0 < size <= len(labels):
-        raise DataError(f"{what}: {size}; the data have {plural(len(labels), 'sample')}, so give 1 to {len(labels)}")
-    order = np.random.default_rng(seed).permutation(len(labels))
-    shuffled = labels.numpy()[order]
-    rank = np.empty(len(labels))
-    for number in np.unique(shuffled):
-        members = np.flatnonzero(shuffled == number)
-        rank[members] = (np.arange(len(members)) + 0.5) / len(members)
-    return torch.from_numpy(np.sort(order[np.argsort(rank, kind="stable")[:size]]))
 
 
 def part(dataset: Dataset, size: int | None, seed: int, what: str = "size") -> Dataset:

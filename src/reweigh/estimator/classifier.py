@@ -147,7 +147,15 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_trusted: Any = None, y_trusted: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_trusted: Any = None,
+        y_trusted: Any = None,
+        groups: Any = None,
+    ) -> Self:
         """Train on samples with their given labels, right or wrong.
 
         Args:
@@ -159,12 +167,14 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             X_trusted: Samples whose labels were checked. The weights are learned on them; the network is not trained on
                 them. By default, held-out labels or the samples with the lowest losses are used instead.
             y_trusted: Labels of the trusted samples.
+            groups: Shape (N,), which samples belong together, such as the number of a patient: samples of a group, and
+                copies of a sample, are held out together.
 
         Raises:
             ValueError: A parameter, the data or the labels are not valid; the message says which, and what to do.
         """
         earlier = self._learned if self.warm_start and hasattr(self, "_learned") else None
-        self._remember(learn(self, X, y, sample_weight, (X_trusted, y_trusted), earlier))
+        self._remember(learn(self, X, y, sample_weight, (X_trusted, y_trusted), earlier, groups=groups))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -5,6 +5,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
@@ -48,12 +50,14 @@ def learn(
     trusted: tuple[Any, Any] = (None, None),
     earlier: Learned | None = None,
     classes: Any = None,
+    groups: Any = None,
 ) -> Learned:
     """Train on samples with their given labels.
 
     Args:
         trusted: Samples whose labels the user vouches for, and their labels.
         classes: All classes, if some may be missing from y.
+        groups: Which samples belong together, shape (N,).
         earlier: Earlier result to continue from: its network, classes and form of the inputs. None starts from scratch.
     """
     params = estimator.get_params(deep=False)
@@ -66,7 +70,7 @@ def learn(
             raise DataError(f"classes: not those of the first call, which were {known}; pass None or the same")
         train_set, targets, columns, index = _more(estimator, X, y, earlier)
     weights = read_weights(sample_weight, params["class_weight"], targets)
-    train_set = replace(train_set, sample_weight=weights)
+    train_set = replace(train_set, sample_weight=weights, groups=read_groups(groups, len(train_set)))
     form = InputForm.of(train_set)
     checked = read_trusted(estimator, *trusted, form, columns, targets.classes)
     own = params["features"]
@@ -90,6 +94,28 @@ def learn(
         trust_code=True,  # a network outside the package was named by the caller, in this very call
     )
     return Learned(found, targets.classes, columns, index)
+
+
+def read_groups(groups: Any, samples: int) -> Tensor | None:
+    """The group of each sample as a number, shape (N,); None if there are none.
+
+    Raises:
+        DataError: They are not one per sample, or missing, or all the same.
+    """
+    import pandas as pd
+
+    if groups is None:
+        return None
+    found = as_array(groups)
+    if found.shape != (samples,):
+        raise DataError(f"groups: shape {found.shape} for {samples} samples; pass one per sample")
+    codes, distinct = pd.factorize(found)
+    if (codes < 0).any():
+        missing = np.flatnonzero(codes < 0)
+        raise DataError(f"groups: {len(missing)} of {samples} are missing: rows {listed(missing)}; give each a group")
+    if len(distinct) == 1:
+        raise DataError(f"groups: all {samples} samples are in one group, so none can be held out; leave groups out")
+    return torch.from_numpy(codes.astype(np.int64))
 
 
 def _first(estimator: Any, X: Any, y: Any, classes: np.ndarray | None) -> tuple[Dataset, Targets, tuple[str, ...], Any]:

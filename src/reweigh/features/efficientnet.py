@@ -10,8 +10,8 @@ from torch import nn
 from reweigh.features.network import Network, Resize, check_images
 from reweigh.models.efficientnet_lite import MEAN, SIZE, STD, WIDTH, fused, imagenet
 
-SMALLEST = 96  # pixels
-ENLARGED = 3  # times that small images are enlarged; more costs time and gains nothing
+MIN_SIDE = 96  # pixels
+MAX_ENLARGEMENT = 3  # times that small images are enlarged; more costs time and gains nothing
 STRIDE = 32
 
 
@@ -42,4 +42,4 @@ def efficientnet_lite0(
 
 def side_for(side: int) -> int:
     """The side in pixels that images of this short side are resized to."""
-    return min(SIZE, max(SMALLEST, STRIDE * ceil(ENLARGED * side / STRIDE)))
+    return min(SIZE, max(MIN_SIDE, STRIDE * ceil(MAX_ENLARGEMENT * side / STRIDE)))

@@ -22,9 +22,9 @@ from reweigh.files.row_cache import RowCache, digest
 from reweigh.names import plural
 from reweigh.threads import threads
 
-BATCH = 64  # samples that are read at once
-STORED = 512  # rows that are computed before they are stored; what an interruption may cost
-SHOWN = 60  # letters of a text
+SAMPLES_PER_READ = 64  # samples that are read at once
+ROWS_PER_STORE = 512  # rows that are computed before they are stored; what an interruption may cost
+MAX_SHOWN_CHARS = 60  # letters of a text
 AT_ONCE = 1000  # samples whose digests are taken together
 
 Count = Callable[[int, int], None]
@@ -73,7 +73,7 @@ def extract(
     unreadable: dict[int, str] = {}
     wrong: list[int] = []
     wait: list[tuple[Tensor, Tensor]] = []
-    batches = todo.split(BATCH) if len(todo) else ()
+    batches = todo.split(SAMPLES_PER_READ) if len(todo) else ()
     with evaluating(network, device):
         for done, (index, some, broken) in enumerate(computed(inputs, network, batches, device), start=1):
             unreadable |= broken
@@ -83,12 +83,12 @@ def extract(
                 rows[index] = some
             else:
                 wait.append((index[finite], some[finite]))
-                if done == len(batches) or sum(len(index) for index, _ in wait) >= STORED:
+                if done == len(batches) or sum(len(index) for index, _ in wait) >= ROWS_PER_STORE:
                     assert store is not None
                     keep(store, digests, rows, wait)
                     wait = []
             if count:
-                count(min(done * BATCH, len(todo)), len(todo))
+                count(min(done * SAMPLES_PER_READ, len(todo)), len(todo))
     if wrong:
         raise DataError(
             f"features {network.name!r}: NaN or infinity for {plural(len(wrong), 'sample')}, {which(inputs, wrong)}; "
@@ -116,7 +116,7 @@ def keep(
 def which(inputs: Inputs | Texts, index: list[int]) -> str:
     """Samples in words: the beginning of each text, otherwise their rows."""
     if isinstance(inputs, Texts):
-        return f"such as {inputs.texts[index[0]][:SHOWN]!r}"
+        return f"such as {inputs.texts[index[0]][:MAX_SHOWN_CHARS]!r}"
     return at_rows(index)
 
 

@@ -15,7 +15,7 @@ MIN_SAMPLES = 50  # samples; among fewer, neighbors mean nothing
 MAX_SAMPLES = 100_000  # beyond, all pairs take too long
 USUAL_NEIGHBORS = 10  # neighbors, besides the nearest, that say how far apart samples usually are here
 EPS_DISTANCE = 1e-6
-NEIGHBORS = (20, 200)  # at least, at most
+NEIGHBOR_LIMITS = (20, 200)  # at least, at most
 MAX_DISTANCES = 20_000_000  # distances
 
 
@@ -69,7 +69,7 @@ def neighborhood(rows: Inputs, rule: Rule) -> Neighborhood | None:
         return None
     if not isinstance(rows, Tensor):
         rows = rows[torch.arange(len(rows))]
-    low, high = NEIGHBORS
+    low, high = NEIGHBOR_LIMITS
     k = min(max(low, min(ceil(rule.island * len(rows)), high)), len(rows) - 1)
     distance, index = nearest(rows, 1 + USUAL_NEIGHBORS)
     around = distance[:, 1 : 1 + USUAL_NEIGHBORS].mean(1)

@@ -22,8 +22,8 @@ Resize = Literal["crop", "pad"]
 PIXELS = (
     150_000  # that pass the network at once on a CPU: more do not fit into its cache, which costs half of the speed
 )
-PREPARED = 2  # version of how images are resized; another one has another cache
-ROUNDING = 0.01  # what floats may lie outside [0, 1]
+PREPARATION_VERSION = 2  # version of how images are resized; another one has another cache
+MAX_ROUNDING = 0.01  # what floats may lie outside [0, 1]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Network:
         Raises:
             DataError: Floats lie outside [0, 1].
         """
-        if images.is_floating_point() and not bool(((images >= -ROUNDING) & (images <= 1 + ROUNDING)).all()):
+        if images.is_floating_point() and not bool(((images >= -MAX_ROUNDING) & (images <= 1 + MAX_ROUNDING)).all()):
             raise DataError(
                 f"features: images are floats from {float(images.min()):.3g} to {float(images.max()):.3g}, but "
                 f"{self.name} was trained on pixels from 0 to 1; pass bytes (uint8), or divide by the largest value"
@@ -90,7 +90,7 @@ class Network:
 
     def key(self) -> str:
         """A name that changes with anything that the features depend on: architecture, weights, size, normalization."""
-        about = repr((PREPARED, self.size, self.mean, self.std, self.resize))
+        about = repr((PREPARATION_VERSION, self.size, self.mean, self.std, self.resize))
         name = self.name if self.size is None else f"{self.name}-{self.size}"
         return key_of(name, self.module, about) + (f"-view{self.view}" if self.view else "")
 
@@ -175,7 +175,7 @@ def _source(module: nn.Module) -> str:
     return ""
 
 
-DISTORTED = 2  # number of the first view that is distorted
+FIRST_DISTORTED = 2  # number of the first view that is distorted
 MAGNITUDE = 10  # of 30, as FixMatch and its relatives have by default
 _one_at_a_time = Lock()  # distortions draw from torch's global generator
 
@@ -188,7 +188,7 @@ def seen(images: Tensor, view: int) -> Tensor:
     Args:
         images: Shape (n, 1 or 3, height, width), bytes or floats in [0, 1], on the CPU.
     """
-    if view < DISTORTED:
+    if view < FIRST_DISTORTED:
         return images.flip(3) if view else images
     distort = Compose([Flip(), strong(images.shape[1:], MAGNITUDE)])
     views = []

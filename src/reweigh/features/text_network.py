@@ -13,7 +13,7 @@ from reweigh.errors import ModelError
 from reweigh.features.network import key_of
 from reweigh.models.foreign import imported
 
-LONGEST = 512  # tokens of a text that are read, at most
+MAX_TOKENS = 512  # tokens of a text that are read, at most
 TRIED = ["a few words"]
 
 
@@ -105,8 +105,8 @@ def _hf(member: str) -> tuple[nn.Module, str]:
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     model = model if half is None else half
-    known = (tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", None) or LONGEST)
-    longest = min(LONGEST, *known)
+    known = (tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", None) or MAX_TOKENS)
+    longest = min(MAX_TOKENS, *known)
     return Tokens(model, tokenizer, longest, half is not None), f"{longest} {_of_tokenizer(tokenizer)}"
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from reweigh.core.shards import whole
 from reweigh.data import Dataset, with_label
+from reweigh.data.splits import groups_of
 from reweigh.fit.decision import Decision
 from reweigh.fit.front import Front, beside_neighbors, open_front
 from reweigh.fit.held_out import is_held_out, judges, set_apart
@@ -112,7 +113,8 @@ def fit(
         DivergedError: The loss is no longer finite.
     """
     device = find_device(plan.train["device"])
-    raw = train_set = usable(train_set, plan.method.name)
+    train_set = usable(train_set, plan.method.name)
+    raw = train_set = replace(train_set, groups=groups_of(train_set))
     front = front or open_front(plan.features, raw.shape, raw.reading.encoding, trust_code)
     if front is not None:
         train_set = front.with_views(front.through(raw, None, device, observer), raw, device, observer)

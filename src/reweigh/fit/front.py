@@ -19,7 +19,7 @@ from reweigh.errors import DataError, ModelError, RecipeError
 from reweigh.features.extract import extract
 from reweigh.features.foreign import own_network
 from reweigh.features.neighbors import PHOTOS, TEXT, neighborhood
-from reweigh.features.network import DISTORTED, Network, seen
+from reweigh.features.network import FIRST_DISTORTED, Network, seen
 from reweigh.features.stored_rows import StoredRows, joined
 from reweigh.features.text_columns import encoded, filled, scale_of
 from reweigh.features.text_network import TextNetwork
@@ -147,8 +147,8 @@ def open_front(
     views = part.added["views"]
     if views > 1 and isinstance(network, TextNetwork):
         raise RecipeError("features.views: for images, but the samples are text; remove the key")
-    if views > DISTORTED:
-        seen(torch.zeros(1, *shape), DISTORTED)  # what distorts images may be missing
+    if views > FIRST_DISTORTED:
+        seen(torch.zeros(1, *shape), FIRST_DISTORTED)  # what distorts images may be missing
     return Front(network, part.added["cache"], part.added["memory_gb"], views)
 
 

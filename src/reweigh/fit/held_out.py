@@ -7,11 +7,10 @@ from torch import Tensor
 
 from reweigh.bias.biased import stream
 from reweigh.data import Dataset
-from reweigh.data.subsets import stratified
+from reweigh.data.splits import stratified, stratified_folds
 from reweigh.errors import DataError
 from reweigh.names import listed
 from reweigh.plan import Plan
-from reweigh.training.folds import stratified_folds
 from reweigh.training.randomness import seeded
 
 logger = logging.getLogger(__name__)
@@ -30,24 +29,25 @@ def set_apart(train_set: Dataset, share: float | None, seed: int) -> tuple[Tenso
         raise DataError(
             f"abstain: {share:g} of {len(train_set)} samples is {size}; both parts need at least one sample"
         )
-    apart = stratified(train_set.labels, size, stream(seed, ABSTAIN))
+    apart = stratified(train_set.labels, size, stream(seed, ABSTAIN), "abstain", train_set.groups)
     kept = everything[~torch.isin(everything, apart)]
     left = train_set.subset(kept).class_sizes
     lost = ((left == 0) & (train_set.class_sizes > 0)).nonzero().flatten().tolist()
     if lost:
         names = listed(train_set.class_names[label] for label in lost)
         raise DataError(f"abstain: {share:g} leaves no sample of class {names} to train on; hold out fewer")
-    logger.info("abstain: %d of %d samples are not trained on", size, len(train_set))
+    logger.info("abstain: %d of %d samples are not trained on", len(apart), len(train_set))
     return kept, apart
 
 
 def judges(train_set: Dataset, share: float, seed: int) -> Tensor:
     """Indices of a share of each class that judges the epochs; classes of fewer than three samples are not held out."""
-    fold = stratified_folds(train_set.labels, max(2, round(1 / share)), FEWEST, seeded(seed, JUDGE))
+    fold = stratified_folds(train_set.labels, max(2, round(1 / share)), FEWEST, seeded(seed, JUDGE), train_set.groups)
     found = (fold == 0).nonzero().flatten()
     if len(found) == 0:
         raise DataError(
-            f"judge: no class has {FEWEST} samples with a label, so none can be held out; train without a judge"
+            f"judge: no class has {FEWEST} samples with a label in two or more groups, so none can be held out; train "
+            "without a judge"
         )
     if lacking := len(set(train_set.labels[train_set.labeled].tolist()) - set(train_set.labels[found].tolist())):
         logger.info("judge: %d classes have too few samples to judge by", lacking)

@@ -9,10 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
+from reweigh.data.splits import stratified_folds
 from reweigh.fit.scored import scored
 from reweigh.fit.trainer import Trainer
 from reweigh.plan import Part
-from reweigh.training.folds import stratified_folds
 from reweigh.training.randomness import seeded
 
 logger = logging.getLogger(__name__)
@@ -36,14 +36,14 @@ def out_of_fold(trainer: Trainer, train_set: Dataset) -> tuple[Tensor, Tensor]:
     train = {**trainer.plan.train, "looks": 0, "prior": True, "checkpoint_steps": None}
     plain = replace(trainer, plan=replace(trainer.plan, method=PLAIN, train=train))
     seed = train["seed"]
-    index = (folds(train_set.labels, seed) >= 0).nonzero().flatten()
+    index = (folds(train_set.labels, seed, train_set.groups) >= 0).nonzero().flatten()
     if len(index) == 0:
         return index, torch.empty(0, train_set.num_classes)
     epochs = brief_epochs(plain, train_set)
     logger.info("out-of-fold predictions: %d models, trained for %d epochs each", ROUNDS * FOLDS, epochs)
     rows = torch.zeros(len(train_set), train_set.num_classes, dtype=torch.float64)
     for number in range(ROUNDS):
-        fold = folds(train_set.labels, seed + number)
+        fold = folds(train_set.labels, seed + number, train_set.groups)
         again = _changed(plain, epochs=epochs, warmup_epochs=0, seed=seed + number)
         for out in (fold == which for which in range(FOLDS)):
             if out.any():
@@ -53,7 +53,7 @@ def out_of_fold(trainer: Trainer, train_set: Dataset) -> tuple[Tensor, Tensor]:
 
 def brief_epochs(trainer: Trainer, train_set: Dataset) -> int:
     """After how many epochs the given labels of a held-out fifth are predicted best."""
-    fold = folds(train_set.labels, trainer.plan.train["seed"])
+    fold = folds(train_set.labels, trainer.plan.train["seed"], train_set.groups)
     return held_out(trainer, train_set, fold == fold[fold >= 0].mode().values, stop=True).best_epoch
 
 
@@ -112,12 +112,12 @@ def held_out(trainer: Trainer, train_set: Dataset, out: Tensor, stop: bool = Fal
     return look
 
 
-def folds(labels: Tensor, seed: int) -> Tensor:
+def folds(labels: Tensor, seed: int, groups: Tensor | None = None) -> Tensor:
     """The fold of each sample, shape (N,), spread evenly over every class.
 
     It is -1, never held out, for the only sample of a class and for a sample without a label (-1 as well).
     """
-    return stratified_folds(labels, FOLDS, least=2, generator=seeded(seed, FOLDS))
+    return stratified_folds(labels, FOLDS, least=2, generator=seeded(seed, FOLDS), groups=groups)
 
 
 def _changed(trainer: Trainer, **train: object) -> Trainer:

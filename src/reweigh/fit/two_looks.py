@@ -64,7 +64,7 @@ def two_looks(
         options: Options of the method ``two-looks``.
     """
     labels, folds = labels_of(train_set, vouched), max(2, round(1 / share))
-    fold, judging = held_out_in_turn(train_set.labels, folds, JUDGING, seeded(networks.seed, folds))
+    fold, judging = held_out_in_turn(train_set.labels, folds, JUDGING, seeded(networks.seed, folds), train_set.groups)
     if networks.epochs < MIN_EPOCHS:
         fold, judging = torch.full_like(fold, -1), torch.zeros_like(judging)
     first = networks.first(fold, folds)

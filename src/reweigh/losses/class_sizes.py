@@ -194,3 +194,19 @@ def prior_corrected(loss: Loss, class_sizes: Tensor) -> Loss:
         return loss(logits + shares.to(logits), labels)
 
     return corrected
+
+
+def unlike_shares(logits: Tensor, log_shares: Tensor) -> Tensor:
+    """How far the mean prediction of a batch is from the class shares, a scalar; 0 if they are the same.
+
+        sum_k  share_k log(share_k / mean_k p)
+
+    As a penalty, it keeps a network that learns from its own predictions from giving up classes. The papers use uniform
+    shares. The shares of the given labels are the same for balanced data, and do not work against rare classes.
+
+    Args:
+        logits: Shape (n, C).
+        log_shares: Logarithm of the class shares, shape (C,).
+    """
+    shares = log_shares.to(logits).exp()
+    return (shares * (log_shares.to(logits) - logits.softmax(1).mean(0).clamp_min(EPS_SHARE).log())).sum()

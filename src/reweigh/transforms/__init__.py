@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 
-from reweigh.transforms.basic import Compose, Cutout, Flip, Normalize, PadCrop, Transform
+from reweigh.transforms.basic import Compose, Cutout, Flip, PadCrop, Transform
 from reweigh.transforms.strong import ColorDistortion, RandAugment, ResizedCrop
 
 TRANSFORMS: dict[str, Callable[..., Transform]] = {
-    "normalize": Normalize,
     "pad-crop": PadCrop,
     "flip": Flip,
     "cutout": Cutout,
@@ -21,7 +20,6 @@ __all__ = [
     "Compose",
     "Cutout",
     "Flip",
-    "Normalize",
     "PadCrop",
     "RandAugment",
     "ResizedCrop",

@@ -1,4 +1,4 @@
-"""What a transform is, transforms in sequence, and the usual ones: crop, flip, cutout, normalize."""
+"""What a transform is, transforms in sequence, and the usual ones: crop, flip and cutout."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -188,37 +188,3 @@ class Cutout(InPlace):
         center = torch.randint(0, length, (n, 1), generator=generator, device=generator.device)
         offset = torch.arange(length, device=generator.device) - (center - self.size // 2)
         return (offset >= 0) & (offset < self.size)
-
-
-class Normalize(InPlace):
-    """(x - mean) / std, channel by channel.
-
-    A dataset normalizes its own batches after all transforms; use this for images that need it earlier, and in loops
-    without such a dataset.
-
-    Examples:
-        >>> Normalize(mean=(0.5,), std=(0.25,))(torch.ones(1, 1, 1, 2), torch.Generator())
-        tensor([[[[2., 2.]]]])
-
-    Args:
-        mean: Mean of each channel.
-        std: Standard deviation of each channel.
-    """
-
-    def __init__(self, *, mean: tuple[float, ...], std: tuple[Annotated[float, Gt(0)], ...]) -> None:
-        self.mean = torch.tensor(mean).view(-1, 1, 1)
-        self.std = torch.tensor(std).view(-1, 1, 1)
-
-    def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
-        """Normalize the images; nothing is drawn.
-
-        Raises:
-            DataError: The batch does not hold images, or the number of channels differs from that of means.
-        """
-        check_images("normalize", batch)
-        if len(self.mean) != batch.shape[1] or len(self.std) != batch.shape[1]:
-            raise DataError(
-                f"transform 'normalize' has {len(self.mean)} means and {len(self.std)} deviations, but the images have "
-                f"{batch.shape[1]} channels; give one of each per channel."
-            )
-        batch.sub_(self.mean.to(batch)).div_(self.std.to(batch))

@@ -12,11 +12,11 @@ from torch import Tensor
 from reweigh.errors import DataError, RecipeError
 from reweigh.transforms.basic import Compose, Cutout, check_images
 
-STRETCH = 4 / 3  # largest change of the aspect ratio (Szegedy et al. 2015)
-JITTERED, GRAY = 0.8, 0.2  # probabilities, as in SimCLR (Chen et al., ICML 2020)
+MAX_STRETCH = 4 / 3  # largest change of the aspect ratio (Szegedy et al. 2015)
+P_JITTER, P_GRAY = 0.8, 0.2  # probabilities, as in SimCLR (Chen et al., ICML 2020)
 LUMA = (0.299, 0.587, 0.114)
 CHROMA = ((0.596, -0.274, -0.322), (0.211, -0.523, 0.312))  # the I and Q of YIQ; hue is the angle between them
-ROUNDING = 1e-3  # how far images may be outside [0, 1]
+MAX_ROUNDING = 1e-3  # how far images may be outside [0, 1]
 
 
 class ResizedCrop:
@@ -42,7 +42,7 @@ class ResizedCrop:
         check_images("resized-crop", batch)
         draws = torch.rand(4, len(batch), generator=generator, device=generator.device).to(batch)
         area = self.smallest + (1 - self.smallest) * draws[0]
-        most = (-area.log()).clamp(max=log(STRETCH))  # beyond this, a large part would not fit in the image
+        most = (-area.log()).clamp(max=log(MAX_STRETCH))  # beyond this, a large part would not fit in the image
         stretch = torch.exp((2 * draws[1] - 1) * most)
         height, width = (area / stretch).sqrt(), (area * stretch).sqrt()
         # in a grid the image spans -1 to 1, and a part of length s moves by at most 1 - s to each side
@@ -81,7 +81,7 @@ class ColorDistortion:
         check_images("color-distortion", batch)
         n, channels = batch.shape[:2]
         draws = torch.rand(6, n, generator=generator, device=generator.device).to(batch)
-        jittered, gray = draws[0] < JITTERED, draws[1] < GRAY
+        jittered, gray = draws[0] < P_JITTER, draws[1] < P_GRAY
         change = (2 * draws[2:] - 1) * self.strength * jittered
         brightness, contrast, saturation = 1 + 0.8 * change[:3]
         saturation = torch.where(gray, 0, saturation)
@@ -146,7 +146,7 @@ class RandAugment:
         channels = batch.shape[1]
         if channels not in (1, 3):
             raise DataError(f"transform 'rand-augment' needs images of 1 or 3 channels, but these have {channels}.")
-        if len(batch) and not (batch.min() > -ROUNDING and batch.max() < 1 + ROUNDING):
+        if len(batch) and not (batch.min() > -MAX_ROUNDING and batch.max() < 1 + MAX_ROUNDING):
             raise DataError(
                 f"transform 'rand-augment' needs images in [0, 1], but these are in [{batch.min():.3g}, "
                 f"{batch.max():.3g}]; store them as bytes, or scale them first."

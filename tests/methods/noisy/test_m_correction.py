@@ -2,9 +2,8 @@
 
 import torch
 
-from reweigh.losses.class_sizes import log_shares
+from reweigh.losses.class_sizes import log_shares, unlike_shares
 from reweigh.methods.parts.mixture import BetaMixture
-from reweigh.methods.parts.prior import unlike_shares
 
 
 def test_bootstrapped_labels_by_a_loop(tiny):

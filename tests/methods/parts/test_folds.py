@@ -2,7 +2,7 @@
 
 import torch
 
-from reweigh.training.folds import stratified_folds
+from reweigh.data.splits import stratified_folds
 
 
 def seeded(seed):

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import torch
 from annotated_types import Ge, Gt, Lt
 from torch import Tensor
@@ -17,10 +18,13 @@ from reweigh.data.readers import has_test_part, read_files, reader_of, table
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.table import filled
 from reweigh.data.source import Source, open_source
-from reweigh.data.subsets import stratified
+from reweigh.data.splits import by_chance, equal, first_of, groups_of, joined, stratified
 from reweigh.data.tables.decide import ColumnAs, Kind
 from reweigh.data.tables.encoding import TextAs, fit_encoding, numbers_parsed
 from reweigh.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def files(
@@ -44,10 +48,12 @@ def files(
     disk_gb: Annotated[float, Ge(0)] = DEFAULT_DISK_GB,
     unlabeled: bool = False,
     separator: str | None = None,
+    group: str | None = None,
 ) -> Splits:
     """Your own data: a folder of images, a table, arrays, IDX or CIFAR files.
 
-    Mean and standard deviation, or the encoding of a table, are fitted to the training part only.
+    Mean and standard deviation, or the encoding of a table, are fitted to the training part only. Samples with equal
+    inputs, and those of one group, are in the same part.
 
     Args:
         root: Folder that the paths are relative to.
@@ -72,6 +78,8 @@ def files(
         unlabeled: Whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
             For methods that also learn from these samples; only labeled samples are held out.
         separator: String between labels where a sample has several candidate labels, such as ``|``.
+        group: The column of a table that says which samples belong together, such as patients; no split parts them,
+            and nothing is learned from it.
 
     Raises:
         DataError: The data cannot be read.
@@ -89,6 +97,7 @@ def files(
         columns=columns,
         separator=separator,
         unlabeled=unlabeled,
+        group=group,
         **written,
     )
     images = {"resize": resize, "memory_gb": memory_gb, "disk_gb": disk_gb}
@@ -130,7 +139,8 @@ def check_alike(train: Dataset, test: Dataset) -> None:
 
 def split(dataset: Dataset, test_fraction: float, seed: int) -> Splits:
     """Training and test parts with the same share of each class, normalized by the training part."""
-    kept, held_out = rows(dataset.labels, test_fraction, seed)
+    dataset = replace(dataset, groups=groups_of(dataset))
+    kept, held_out = rows(dataset.labels, test_fraction, seed, dataset.groups)
     train, test = dataset.subset(kept), dataset.subset(held_out)
     if isinstance(dataset.normalize, Standardize) and isinstance(train.inputs, Tensor):
         normalize = normalize_like(train.inputs)
@@ -150,7 +160,8 @@ def split_table(source: Source, test_fraction: float, seed: int, text: TextAs = 
     parts, encoding, what = [], None, str(source.path)
     whole = one_or_several(read_files(source, drop_unlabeled=True, encode=False), source.separator)
     frame = numbers_parsed(source.frame(), whole.reading.encoding.readings)
-    for index in rows(whole.labels, test_fraction, seed):
+    whole = replace(whole, groups=joined(whole.groups, equal_rows(frame.iloc[whole.source_rows.tolist()], whole)))
+    for index in rows(whole.labels, test_fraction, seed, whole.groups):
         part = whole.subset(index)
         assert part.origin is not None
         features = frame.iloc[part.origin.tolist()]
@@ -160,10 +171,23 @@ def split_table(source: Source, test_fraction: float, seed: int, text: TextAs = 
     return Splits(*parts)
 
 
-def rows(labels: Tensor, test_fraction: float, seed: int) -> tuple[Tensor, Tensor]:
+def equal_rows(frame: "pd.DataFrame", dataset: Dataset) -> Tensor | None:
+    """The rows of a table that are equal in all columns that are learned from, as groups; see ``copies``."""
+    import pandas as pd
+
+    given = dict(frame.items())
+    used = [given[read.name] for read in dataset.reading.encoding.readings if read.kind != "drop"]
+    codes = [pd.factorize(values.astype(str) if values.dtype == object else values)[0] for values in used]
+    found = equal(row.tobytes() for row in np.stack(codes, axis=1)) if codes else None
+    first = None if found is None else first_of(found).numpy()
+    return None if first is None or by_chance((column[first] for column in codes), len(first)) else found
+
+
+def rows(labels: Tensor, test_fraction: float, seed: int, groups: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Indices of the training samples and of the test samples, each in order."""
     labeled = (labels >= 0).nonzero().squeeze(1)
-    held_out = labeled[stratified(labels[labeled], max(1, round(test_fraction * len(labeled))), seed)]
+    size, among = max(1, round(test_fraction * len(labeled))), None if groups is None else groups[labeled]
+    held_out = labeled[stratified(labels[labeled], size, seed, "test_fraction", among)]
     kept = torch.ones(len(labels), dtype=torch.bool)
     kept[held_out] = False
     return kept.nonzero().squeeze(1), held_out

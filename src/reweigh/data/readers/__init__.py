@@ -54,6 +54,7 @@ def read(
     unlabeled: bool = False,
     drop_unlabeled: bool = False,
     join_labels: bool = False,
+    group: str | None = None,
 ) -> Dataset:
     """Recognize the format of the data at ``path`` and read them.
 
@@ -85,6 +86,7 @@ def read(
         unlabeled: Whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
         drop_unlabeled: Leave out rows of a table without a label, with a warning; otherwise these are an error.
         join_labels: Count spellings of a label, and typing mistakes in it, as one class.
+        group: Column of a table that says which samples belong together.
 
     Raises:
         DataError: The path does not exist, or holds a format that is unknown or data that are broken.
@@ -99,6 +101,7 @@ def read(
         encoding=charset,
         join_labels=join_labels,
         unlabeled=unlabeled,
+        group=group,
     )
     how = {"split": split, "size": size, "class_names": class_names, "encoding": encoding, "text": text}
     return read_files(source, resize=resize, memory_gb=memory_gb, disk_gb=disk_gb, drop_unlabeled=drop_unlabeled, **how)
@@ -121,6 +124,8 @@ def read_files(source: Source, **how: Any) -> Dataset:
             raise DataError(f"{name}: {value!r}; there are: {', '.join(allowed)}")
     path, labels = source.path, source.labels
     reader = reader_of(path)
+    if source.group is not None and reader not in (table.READER, image_list.READER):
+        raise DataError(f"{path}: no columns, so no group {source.group!r}; leave it out (groups need a table)")
     by_name = labels is not None and reader is image_list.READER  # matched by file name, not by order
     own_labels = labels is None or (not by_name and reader.has_labels(source))
     dataset = reader.read(

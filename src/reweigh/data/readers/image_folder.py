@@ -12,7 +12,16 @@ from reweigh.data.dataset import Dataset, Reading
 from reweigh.data.on_demand import standardize_by_some
 from reweigh.data.parts import class_folders, has_test_folder, split_folder, sub_folders
 from reweigh.data.readers.image_files import check_pillow, header, suffixes
-from reweigh.data.readers.images import Image, Skipped, find_images, in_form, pixels_of, shown, warn_of_skipped
+from reweigh.data.readers.images import (
+    Image,
+    Skipped,
+    equal_files,
+    find_images,
+    in_form,
+    pixels_of,
+    shown,
+    warn_of_skipped,
+)
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 
 log = logging.getLogger(__name__)
@@ -42,7 +51,14 @@ def read_image_folder(path: Path, request: Request) -> Dataset:
         skipped=warn_of_skipped(root, skipped, len(found)),
     )
     labels = torch.tensor([image.label for image in found])
-    dataset = Dataset(inputs, labels, names, normalize=standardize_by_some(inputs), reading=reading)
+    dataset = Dataset(
+        inputs,
+        labels,
+        names,
+        normalize=standardize_by_some(inputs),
+        groups=equal_files([image.path for image in found]),
+        reading=reading,
+    )
     return (check if request.class_names is None else check_samples)(dataset, what)
 
 

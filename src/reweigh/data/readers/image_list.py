@@ -10,7 +10,7 @@ from reweigh.data.parts import sub_folders
 from reweigh.data.readers.image_files import check_pillow, suffixes
 from reweigh.data.readers.images import ImageList, read_listed, read_to_predict
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
-from reweigh.data.readers.table import gaps_as_none, label_column
+from reweigh.data.readers.table import column_groups, gaps_as_none, label_column
 from reweigh.data.tables.cells import as_text
 from reweigh.data.tables.frames import SUFFIXES, is_text, read_frame
 from reweigh.errors import DataError
@@ -31,7 +31,7 @@ def read_image_list(path: Path, request: Request) -> Dataset:
         DataError: No list, or no column of labels.
     """
     check_pillow()
-    found = find_list(path, request.source.labels, request.source.label)
+    found = find_list(path, request.source.labels, request.source.label, request.source.group)
     if found is None:
         raise DataError(
             f"{path}: images without labels; give a list of file names and labels (--labels FILE), or put the images "
@@ -40,19 +40,22 @@ def read_image_list(path: Path, request: Request) -> Dataset:
     return read_listed(found, request, str(path))
 
 
-def find_list(path: Path, labels: Path | None = None, label: str | None = None) -> ImageList | None:
+def find_list(
+    path: Path, labels: Path | None = None, label: str | None = None, group: str | None = None
+) -> ImageList | None:
     """The list at a path, of a folder, or in a label file; None if there is none.
 
     Args:
         path: A list, a folder of images that holds a list, or one whose list is ``labels``.
         labels: A list of the images in ``path``.
         label: Column of the labels.
+        group: Column that says which images belong together.
 
     Raises:
         DataError: The path is a list of images that do not exist or have no labels.
     """
     if path.is_file():
-        found = _list_in(path, _around(path), label)
+        found = _list_in(path, _around(path), label, group)
         if found is None and path.suffix in LINES and (lines := _lines(path)):
             raise DataError(
                 f"{path}: a list of {len(lines):,} images, but none of the first {min(TRIED, len(lines))} is there, "
@@ -64,22 +67,26 @@ def find_list(path: Path, labels: Path | None = None, label: str | None = None) 
     if not path.is_dir() or not any(_is_image(entry.name) for entry in path.iterdir()):
         return None
     lists = [labels] if labels else sorted(file for file in path.iterdir() if file.name.endswith((*SUFFIXES, *LINES)))
-    found = [each for file in lists if (each := _list_in(file, [path], label)) is not None]
+    found = [each for file in lists if (each := _list_in(file, [path], label, group)) is not None]
     if len(found) > 1:
         raise DataError(f"{path}: several lists of its images; name one with --labels FILE")
     return found[0] if found else None
 
 
-def _list_in(file: Path, folders: Sequence[Path], label: str | None) -> ImageList | None:
+def _list_in(file: Path, folders: Sequence[Path], label: str | None, group: str | None) -> ImageList | None:
     """The list in a file, if it names images in one of these folders."""
     named = _named_in(file, folders, label)
     if named is None:
         return None
     folder, names, rest = named
     if isinstance(rest, list):
+        if group is not None:
+            raise DataError(f"{file}: lines of a path and a label, without a column {group!r} for the group")
         return _listed(folder, names, rest)
+    groups = None if group is None else column_groups(rest, group, str(file))
+    rest = rest.drop(columns=[group] if group is not None else [])
     column = rest.columns[0] if len(rest.columns) == 1 else label_column(rest, label, str(file))
-    return _listed(folder, names, rest[column])
+    return _listed(folder, names, rest[column])._replace(groups=groups)
 
 
 def _named_in(

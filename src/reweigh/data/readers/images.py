@@ -18,6 +18,7 @@ from reweigh.data.on_demand import DEFAULT_DISK_GB, OnDemand, fits, standardize_
 from reweigh.data.parts import image_paths
 from reweigh.data.readers.image_files import File, Header, Resize, check_pillow, decode, header, image_errors, reason
 from reweigh.data.readers.reader import Form, Request, Unlabeled, describe
+from reweigh.data.splits import equal, joined
 from reweigh.errors import DataError, StorageError
 from reweigh.files.row_cache import RowCache, digest
 from reweigh.names import suggestion
@@ -198,6 +199,16 @@ def size_mistakes(found: Sequence[Image], wanted: tuple[int, int] | None) -> lis
     ]
 
 
+def equal_files(files: Sequence[File]) -> Tensor | None:
+    """The files with equal content as groups, shape (N,); None if there are none. Only files of equal size are read."""
+    sizes = [file.stat().st_size if isinstance(file, Path) else file.size for file in files]
+    several = {size for size, count in Counter(sizes).items() if count > 1}
+    return equal(
+        file.read_bytes() if size in several else f"file {number}".encode()
+        for number, (file, size) in enumerate(zip(files, sizes, strict=True))
+    )
+
+
 class ImageList(NamedTuple):
     """Images with their labels.
 
@@ -207,6 +218,7 @@ class ImageList(NamedTuple):
         files: The images.
         labels: Label of each; None where it is missing.
         class_names: Names of the classes in their order, if the data have one.
+        groups: Group of each image, shape (N,), if the user gave groups.
     """
 
     root: Path
@@ -214,6 +226,7 @@ class ImageList(NamedTuple):
     files: Sequence[File]
     labels: list[Any]
     class_names: tuple[str, ...] | None = None
+    groups: Tensor | None = None
 
 
 def read_listed(found: ImageList, request: Request, what: str) -> Dataset:
@@ -240,6 +253,10 @@ def read_listed(found: ImageList, request: Request, what: str) -> Dataset:
         labels,
         names,
         normalize=standardize_by_some(inputs),
+        groups=joined(
+            None if found.groups is None else found.groups[origin],
+            equal_files([images[place].path for place in kept.tolist()]),
+        ),
         origin=None if whole else origin,
         reading=reading,
     )

@@ -4,6 +4,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from reweigh.data.checks import check, check_samples, listed, plural
@@ -12,11 +13,12 @@ from reweigh.data.labels.class_numbers import check_target, encode
 from reweigh.data.parts import parts_of
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.source import USUAL_LABELS, Source, label_column
-from reweigh.data.tables.cells import LABEL_GAPS
+from reweigh.data.tables.cells import LABEL_GAPS, cells_of
 from reweigh.data.tables.decide import Kind, decide
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.data.tables.frames import is_table, read_frame, tables_at
 from reweigh.errors import DataError
+from reweigh.names import suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +66,8 @@ def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> 
     if true_label is not None:
         true = gaps_as_none(frame[label_column(frame, true_label, what)])
         true_labels, _ = encode(true, names, f"{what}: true labels")
-    features = frame.drop(columns=[name for name in (label, true_label) if name in frame.columns])
+    groups = None if source.group is None else column_groups(frame, source.group, what)
+    features = frame.drop(columns=[name for name in (label, true_label, source.group) if name in frame.columns])
     encoding = request.encoding
     if encoding is None:
         kinds: dict[str, Kind] = dict(source.columns)
@@ -78,7 +81,7 @@ def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> 
             encoding = Encoding((), decide(features, kinds, what, dict(source.gaps)))
     inputs = encoding.apply(features, what) if encoding.columns else torch.zeros(len(given), 1)
     reading = Reading(missing=filled(encoding, features, what), encoding=encoding)
-    dataset = Dataset(inputs, numbers, names, true_labels, origin=origin, reading=reading)
+    dataset = Dataset(inputs, numbers, names, true_labels, groups=groups, origin=origin, reading=reading)
     return (check if class_names is None or request.unlabeled else check_samples)(dataset, what)
 
 
@@ -90,6 +93,23 @@ def filled(encoding: Encoding, features: "pd.DataFrame", what: str) -> dict[str,
             "%s: missing values filled: %s", what, listed(f"{count} in {name!r}" for name, count in missing.items())
         )
     return missing
+
+
+def column_groups(frame: "pd.DataFrame", group: str, what: str) -> torch.Tensor:
+    """The group of each row by a column; a gap is a group of its own.
+
+    Raises:
+        DataError: There is no such column, or all rows are in one group.
+    """
+    if group not in frame.columns:
+        known = [str(name) for name in frame.columns]
+        near = suggestion(group, known)
+        raise DataError(f"{what}: no column {group!r} for the group; there are: {listed(known)}.{near}")
+    cells = cells_of(frame.loc[:, group])
+    if len(cells.distinct) < 2 and not cells.gaps:
+        raise DataError(f"{what}: column {group!r} has one value, so all rows are in one group; name another column")
+    own = np.arange(len(cells.codes)) + len(cells.distinct)
+    return torch.from_numpy(np.where(cells.codes < 0, own, cells.codes))
 
 
 def gaps_as_none(labels: Any) -> list[Any]:

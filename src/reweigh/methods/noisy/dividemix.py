@@ -9,12 +9,11 @@ from annotated_types import Ge, Gt, Le
 from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
-from reweigh.losses.class_sizes import log_shares
+from reweigh.losses.class_sizes import log_shares, unlike_shares
 from reweigh.losses.labels import as_rows
 from reweigh.methods.noisy.two_networks import TwoNetworks
 from reweigh.methods.parts.guesses import sharpened
 from reweigh.methods.parts.mixture import gaussian_low
-from reweigh.methods.parts.prior import unlike_shares
 from reweigh.methods.parts.ramp import ramp
 from reweigh.methods.parts.views import another_view
 from reweigh.methods.setup import Setup

@@ -7,11 +7,10 @@ from annotated_types import Ge, Le
 from torch import Tensor
 
 from reweigh.core.batch import Batch
-from reweigh.losses.class_sizes import log_shares
+from reweigh.losses.class_sizes import log_shares, unlike_shares
 from reweigh.losses.labels import as_rows
 from reweigh.methods.erm import ERM
-from reweigh.methods.parts.mixture import EDGE, BetaMixture
-from reweigh.methods.parts.prior import unlike_shares
+from reweigh.methods.parts.mixture import BETA_EDGE, BetaMixture
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels.mixup import checked_draw
 
@@ -71,7 +70,7 @@ class MCorrection(ERM):
         """The label of each sample, mixed with what the model predicts; shape (n, num_classes)."""
         logits = self._model.eval()(batch.inputs)
         self._model.train()
-        wrong = mixture(self._setup.loss(logits, batch.labels)).clamp(EDGE, 1 - EDGE)
+        wrong = mixture(self._setup.loss(logits, batch.labels)).clamp(BETA_EDGE, 1 - BETA_EDGE)
         self._weights[batch.index] = (1 - wrong).to(self._weights)
         return torch.lerp(as_rows(batch.labels, logits), as_rows(logits.argmax(1), logits), wrong[:, None])
 

@@ -101,7 +101,7 @@ class Relabeling(ERM):
 
 
 FEW_REPLACED = 1e-3  # share of replaced labels below which the threshold rises
-STEP, HIGHEST = 0.1, 0.9
+THRESHOLD_STEP, MAX_THRESHOLD = 0.1, 0.9
 
 
 class PLC(Relabeling):
@@ -132,7 +132,7 @@ class PLC(Relabeling):
     def _reconsidered(self, believed: Tensor) -> Tensor:
         labels = progressed(self.labels, believed, self._threshold)
         if float((labels != self.labels).double().mean()) < FEW_REPLACED:
-            self._threshold = max(self._threshold, min(self._threshold + STEP, HIGHEST))
+            self._threshold = max(self._threshold, min(self._threshold + THRESHOLD_STEP, MAX_THRESHOLD))
         return labels
 
 

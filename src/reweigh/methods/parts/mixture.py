@@ -5,10 +5,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-TINY = 1e-12
+EPS = 1e-12
 LEAST_VARIANCE = 5e-4  # added to the variances of the Gaussians, as in DivideMix's released code
-EDGE = 1e-4  # distance that values of a beta mixture keep from 0 and 1
-GRID = 100
+BETA_EDGE = 1e-4  # distance that values of a beta mixture keep from 0 and 1
+GRID_POINTS = 100
 
 
 def gaussian_low(values: Tensor, iterations: int = 10, tolerance: float = 1e-2) -> Tensor:
@@ -34,13 +34,13 @@ def gaussian_low(values: Tensor, iterations: int = 10, tolerance: float = 1e-2) 
         if abs(likelihood - before) < tolerance:
             break
         before = likelihood
-    means = [float((scaled * share).sum() / share.sum().clamp_min(TINY)) for share in (low, 1 - low)]
+    means = [float((scaled * share).sum() / share.sum().clamp_min(EPS)) for share in (low, 1 - low)]
     return low if means[0] <= means[1] else 1 - low
 
 
 def _gaussian(values: Tensor, share: Tensor) -> Tensor:
     """The log density at each value of the Gaussian fitted to values with these shares, times its weight."""
-    total = share.sum().clamp_min(TINY)
+    total = share.sum().clamp_min(EPS)
     mean = (share * values).sum() / total
     variance = (share * (values - mean).square()).sum() / total + LEAST_VARIANCE
     return (total / len(values)).log() - 0.5 * (variance.log() + (values - mean).square() / variance)
@@ -74,22 +74,22 @@ class BetaMixture(NamedTuple):
         low, high = (ordered[round(share * (len(ordered) - 1))] for share in (0.05, 0.95))
         scaled = _between_zero_and_one(ordered[(ordered >= low) & (ordered <= high)], low, high)
         if scaled is None:
-            return cls(float(low), float(high), torch.zeros(GRID, dtype=torch.float64))
-        scaled = scaled.clamp(EDGE, 1 - EDGE)
+            return cls(float(low), float(high), torch.zeros(GRID_POINTS, dtype=torch.float64))
+        scaled = scaled.clamp(BETA_EDGE, 1 - BETA_EDGE)
         alpha, beta = torch.tensor([[1.0], [2.0]]).double(), torch.tensor([[2.0], [1.0]]).double()
         weight = torch.full((2, 1), 0.5, dtype=torch.float64)
         for _ in range(iterations):
             shares = _posterior(scaled, alpha, beta, weight)
-            total = shares.sum(1, keepdim=True).clamp_min(TINY)
-            mean = ((shares * scaled).sum(1, keepdim=True) / total).clamp(EDGE, 1 - EDGE)
-            variance = ((shares * (scaled - mean).square()).sum(1, keepdim=True) / total).clamp_min(TINY)
-            alpha = (mean * (mean * (1 - mean) / variance - 1)).clamp_min(EDGE)
+            total = shares.sum(1, keepdim=True).clamp_min(EPS)
+            mean = ((shares * scaled).sum(1, keepdim=True) / total).clamp(BETA_EDGE, 1 - BETA_EDGE)
+            variance = ((shares * (scaled - mean).square()).sum(1, keepdim=True) / total).clamp_min(EPS)
+            alpha = (mean * (mean * (1 - mean) / variance - 1)).clamp_min(BETA_EDGE)
             beta = alpha * (1 - mean) / mean
             weight = total / total.sum()
-        points = torch.linspace(EDGE, 1 - EDGE, GRID, dtype=torch.float64)
+        points = torch.linspace(BETA_EDGE, 1 - BETA_EDGE, GRID_POINTS, dtype=torch.float64)
         means = (alpha / (alpha + beta)).flatten()
         table = _posterior(points, alpha, beta, weight)[int(means.argmax())]
-        middle = int((means.min() * (GRID - 1)).round())
+        middle = int((means.min() * (GRID_POINTS - 1)).round())
         table[:middle] = table[:middle].clamp_max(table[middle])
         peak = int(table.argmax())
         table[peak:] = table[peak]
@@ -97,7 +97,7 @@ class BetaMixture(NamedTuple):
 
     def __call__(self, losses: Tensor) -> Tensor:
         """The probability that each loss belongs to the high component, of its shape, dtype and device."""
-        place = (losses.double() - self.low) / max(self.high - self.low, TINY)
+        place = (losses.double() - self.low) / max(self.high - self.low, EPS)
         index = (place.clamp(0, 1) * (len(self.table) - 1)).round().long()
         return self.table.to(losses.device)[index].to(losses.dtype)
 
@@ -112,4 +112,4 @@ def _posterior(values: Tensor, alpha: Tensor, beta: Tensor, weight: Tensor) -> T
 def _between_zero_and_one(values: Tensor, low: Tensor, high: Tensor) -> Tensor | None:
     """Values scaled so that these two become 0 and 1; None if they are the same."""
     spread = float(high) - float(low)
-    return None if spread <= TINY else ((values.double() - float(low)) / spread).clamp(0, 1)
+    return None if spread <= EPS else ((values.double() - float(low)) / spread).clamp(0, 1)

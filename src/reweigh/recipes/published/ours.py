@@ -18,8 +18,8 @@ from reweigh.training import Result, Run
 from reweigh.training.status import status
 
 PAPER_TRIALS = 3  # "over 3 trials", where the paper has a spread
-CHANCE = 0.05  # p-value below which two means differ by more than chance
-MISSING = object()
+SIGNIFICANCE = 0.05  # p-value below which two means differ by more than chance
+ABSENT = object()
 IMMATERIAL = {  # settings that do not change what a run comes to, but for the last digits
     *("train.seed", "train.device", "train.num_threads", "train.branch", "train.looks", "train.checkpoint_steps"),
     *("data.root", "model.channels_last", "model.compile"),
@@ -84,7 +84,7 @@ def more_than_chance(cell: Cell, found: Ours) -> bool:
     from scipy.stats import ttest_ind_from_stats
 
     of_paper, here = (cell.paper, cell.spread, PAPER_TRIALS), (found.mean, found.spread, len(found.values))
-    return bool(ttest_ind_from_stats(*of_paper, *here, equal_var=False).pvalue < CHANCE)
+    return bool(ttest_ind_from_stats(*of_paper, *here, equal_var=False).pvalue < SIGNIFICANCE)
 
 
 def settings_of(plan: Plan) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def settings_of(plan: Plan) -> dict[str, Any]:
 
 def different(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[str, ...]:
     """The keys whose values differ."""
-    return tuple(key for key in {**one, **other} if one.get(key, MISSING) != other.get(key, MISSING))
+    return tuple(key for key in {**one, **other} if one.get(key, ABSENT) != other.get(key, ABSENT))
 
 
 def _flat(key: str, value: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from torch.optim import SGD, AdamW
 
 from reweigh.errors import ModelError
 from reweigh.memory import free_memory
-from reweigh.methods.parts.peer import check_room
+from reweigh.methods.noisy.two_networks import check_room
 
 
 def test_free_memory_is_what_the_system_says():
@@ -26,7 +26,9 @@ def test_what_two_networks_take(monkeypatch, optimizer, parts):
     model = nn.Linear(4, 3)
     optimizer = optimizer(model.parameters())
     for missing in (0, 1):
-        monkeypatch.setattr("reweigh.methods.parts.peer.free_memory", lambda _, less=missing: parts * 15 * 4 - less)
+        monkeypatch.setattr(
+            "reweigh.methods.noisy.two_networks.free_memory", lambda _, less=missing: parts * 15 * 4 - less
+        )
         with pytest.raises(ModelError) if missing else nullcontext():
             check_room(model, optimizer, torch.device("cpu"))
 
@@ -34,8 +36,8 @@ def test_what_two_networks_take(monkeypatch, optimizer, parts):
 @pytest.mark.parametrize("method", ["dividemix", "elr+", "co-teaching", "decoupling"])
 def test_two_networks_that_do_not_fit(tiny, monkeypatch, method):
     needed = 3 * 15 * 8  # a network of fifteen parameters in double precision, and the gradients of two
-    monkeypatch.setattr("reweigh.methods.parts.peer.free_memory", lambda device: needed)
+    monkeypatch.setattr("reweigh.methods.noisy.two_networks.free_memory", lambda device: needed)
     tiny(method)
-    monkeypatch.setattr("reweigh.methods.parts.peer.free_memory", lambda device: needed - 1)
+    monkeypatch.setattr("reweigh.methods.noisy.two_networks.free_memory", lambda device: needed - 1)
     with pytest.raises(ModelError, match=r"two networks.* take 0\.0 GB, and 0\.0 GB are free"):
         tiny(method)

@@ -1,0 +1,205 @@
+"""Draw parts of a dataset: the same share of each class, and samples that belong together on one side."""
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Generator, Tensor
+
+from reweigh.data.dataset import Dataset
+from reweigh.data.sparse import SparseRows
+from reweigh.errors import DataError
+from reweigh.names import plural
+
+MAX_EQUAL_BY_CHANCE = 0.2  # rows equal to a row that are expected by chance; with more, equal rows need not be copies
+ROWS_AT_ONCE = 1000
+
+
+def stratified(labels: Tensor, size: int, seed: int, what: str = "size", groups: Tensor | None = None) -> Tensor:
+    """Indices of ``size`` samples, in order, with the share of each class kept to within one sample.
+
+    With the same seed, a smaller part is contained in every larger one. With groups, all this holds only about.
+
+    Args:
+        labels: Shape (N,).
+        what: Name of the size in messages.
+        groups: Shape (N,), samples of the same number are chosen together, and never all of them; None if all are free.
+
+    Raises:
+        DataError: There are fewer samples, or only one group.
+    """
+    if not 0 < size <= len(labels):
+        raise DataError(f"{what}: {size}; the data have {plural(len(labels), 'sample')}, so give 1 to {len(labels)}")
+    order = np.random.default_rng(seed).permutation(len(labels))
+    if groups is not None:  # each next to the first of its group
+        _, first, number = np.unique(groups.numpy()[order], return_index=True, return_inverse=True)
+        order = order[np.argsort(first[number], kind="stable")]
+    shuffled = labels.numpy()[order]
+    rank = np.empty(len(labels))
+    for number in np.unique(shuffled):
+        members = np.flatnonzero(shuffled == number)
+        rank[members] = (np.arange(len(members)) + 0.5) / len(members)
+    if groups is None:
+        return torch.from_numpy(np.sort(order[np.argsort(rank, kind="stable")[:size]]))
+    _, number = np.unique(groups.numpy()[order], return_inverse=True)
+    sizes = np.bincount(number)
+    if len(sizes) == 1:
+        raise DataError(f"{what}: all {plural(len(labels), 'sample')} are in one group; give groups that can be parted")
+    chosen, total = [], 0
+    for group in np.argsort(np.bincount(number, rank) / sizes, kind="stable").tolist():
+        if total + sizes[group] / 2 <= size and total + sizes[group] < len(labels):  # comes nearer to the size
+            chosen.append(group)
+            total += sizes[group]
+    return torch.from_numpy(np.sort(order[np.isin(number, chosen or [int(sizes.argmin())])]))
+
+
+def stratified_folds(
+    labels: Tensor, folds: int, least: int, generator: Generator, groups: Tensor | None = None
+) -> Tensor:
+    """The fold of each sample, shape (N,), counted from 0; within a class, the sizes of folds differ by at most one.
+
+    Samples without a label and samples of small classes are never held out; their fold is -1. With groups, sizes differ
+    by as little as a greedy choice finds; classes of one group, and what is grouped with them, are never held out.
+
+    >>> labels, groups = torch.tensor([0, 0, 0, 0, 1, 1, 1, 1]), torch.tensor([0, 0, 1, 2, 3, 3, 4, 5])
+    >>> fold = stratified_folds(labels, 2, 2, Generator().manual_seed(0), groups)
+    >>> bool(fold[0] == fold[1]), bool(fold[4] == fold[5]), torch.bincount(fold).tolist()
+    (True, True, [4, 4])
+
+    Args:
+        labels: Shape (N,); -1 means no label.
+        folds: Number of folds.
+        least: Number of samples that a class must have; smaller classes are never held out.
+        generator: Decides which sample is in which fold.
+        groups: Shape (N,), samples of the same number are in the same fold; None if all are free.
+    """
+    shuffled = torch.randperm(len(labels), generator=generator)
+    sizes = torch.bincount(labels[labels >= 0], minlength=1)
+    never = (labels >= 0) & (sizes[labels] < least)
+    if groups is None or len(groups.unique()) == len(groups):
+        grouped = shuffled[labels[shuffled].argsort(stable=True)]
+        fold = torch.empty_like(labels)
+        fold[grouped] = torch.arange(len(labels)) % folds
+    else:
+        _, number = groups.unique(return_inverse=True)
+        pairs = torch.stack([labels, number])[:, labels >= 0].unique(dim=1)
+        never |= (labels >= 0) & (torch.bincount(pairs[0], minlength=len(sizes))[labels] < 2)
+        never = torch.isin(number, number[never])
+        found = _grouped_folds(labels.numpy(), number.numpy(), folds, sizes.numpy(), shuffled.numpy())
+        fold = torch.from_numpy(found)
+    fold[(labels < 0) | never] = -1
+    return fold
+
+
+def _grouped_folds(
+    labels: np.ndarray, number: np.ndarray, folds: int, sizes: np.ndarray, shuffled: np.ndarray
+) -> np.ndarray:
+    """The fold of each sample: large groups first, each where its classes are fewest, then single samples."""
+    fold, counts = np.zeros(len(labels), dtype=np.int64), np.zeros((folds, len(sizes)))
+    in_group, members = np.bincount(number), shuffled[np.argsort(number[shuffled], kind="stable")]
+    starts = np.cumsum(in_group) - in_group
+    drawn = number[shuffled[np.sort(np.unique(number[shuffled], return_index=True)[1])]]
+    for group in sorted(drawn[in_group[drawn] > 1].tolist(), key=lambda group: -in_group[group]):
+        index = members[starts[group] : starts[group] + in_group[group]]
+        classes, own = np.unique(labels[index][labels[index] >= 0], return_counts=True)
+        if len(classes):
+            load = (counts[:, classes] / sizes[classes]) @ (own / sizes[classes])
+            fold[index] = best = int((load + 1e-9 * counts.sum(1)).argmin())
+            counts[best, classes] += own
+    alone = shuffled[in_group[number[shuffled]] == 1]
+    for label in np.unique(labels[alone][labels[alone] >= 0]):
+        index, emptiest = alone[labels[alone] == label], np.argsort(counts.sum(1), kind="stable")
+        places = np.argsort((counts[emptiest, label, None] + np.arange(len(index))).reshape(-1), kind="stable")
+        fold[index] = emptiest[places[: len(index)] // len(index)]
+        counts[:, label] += np.bincount(fold[index], minlength=folds)
+    return fold
+
+
+def groups_of(dataset: Dataset) -> Tensor | None:
+    """Which samples belong together, shape (N,): those of one group of the user's, and copies; None if none do."""
+    return joined(dataset.groups, copies(dataset))
+
+
+def joined(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+    """Groups in which all samples are together that are together in one of two groupings.
+
+    >>> joined(torch.tensor([0, 0, 1, 2]), torch.tensor([5, 6, 6, 7])).tolist()
+    [0, 0, 0, 1]
+    """
+    if first is None or second is None:
+        return second if first is None else first
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    _, one = np.unique(first.numpy(), return_inverse=True)
+    _, other = np.unique(second.numpy(), return_inverse=True)
+    nodes = int(one.max()) + int(other.max()) + 2
+    edges = coo_array((np.ones(len(one)), (one, other + one.max() + 1)), shape=(nodes, nodes))
+    _, part = connected_components(edges, directed=False)
+    _, found = np.unique(part[one], return_inverse=True)
+    return torch.from_numpy(found)
+
+
+def copies(dataset: Dataset) -> Tensor | None:
+    """The samples with equal inputs as groups, shape (N,); None if there are none, or if they need not be copies.
+
+    Photos and rows of measured numbers are equal if they are copies; rows of a few categories are equal by chance, and
+    to part them from each other would hide from a model what it can know. Inputs that are not in memory are not read.
+    """
+    inputs = dataset.inputs
+    if not isinstance(inputs, Tensor | SparseRows) or not len(inputs):
+        return None
+    found = equal(_rows(inputs))
+    if found is None or dataset.is_images or isinstance(inputs, SparseRows):
+        return found
+    encoding = dataset.reading.encoding
+    widths = [1] * dataset.shape[0] if encoding is None else [len(each.feature_names) for each in encoding.columns]
+    first = first_of(found)
+    columns = (equal_numbers(block.numpy()) for block in inputs[first].flatten(1).split(widths, dim=1))
+    return None if by_chance(columns, len(first)) else found
+
+
+def first_of(groups: Tensor) -> Tensor:
+    """The index of the first sample of each group, in order."""
+    return torch.from_numpy(np.sort(np.unique(groups.numpy(), return_index=True)[1]))
+
+
+def _rows(inputs: Tensor | SparseRows) -> Iterator[bytes]:
+    """The content of each sample."""
+    if isinstance(inputs, SparseRows):
+        matrix = inputs.matrix
+        for first, end in pairwise(matrix.indptr.tolist()):
+            yield matrix.indices[first:end].tobytes() + matrix.data[first:end].tobytes()
+    else:
+        for some in inputs.split(ROWS_AT_ONCE):
+            yield from (row.tobytes() for row in some.flatten(1).contiguous().numpy())
+
+
+def equal(contents: Iterable[bytes]) -> Tensor | None:
+    """What has the same content as groups, shape (N,); None if nothing has, or all: then nothing could be parted."""
+    seen: dict[bytes, int] = {}
+    found = [seen.setdefault(blake2b(content, digest_size=16).digest(), len(seen)) for content in contents]
+    return None if len(seen) in (1, len(found)) else torch.tensor(found)
+
+
+def equal_numbers(block: np.ndarray) -> np.ndarray:
+    """A number for each row of a column, the same for the same content."""
+    return np.unique(block, axis=0 if block.shape[1] > 1 else None, return_inverse=True)[1].reshape(-1)
+
+
+def by_chance(columns: Iterable[np.ndarray], rows: int) -> bool:
+    """Whether rows may be equal without being copies: if that is likely where columns are independent of each other.
+
+    Args:
+        columns: The cells of each column of different rows as numbers from 0 on, shape (rows,); -1 for gaps.
+        rows: Number of these rows.
+    """
+    expected = float(rows - 1)
+    for numbers in columns:
+        counts = np.bincount(numbers + 1)
+        expected *= float((counts * (counts - 1.0)).sum()) / max(1, rows * (rows - 1))
+        if expected <= MAX_EQUAL_BY_CHANCE:
+            return False
+    return True
