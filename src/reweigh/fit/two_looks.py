@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
+from reweigh.data.splits import held_out_in_turn
 from reweigh.families import Families, sizes_differ
 from reweigh.issues.count import Count, claim, done
 from reweigh.issues.labels import Labels
@@ -15,7 +16,6 @@ from reweigh.issues.verdict import Finding, Verdict, least_believed
 from reweigh.looks import Look, Networks
 from reweigh.methods.setup import Again, given_rows
 from reweigh.models.ensemble import Ensemble
-from reweigh.training.folds import held_out_in_turn
 from reweigh.training.judge import HeldOutScores
 from reweigh.training.randomness import seeded
 
