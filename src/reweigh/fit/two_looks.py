@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
+from reweigh.data.splits import held_out_in_turn
 from reweigh.families import Families, sizes_differ
 from reweigh.issues.count import Count, claim, done
 from reweigh.issues.labels import Labels
@@ -16,7 +17,6 @@ from reweigh.looks import BoostedTrees, Look, Networks, pooled, share_of
 from reweigh.methods.setup import Again, given_rows
 from reweigh.methods.two_looks import Belief
 from reweigh.models.ensemble import Ensemble
-from reweigh.training.folds import held_out_in_turn
 from reweigh.training.judge import HeldOutScores
 from reweigh.training.randomness import seeded
 
