@@ -111,6 +111,8 @@ class BoostedTrees:
 
     def _held_out_losses(self, booster: Any, rows: np.ndarray, held_out: Tensor) -> np.ndarray:
         """The sum of the losses of held-out given labels after each iteration, shape (iterations,)."""
+        if not held_out.any():  # a fold without samples: there are fewer groups than folds
+            return np.zeros(booster.n_iter_)
         given = self.given[held_out].numpy()[:, booster.classes_]
         chances = booster.staged_predict_proba(rows[held_out.numpy()])
         return np.array([-np.log((given * each).sum(1).clip(TINY)).sum() for each in chances])

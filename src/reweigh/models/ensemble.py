@@ -91,10 +91,11 @@ def rebuilt(state: Mapping[str, Tensor], build: Callable[[], nn.Module]) -> nn.M
 
 
 def strongest(state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-    """The weights of the member with the largest share, if these are the weights of an ensemble; else all of them."""
+    """The weights of the network with the largest share, if these are the weights of an ensemble; else all of them."""
     if not _is_ensemble(state):
         return state
-    return member_state(state, int(state["shares"].argmax()))
+    members = [member_state(state, number) for number in state["shares"].argsort(descending=True, stable=True).tolist()]
+    return next((its for its in members if rebuilt_trees(its) is None), members[0])
 
 
 def member_state(state: Mapping[str, Tensor], number: int) -> dict[str, Tensor]:

@@ -30,6 +30,7 @@ class Facts(NamedTuple):
         candidates: Whether samples have sets of candidate labels.
         sparse: Whether they are stored without their zeros.
         text: Whether most of their features are words; taken for granted if they are sparse.
+        networks_only: Whether boosted trees cannot look too: the user has a network, or training is to go on later.
     """
 
     samples: int
@@ -41,6 +42,7 @@ class Facts(NamedTuple):
     pixels: bool = False
     sparse: bool = False
     text: bool = False
+    networks_only: bool = False
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Facts":
@@ -122,7 +124,8 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     trusted = META_SETS.get(_section(given, "meta_set").get("name", ""))
     weigh = name not in (None, "two-looks") or not WEIGHING.isdisjoint(wanted)
     weigh = weigh or ("meta_set" in given and (trusted is None or not trusted.vouched))
-    how = method(facts, weigh, asked=name == "two-looks", trees="model" not in given and width is None)
+    trees = "model" not in given and width is None and not facts.networks_only
+    how = method(facts, weigh, asked=name == "two-looks", trees=trees)
     two_looks = (name or how.values["method.name"]) == "two-looks"
     batch_size = _whole(train.get("batch_size")) or default_batch_size(facts.samples)
     epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size)
