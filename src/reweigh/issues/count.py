@@ -225,8 +225,8 @@ def claim(count: Count, given: Tensor, joint: Tensor, names: Sequence[str]) -> s
     where = direction(count.predicted, names)
     where = "" if where == NO_DIRECTION else f", {where}"
     return (
-        f"The model disagrees with {disagree} of the held-out labels{where}. Between {low} and {high} of the labels are "
-        "wrong; one label per sample cannot tell more. An audit of 100 labels can: reweigh audit RUN, or "
+        f"The model disagrees with {disagree} of the held-out labels{where}. Between {low} and {high} of the labels "
+        "are wrong; one label per sample cannot tell more. An audit of 100 labels can: reweigh audit RUN, or "
         "classifier.audit()."
     )
 
