@@ -89,6 +89,7 @@ def fit(
     further: Mapping[str, Dataset] = MappingProxyType({}),
     build: Build | None = None,
     front: Front | None = None,
+    classifier: Any = None,
     run: Callable[[], Run] | None = None,
     observer: Observer | None = None,
     trust_code: bool = False,
@@ -103,6 +104,7 @@ def fit(
         further: Further sets that the model is judged on after each epoch, by name.
         build: Makes the network, if the plan names none.
         front: The frozen network in front of it, if the plan names none and there is one.
+        classifier: A classifier that looks beside the networks, if the plan asks for the user's own.
         run: Opens the folder for metrics and checkpoints. It is called once everything is built, so that a plan that
             cannot be built leaves an earlier run there alone.
         trust_code: Whether a network from outside the package may be built, which runs its code.
@@ -129,7 +131,7 @@ def fit(
     if build is None:
         assert plan.model is not None
         build = builder(plan.model, trust_code)
-    trainer = Trainer(plan, build, device, trusted)
+    trainer = Trainer(plan, build, device, trusted, classifier)
     with threads(plan.train["num_threads"]):
         return trained_by(trainer, train_set, raw, tests, front, run, observer)
 
