@@ -81,7 +81,7 @@ def two_looks(
     by_others, part, counts = None, 0.0, 1.0 if options["only"] else None
     if beside is not None and twice:
         by_others = beside.first(fold, folds)
-        part = part_of_others(by_networks, by_others, labels, weak)
+        part = min(part_of_others(by_networks, by_others, labels, weak), beside.most)
         first = pooled(by_networks, by_others, part, counts)
     held_out, unseen = first.held_out, first.unseen.exp()
     stock, count = labels.take_stock(first.best.exp(), unseen, held_out, first.best, weak)

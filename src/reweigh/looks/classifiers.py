@@ -26,12 +26,12 @@ class Parts(NamedTuple):
     """Samples with a row for each of their likely classes.
 
     Attributes:
-        index: Shape (n,), the sample of each row.
+        samples: Shape (n,), the sample of each row.
         classes: Shape (n,), its class.
         weight: Shape (n,), how likely that class is, times the sample's own weight.
     """
 
-    index: np.ndarray
+    samples: np.ndarray
     classes: np.ndarray
     weight: np.ndarray
 
@@ -42,6 +42,7 @@ class Classifiers(ABC):
 
     Attributes:
         name: Name of the kind.
+        most: Its share in a mixture with networks, at most.
         train_set: Rows of numbers.
         given: Shape (N, C), the given labels as rows that sum to one.
         stages: Keeps the result of each look, for a run that is resumed.
@@ -50,6 +51,7 @@ class Classifiers(ABC):
     """
 
     name: ClassVar[str]
+    most: ClassVar[float] = 1.0
     train_set: Dataset
     given: Tensor
     stages: Stages
@@ -121,10 +123,13 @@ class Classifiers(ABC):
             return {"states": [dict(model.state_dict()) for model in found["models"]], "setting": found["setting"]}
 
         found = self.stages(name, states)
-        models = [member_of(state) for state in found["states"]]
-        for model, state in zip(models, found["states"], strict=True):
+        models = []
+        for state in found["states"]:
+            model = member_of(state)
+            assert model is not None
             model.load_state_dict(state)
-        return {"models": [model.eval() for model in models], "setting": found["setting"]}
+            models.append(model.eval())
+        return {"models": models, "setting": found["setting"]}
 
     def _parts(self, targets: Tensor, seen: Tensor) -> Parts:
         parts = (targets * seen[:, None]).numpy()
@@ -166,9 +171,9 @@ class OwnClassifier(Classifiers):
         models: list[nn.Module] = []
         for number, part in enumerate(parts):
             known, classes = np.unique(part.classes, return_inverse=True)
-            copy = clone(self.classifier)
+            copy: Any = clone(self.classifier)
             try:
-                copy.fit(rows[part.index], classes, **{weight_name(copy): part.weight})
+                copy.fit(rows[part.samples], classes, **{weight_name(copy): part.weight})
             except Exception as error:
                 where = f"fold {number + 1} of {len(parts)} left out"
                 raise ModelError(
@@ -219,7 +224,7 @@ class ByProbabilities(nn.Module):
         found = torch.full((len(inputs), len(self.offset)), TINY)
         return found.index_copy(1, self.classes, chances).clamp_min(TINY).log().to(self.offset) + self.offset
 
-    def _save_to_state_dict(self, *_: Any) -> None:
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         raise ModelError(
             f"model: {type(self.classifier).__name__} cannot be stored without pickle, which runs code when it is "
             "read; pickle the RobustClassifier yourself, or train with model='boosted-trees', which can be stored"

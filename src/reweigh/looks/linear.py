@@ -9,13 +9,14 @@ from torch import nn
 from reweigh.looks.classifiers import Classifiers, Parts
 from reweigh.models.linear import LinearRows
 
-STRENGTHS = (1.0, 10.0, 100.0)  # of the fit against the penalty (C)
+STRENGTHS = (1.0, 10.0)  # of the fit against the penalty (C)
 
 
 class LogisticRegressions(Classifiers):
     """Logistic regressions that look at a training set; held-out labels choose their penalty."""
 
     name: ClassVar = "logistic regression"
+    most: ClassVar = 0.5  # networks that have not settled are too unsure, though not more often wrong
 
     def trained(
         self, rows: Any, parts: list[Parts], folds: list[np.ndarray], setting: Any
@@ -33,7 +34,7 @@ class LogisticRegressions(Classifiers):
         from sklearn.linear_model import LogisticRegression
 
         regression = LogisticRegression(C=strength, tol=1e-3, max_iter=300)
-        return regression.fit(rows[part.index], part.classes, sample_weight=part.weight)
+        return regression.fit(rows[part.samples], part.classes, sample_weight=part.weight)
 
     def _loss(self, regression: Any, rows: Any, held_out: np.ndarray) -> float:
         return self.losses(regression.predict_proba(rows[held_out]), regression.classes_, held_out)

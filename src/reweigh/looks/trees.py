@@ -62,7 +62,7 @@ class BoostedTrees(Classifiers):
             random_state=self.seed,
             warm_start=True,
         )
-        seen = rows[part.index]
+        seen = rows[part.samples]
         return lambda grown: booster.set_params(max_iter=grown).fit(seen, part.classes, sample_weight=part.weight)
 
     def _losses(self, booster: Any, rows: np.ndarray, held_out: np.ndarray) -> np.ndarray:
