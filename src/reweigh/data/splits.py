@@ -9,7 +9,7 @@ import torch
 from torch import Generator, Tensor
 
 from reweigh.data.dataset import Dataset
-from reweigh.data.sparse import SparseRows
+from reweigh.data.inputs import SparseRows
 from reweigh.errors import DataError
 from reweigh.names import plural
 

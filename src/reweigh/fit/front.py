@@ -16,12 +16,10 @@ from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.splits import at_origin
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError, ModelError, RecipeError
-from reweigh.features.extract import extract
+from reweigh.features.extract import StoredRows, encoded, extract, filled, joined, scale_of
 from reweigh.features.foreign import own_network
 from reweigh.features.neighbors import PHOTOS, TEXT, Neighborhood, neighborhood
 from reweigh.features.network import FIRST_DISTORTED, Network, seen
-from reweigh.features.stored_rows import StoredRows, joined
-from reweigh.features.text_columns import encoded, filled, scale_of
 from reweigh.features.text_network import TextNetwork
 from reweigh.issues import Samples
 from reweigh.names import listed, plural
