@@ -6,7 +6,7 @@ from scipy.sparse import csr_matrix
 from torch import nn
 
 from reweigh.data import Dataset, from_arrays
-from reweigh.data.sparse import SparseRows
+from reweigh.data.inputs import SparseRows
 from reweigh.fit.front import own_front
 from reweigh.review import Review, of_run
 from reweigh.review.similar import MOST, Similar

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from reweigh.data import Dataset
-from reweigh.data.inputs import Fetched, Inputs, Rows
+from reweigh.data.inputs import Fetched, Inputs, Rows, SparseRows
 from reweigh.data.on_demand import fits
-from reweigh.data.sparse import SparseRows
 from reweigh.features import Network
 from reweigh.features.extract import stored
 from reweigh.fit.front import Front

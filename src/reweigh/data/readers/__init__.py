@@ -11,7 +11,7 @@ from reweigh.data.dataset import Dataset
 from reweigh.data.labels.label_file import label_values, override
 from reweigh.data.labels.spellings import joined, warn_of_spellings
 from reweigh.data.parts import SPLIT_FOLDERS, archives_at
-from reweigh.data.readers import cifar, idx, image_folder, image_list, npz, parquet_images, shards, table
+from reweigh.data.readers import image_archives, image_list, npz, published, table
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
 from reweigh.data.source import FIELDS, Source, open_source
@@ -25,14 +25,14 @@ logger = logging.getLogger(__name__)
 
 # Asked in this order; the first that recognizes a path reads it.
 READERS: dict[str, Reader] = {
-    "image-list": image_list.READER,
-    "parquet-images": parquet_images.READER,
-    "shards": shards.READER,
+    "image-list": image_list.LISTED,
+    "parquet-images": image_archives.PARQUET,
+    "shards": image_archives.SHARDS,
     "table": table.READER,
     "arrays": npz.READER,
-    "idx": idx.READER,
-    "cifar": cifar.READER,
-    "image-folder": image_folder.READER,
+    "idx": published.IDX,
+    "cifar": published.CIFAR,
+    "image-folder": image_list.FOLDER,
 }
 
 
@@ -88,9 +88,9 @@ def read_files(source: Source, **how: Any) -> Dataset:
             raise DataError(f"{name}: {value!r}; there are: {', '.join(allowed)}")
     path, labels = source.path, source.labels
     reader = reader_of(path)
-    if source.group is not None and reader not in (table.READER, image_list.READER):
+    if source.group is not None and reader not in (table.READER, image_list.LISTED):
         raise DataError(f"{path}: no columns, so no group {source.group!r}; leave it out (groups need a table)")
-    by_name = labels is not None and reader is image_list.READER  # matched by file name, not by order
+    by_name = labels is not None and reader is image_list.LISTED  # matched by file name, not by order
     own_labels = labels is None or (not by_name and reader.has_labels(source))
     dataset = reader.read(
         path,
@@ -130,7 +130,7 @@ def read_unlabeled(path: str | Path, shape: tuple[int, ...], **form: Any) -> Unl
     check_exists(path)
     wanted = Form(tuple(shape), **form)
     is_row = wanted.encoding is not None  # then a table is a table, even if one of its columns names images
-    known = [reader for reader in READERS.values() if not (is_row and reader is image_list.READER)]
+    known = [reader for reader in READERS.values() if not (is_row and reader is image_list.LISTED)]
     readers = [reader.unlabeled for reader in known if reader.unlabeled]
     for reader in readers:
         if reader.recognizes(path):
@@ -156,7 +156,7 @@ def reader_of(path: Path) -> Reader:
 
 def has_columns(path: Path) -> bool:
     """Whether labels at a path have names to choose from: columns of a table, keys or extensions of archives."""
-    return is_table(path) or shards.is_shards(path) or parquet_images.holds_images(path)
+    return is_table(path) or image_archives.is_shards(path) or image_archives.holds_images(path)
 
 
 def has_test_part(path: Path) -> bool:
