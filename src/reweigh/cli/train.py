@@ -192,7 +192,7 @@ def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool
     from reweigh.cli.outcome import show_outcome
     from reweigh.cli.source import files_of
     from reweigh.fit.run_folder import begin, resume
-    from reweigh.recipes.check import check
+    from reweigh.recipes.read import check
     from reweigh.training import Run, processes, progress
 
     checked = check(contents)
