@@ -195,8 +195,8 @@ def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool
     from reweigh.cli.arguments import check_outside
     from reweigh.cli.outcome import show_outcome
     from reweigh.fit.run_folder import begin, resume
-    from reweigh.recipes.check import check
     from reweigh.recipes.own_data import files_of
+    from reweigh.recipes.read import check
     from reweigh.training import Run, processes, progress
 
     checked = check(contents)

@@ -37,8 +37,7 @@ from reweigh.plan.mistakes import Mistake, raise_all
 from reweigh.plan.plan import Part
 from reweigh.plan.schema import SECTIONS
 from reweigh.plan.tables import members, method_named, options_of
-from reweigh.recipes.check import check
-from reweigh.recipes.read import Contents, apply, read
+from reweigh.recipes.read import Contents, apply, check, read
 
 BASELINE = "erm"
 MAX_SMALL_CLASS = 2  # samples of a class
