@@ -45,7 +45,9 @@ def train(
     reviewed: Annotated[
         Path | None,
         typer.Option(
-            metavar="RUN", help="Use the decisions of `reweigh review RUN`; without recipe and data, repeat RUN."
+            metavar="RUN|FILE",
+            help="Use the decisions of `reweigh review RUN`; without recipe and data, repeat RUN. Or those in "
+            "a FILE of another tool (see `reweigh issues --to`), with RUN as recipe.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder. Default: runs/NAME-METHOD-seedSEED.")] = None,
