@@ -106,7 +106,7 @@ def show_changes(pairs: Sequence[tuple[str, str, int]], labels: int) -> None:
     if not pairs:
         echo("No label changes.")
         return
-    rows = [[old, new, f"{count:,}"] for old, new, count in pairs[:MAX_PAIRS]]
+    rows = [[old, new or "(left out)", f"{count:,}"] for old, new, count in pairs[:MAX_PAIRS]]
     changed = sum(count for *_, count in pairs)
     show_table(f"{changed:,} of {labels:,} labels change", ["from", "to", "labels"], rows)
     if len(pairs) > MAX_PAIRS:

@@ -74,7 +74,7 @@ def list_members(
 
 def row_of(name: str, part: "Callable[..., Any]") -> list[str]:
     """Name, description and options of a member."""
-    from reweigh.plan.options import parameters_of
+    from reweigh.plan.tables import parameters_of
 
     options = [p.name if p.default is p.empty else f"{p.name}={_value(p.default)}" for p in parameters_of(part)]
     return [name, first_sentence(part), ", ".join(options)]

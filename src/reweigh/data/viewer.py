@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -178,6 +178,11 @@ class Viewer:
         """The same as a PNG file."""
         return _png(self.picture(index, side))
 
+    def jpeg(self, index: int, side: int) -> bytes:
+        """The same in few bytes: a JPEG file, or a PNG where that would blur it or lose what is transparent."""
+        image = self.picture(index, side)
+        return _png(image) if image.mode == "RGBA" or max(image.size) <= CARD_PIXELS else _file(image, "JPEG")
+
     def card(self, index: int, given: int = -1, suggested: int = -1) -> Shown:
         """As much of a sample as fits on a small card; see ``values``."""
         if self.is_images:
@@ -226,6 +231,10 @@ def as_image(image: np.ndarray, side: int) -> "Image":
 
 
 def _png(image: "Image", optimize: bool = False) -> bytes:
+    return _file(image, "PNG", optimize=optimize)
+
+
+def _file(image: "Image", format: str, **options: Any) -> bytes:
     file = io.BytesIO()
-    image.save(file, format="PNG", optimize=optimize)
+    image.save(file, format=format, **options)
     return file.getvalue()

@@ -10,9 +10,8 @@ from reweigh.plan import Plan
 from reweigh.plan.check import check_name, examine
 from reweigh.plan.edit import merge, rename
 from reweigh.plan.mistakes import Mistake, raise_all, shown
-from reweigh.plan.options import options_of
 from reweigh.plan.schema import SECTIONS
-from reweigh.plan.tables import method_named
+from reweigh.plan.tables import method_named, options_of
 from reweigh.recipes.read import Contents
 
 

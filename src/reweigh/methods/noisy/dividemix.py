@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.losses.class_sizes import log_shares, unlike_shares
-from reweigh.losses.labels import as_rows
+from reweigh.losses.cross_entropy import as_rows
 from reweigh.methods.noisy.two_networks import TwoNetworks
 from reweigh.methods.parts.guesses import sharpened
 from reweigh.methods.parts.mixture import gaussian_low

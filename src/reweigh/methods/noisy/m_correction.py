@@ -8,7 +8,7 @@ from torch import Tensor
 
 from reweigh.core.batch import Batch
 from reweigh.losses.class_sizes import log_shares, unlike_shares
-from reweigh.losses.labels import as_rows
+from reweigh.losses.cross_entropy import as_rows
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.mixture import BETA_EDGE, BetaMixture
 from reweigh.methods.setup import Setup

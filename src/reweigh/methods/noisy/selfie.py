@@ -8,7 +8,7 @@ from annotated_types import Ge, Le, Lt
 from torch import Tensor
 
 from reweigh.core.batch import Batch
-from reweigh.losses.labels import as_rows
+from reweigh.losses.cross_entropy import as_rows
 from reweigh.methods.erm import ERM
 from reweigh.methods.noisy.relabeling import RecentPredictions
 from reweigh.methods.parts.guesses import warn_of_vanished
