@@ -101,9 +101,9 @@ def main() -> None:
     held, widths = [], []
     print(f"{'':34}{'truth':>7}{'estimate':>10}{'from':>7}{'to':>7}")
     for name, inputs, labels, true in (
-        *real(given.data, given.noise, given.seed, given.first),
         *drawn(given.seed),
         *(tables(given.tables, given.seed) if given.tables else ()),
+        *real(given.data, given.noise, given.seed, given.first),
     ):
         finding = RobustClassifier(random_state=0).fit(inputs, labels).finding_
         if finding is None:
