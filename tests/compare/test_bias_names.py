@@ -4,8 +4,7 @@ import pytest
 
 from reweigh.compare.grid import name_of, parse
 from reweigh.plan.tables import members
-from reweigh.recipes.check import check, for_bias
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, for_bias, read
 
 pytestmark = pytest.mark.usefixtures("fake_tables")
 

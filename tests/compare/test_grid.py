@@ -7,8 +7,7 @@ import pytest
 
 from reweigh.compare.grid import Key, plan
 from reweigh.errors import RecipeError
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 
 
 def test_every_method_is_planned_with_every_seed():

@@ -125,8 +125,7 @@ def _numbers(run: "Run") -> list[str]:
 def show_recipe(recipe: str, changes: list[str]) -> None:
     """Check a recipe and print it in full."""
     from reweigh.plan.toml import to_toml
-    from reweigh.recipes.check import check
-    from reweigh.recipes.read import comment, find, read
+    from reweigh.recipes.read import check, comment, find, read
 
     checked = check(read(recipe, changes))
     echo(f"{comment(find(recipe))}\n\n{to_toml(checked)}".strip("\n"))

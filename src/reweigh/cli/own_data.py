@@ -16,8 +16,7 @@ from reweigh.plan.edit import put
 from reweigh.plan.mistakes import raise_all
 from reweigh.plan.tables import members, method_named, options_of
 from reweigh.plan.toml import inline, plain
-from reweigh.recipes.check import check
-from reweigh.recipes.read import Contents, apply, read
+from reweigh.recipes.read import Contents, apply, check, read
 
 BASELINE = "erm"
 

@@ -163,7 +163,7 @@ class Viewer:
         Raises:
             DataError: The file is gone or cannot be decoded.
         """
-        file = self._file(index)
+        file = self.file(index)
         if file is not None and side > max(self._dataset.shape[1:]):
             from PIL import ImageOps
 
@@ -197,7 +197,7 @@ class Viewer:
         short = [(name, text if len(text) <= most else text[: most - 1] + "…") for name, text in values[:CARD_VALUES]]
         return Shown(values=short, more=max(len(values) - CARD_VALUES, 0))
 
-    def _file(self, index: int) -> Path | None:
+    def file(self, index: int) -> Path | None:
         """The file of a sample, if it is in the folder of the data itself and not linked from elsewhere."""
         if self._folder is None or not self._dataset.reading.names:
             return None

@@ -13,6 +13,7 @@ import torch
 from reweigh.data import Dataset
 from reweigh.errors import DataError
 from reweigh.files import ledger
+from reweigh.fit.returned import read_returned
 from reweigh.training import Run
 
 logger = logging.getLogger(__name__)
@@ -176,7 +177,7 @@ def decisions_file(path: str | Path) -> Path:
     """The file with the decisions of a run.
 
     Args:
-        path: The folder of a run, or the file itself.
+        path: The folder of a run, the file itself, or a file that another tool wrote (``fit.returned``).
     """
     file = Path(path)
     if file.is_dir():
@@ -187,7 +188,24 @@ def decisions_file(path: str | Path) -> Path:
             )
     if not file.is_file():
         raise DataError(f"{path}: there is no such file or folder; give the folder of a run that was reviewed")
-    return file
+    return file if _is_ledger(file) else _imported(file)
+
+
+def _is_ledger(file: Path) -> bool:
+    """Whether this is a file of decisions, not one of another tool."""
+    with open(file, "rb") as opened:
+        return file.suffix == ".jsonl" and (not (line := opened.readline()) or b'"sum": "' in line)
+
+
+def _imported(file: Path) -> Path:
+    """A file of decisions beside one that another tool wrote, with what people chose there."""
+    beside = file.with_name(f"{file.name}.decisions.jsonl")
+    decisions = [Decision(**each) for each in read_returned(file)]
+    found = Decisions(beside)
+    known = {(row, by): its._replace(at="") for row, each in found.rows() for by, its in each.items()}
+    if new := [each for each in decisions if known.get((each.row, each.by)) != each]:
+        found.add(*new)
+    return beside
 
 
 def with_decisions(parts: Sequence[Dataset], path: str | Path, count: int | None = None) -> list[Dataset]:

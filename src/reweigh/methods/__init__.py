@@ -12,13 +12,11 @@ from reweigh.methods.few_labels.fixmatch import FixMatch, FixMatchCMWNet
 from reweigh.methods.few_labels.labeled_only import LabeledOnly, PseudoLabel
 from reweigh.methods.l2rw import L2RW, MCW
 from reweigh.methods.long_tail import LDAM, OLTR, SADE, DeferredLDAM
+from reweigh.methods.noisy.by_loss import MCorrection, MentorNet, Selfie
 from reweigh.methods.noisy.dividemix import DivideMix
 from reweigh.methods.noisy.elr import ELR, ELRPlus
 from reweigh.methods.noisy.forward import Forward
-from reweigh.methods.noisy.m_correction import MCorrection
-from reweigh.methods.noisy.mentornet import MentorNet
 from reweigh.methods.noisy.relabeling import LRT, PLC
-from reweigh.methods.noisy.selfie import Selfie
 from reweigh.methods.noisy.two_networks import CoTeaching, Decoupling
 from reweigh.methods.on_top import on_top_of, weighable
 from reweigh.methods.options import keyword_only, options_of_method

@@ -179,7 +179,7 @@ def read_decided(path: Path, samples: Samples, class_names: Sequence[str]) -> tu
     Args:
         path: A reviewed run or its file of decisions; or a list of labels to which a column was added.
     """
-    if path.is_dir() or path.suffix == ".jsonl":
+    if path.is_dir() or path.suffix in (".json", ".jsonl"):
         return _reviewed(path, samples, class_names)
     frame = read_frame(path)
     column = next((name for name in DECISION_COLUMNS if name in frame.columns), None)

@@ -9,9 +9,8 @@ from torch import Tensor
 from reweigh.core.batch import Batch
 from reweigh.losses.cross_entropy import as_rows
 from reweigh.methods.few_labels.labeled_only import LabeledOnly
-from reweigh.methods.parts.guesses import sharpened
+from reweigh.methods.parts.guesses import ramp, sharpened
 from reweigh.methods.parts.labeled_batches import together
-from reweigh.methods.parts.ramp import ramp
 from reweigh.methods.parts.views import StrongView, another_view
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import predicted_in_training
