@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from reweigh.fit.origin import describe
+from reweigh.fit.run_folder import describe
 from reweigh.issues.count import HABIT, Z90
 from reweigh.issues.true_labels import accuracy_limits
 from reweigh.names import plural
