@@ -1,5 +1,6 @@
 """Read the data at a path: a table, arrays, IDX or CIFAR files, images in folders, lists, archives or Parquet."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -7,8 +8,8 @@ from typing import Any, get_args
 
 from reweigh.data.checks import check_inputs
 from reweigh.data.dataset import Dataset
+from reweigh.data.labels.class_numbers import joined, warn_of_spellings
 from reweigh.data.labels.label_file import label_values, override
-from reweigh.data.labels.spellings import joined, warn_of_spellings
 from reweigh.data.parts import SPLIT_FOLDERS, archives_at
 from reweigh.data.readers import image_archives, image_list, npz, published, table
 from reweigh.data.readers.image_files import Resize
@@ -19,6 +20,8 @@ from reweigh.data.tables.encoding import TextAs
 from reweigh.data.tables.frames import is_table
 from reweigh.errors import DataError
 from reweigh.files.limits import check_file
+
+logger = logging.getLogger(__name__)
 
 # Asked in this order; the first that recognizes a path reads it.
 READERS: dict[str, Reader] = {
@@ -101,7 +104,11 @@ def read_files(source: Source, **how: Any) -> Dataset:
     dataset = replace(dataset, reading=replace(dataset.reading, source=source))
     if labels is not None and own_labels:
         new_classes = source.separator is not None or source.join_labels
-        dataset = override(dataset, labels, unlabeled=source.unlabeled, new_classes=new_classes)
+        leave_out = request.drop_unlabeled and not source.unlabeled and source.separator is None
+        dataset = override(dataset, labels, unlabeled=source.unlabeled or leave_out, new_classes=new_classes)
+        if leave_out and not dataset.labeled.all():
+            logger.warning("%s: %d samples without a label are left out", labels, int((~dataset.labeled).sum()))
+            dataset = dataset.subset(dataset.labeled)
     if source.join_labels:
         return joined(dataset, request.class_names, str(path))
     if request.class_names is None:
