@@ -200,7 +200,9 @@ def trained_by(
         front=front,
         apart=predicted,
         correction=right,
-        unseen=None if test_set is None or tested is None else unseen(plan, test_set, tested, samples),
+        unseen=None
+        if test_set is None or tested is None
+        else unseen(plan, test_set, tested, samples, trained.finding if is_held_out(plan, test_set) else None),
     )
 
 
