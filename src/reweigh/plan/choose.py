@@ -243,7 +243,9 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False, beside: bool 
     why = "finds wrong labels in a first look, then learns again without them"
     if not beside or facts.images or len(facts.shape) != 1:
         return Choice({"method.name": "two-looks"}, why)
-    if facts.text:
+    if facts.text:  # with more words than samples, they add up; see default_model
+        if prod(facts.shape) <= facts.samples:
+            return Choice({"method.name": "two-looks"}, why)
         values = {"method.name": "two-looks", "method.beside": "linear"}
         return Choice(values, f"{why}; networks and logistic regression together")
     if len(facts.class_sizes) > TREE_CLASSES or facts.samples * prod(facts.shape) > TREE_CELLS:
