@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reweigh.data import read
     from reweigh.errors import DataError, DivergedError, ModelError, RecipeError, ReweighError
-    from reweigh.estimator import RobustClassifier
+    from reweigh.estimator import RobustClassifier, weights_for
     from reweigh.issues.find import find_label_issues
     from reweigh.meta_sets import LowestLoss
     from reweigh.reweighter import Reweighter
@@ -30,6 +30,7 @@ _HOMES = {
     "load_weighting": "reweigh.weighting",
     "read": "reweigh.data",
     "save_weighting": "reweigh.weighting",
+    "weights_for": "reweigh.estimator",
 }
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "load_weighting",
     "read",
     "save_weighting",
+    "weights_for",
 ]
 
 
