@@ -35,7 +35,7 @@ def cleaned(X: Any, given: np.ndarray) -> tuple[Any, np.ndarray]:
     from cleanlab.classification import CleanLearning
 
     classes, numbers = np.unique(given, return_inverse=True)
-    found = CleanLearning(HistGradientBoostingClassifier(random_state=0), seed=0).fit(X, numbers)
+    found: Any = CleanLearning(HistGradientBoostingClassifier(random_state=0), seed=0).fit(X, numbers)
     found.classes_ = classes
     issues = found.get_label_issues()
     assert issues is not None
