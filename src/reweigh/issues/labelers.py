@@ -1,0 +1,351 @@
+"""What votes and predictions say together: the true class of each sample, and how far to trust each labeler."""
+
+from functools import partial
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from reweigh.issues.stock import TEMPERATURES, TINY
+from reweigh.issues.votes import Votes
+
+MAX_ROUNDS = 40  # of expectation maximization
+MIN_CHANGE = 1e-4  # of a posterior on average, below which it has converged
+ACCURACY_VOTES = (2.0, 100.0)  # limits of how many votes at the common accuracy each labeler is given
+CONFUSION_VOTES = 40.0  # votes of each true class with the common confusion that each labeler is given
+MIN_EVIDENCE = 1e-4  # probability of any vote
+MAX_CONFUSION_CELLS = 20_000_000  # of all labelers; beyond, labelers differ in their accuracy only
+DISCOUNTS = (0.3, 0.45, 0.6, 0.8, 1.0)  # by which the evidence of all votes is multiplied
+MAX_SCORED_VOTES = 50_000  # to choose the discount and the temperature
+MAX_PAIRED_LABELERS = 60  # the busiest ones, whose pairs are compared
+MIN_SHARED_SAMPLES, MAX_SHARED_SAMPLES = 20, 2000  # of two labelers who are compared
+BEYOND_CHANCE = 3.0  # standard errors beyond which two labelers are dependent,
+MIN_DEPENDENCE = 0.4  # and the least dependence that counts
+
+
+class Labelers(NamedTuple):
+    """What is known about labelers, and the consensus that follows.
+
+    Attributes:
+        posterior: Shape (N, C), probability of each true class of each sample.
+        prior: Shape (C,), share of each true class.
+        accuracy: Shape (M,), probability that a labeler is right, shrunken toward that of all labelers.
+        confusion: Shape (M, C, C), T_m(y | k): probability that labeler m says y (row) if k is the true class (column);
+            None if there are too many labelers and classes.
+        common: Shape (C, C), the same for all labelers together.
+        dependence: Shape (M, M), probability that one labeler repeats what the other says, as far as it is known.
+        weight: Shape (V,), how much each vote counts: less than 1 if dependent labelers agree.
+        totals: Shape (M, C), number of votes of each labeler for samples of each true class, with those it was given.
+        discount: By what the evidence of all votes is multiplied, because hard samples are hard for all.
+        temperature: Temperature by which predictions were sharpened.
+    """
+
+    posterior: Tensor
+    prior: Tensor
+    accuracy: Tensor
+    confusion: Tensor | None
+    common: Tensor
+    dependence: Tensor
+    weight: Tensor
+    totals: Tensor | None = None
+    discount: float = 1.0
+    temperature: float = 1.0
+
+    def evidence(self, votes: Votes) -> Tensor:
+        """Probability of each vote for each true class, shape (V, C).
+
+        The confusion of the labeler is that of its other votes; otherwise labelers with few votes would confirm
+        themselves.
+        """
+        if self.confusion is not None and self.totals is not None:
+            true, totals = self.posterior[votes.sample], self.totals[votes.labeler]
+            if votes.soft is None:
+                said, own = self.confusion[votes.labeler, votes.label], true
+            else:
+                step = max(1, 2_000_000 // self.common.numel())
+                parts = zip(votes.soft.split(step), votes.labeler.split(step), strict=True)
+                said = torch.cat([torch.einsum("vy,vyk->vk", rows, self.confusion[who]) for rows, who in parts])
+                own = true * (votes.soft**2).sum(1, keepdim=True)
+            return ((said * totals - own) / (totals - true)).clamp_min(MIN_EVIDENCE)
+        rows, right = votes_as_rows(votes), self.accuracy[votes.labeler][:, None]
+        return (right * rows + (1 - right) * (rows @ off_diagonal(self.common))).clamp_min(TINY)
+
+    def without(self, votes: Votes) -> Tensor:
+        """Posterior of the sample of each vote without that vote, shape (V, C)."""
+        own = self.discount * self.weight[:, None] * self.evidence(votes).log()
+        return (self.posterior[votes.sample].clamp_min(TINY**2).log() - own).softmax(1)
+
+
+def weigh_votes(
+    votes: Votes, predictions: Tensor | None = None, unseen: Tensor | None = None, held_out: Tensor | None = None
+) -> Labelers:
+    """The posterior of the true class, from votes and predictions, by expectation maximization.
+
+        posterior_i(k)  ~  q_i(k)^(1 / temperature)  prior(k)  prod_votes  T_m(y | k)^(discount * weight)
+
+    This is the model of Dawid and Skene (1979) with four additions: predictions take part; the confusion of a labeler is
+    shrunken toward that of all, so that a labeler with few votes does no harm; labelers who repeat each other count
+    once; and the discount, which allows for samples that are hard for every labeler. Discount and temperature are those
+    with which each vote is predicted best from all else.
+
+    Args:
+        votes: The votes.
+        predictions: Shape (N, C), probabilities as if all classes were equally frequent. Formula: q.
+        unseen: Shape (n, C), predictions for the samples ``held_out`` by models that did not see them, from which the
+            temperature is chosen; by default, ``predictions``.
+        held_out: Shape (n,), indices of these samples.
+    """
+    tally = votes.tally() + 0.1
+    starts = [tally / tally.sum(1, keepdim=True)]
+    logs = torch.zeros_like(tally) if predictions is None else predictions.clamp_min(TINY).log()
+    apart, some = logs, slice(None)
+    if held_out is not None and unseen is not None and len(held_out):
+        apart = logs.index_copy(0, held_out, unseen.clamp_min(TINY).log())
+        some = held_out
+    if predictions is not None:
+        # the model alone is no part of a majority of labelers who repeat each other
+        starts = [(starts[0].log() * votes.counts[:, None] + logs).softmax(1), logs.exp()]
+    scored = _some_votes(votes, some)
+    first = [_converged(votes, logs, _counted(votes, starts[0], None))]
+    first += [_counted(votes, start, None) for start in starts[1:]]
+    found = [_settled(votes, each, logs, apart, scored, predictions is not None) for each in first]
+    return max(found, key=lambda each: _explained(votes, each, found, apart, scored))
+
+
+def _settled(
+    votes: Votes, found: Labelers, logs: Tensor, apart: Tensor, scored: Tensor, predicted: bool
+) -> Labelers:
+    """What follows from a first posterior."""
+    for rounds in (5, 10, MAX_ROUNDS):
+        dependence = dependent(votes, found)
+        found = found._replace(dependence=dependence, weight=shares_of(votes, dependence))
+        found = _chosen(votes, found, apart, scored, predicted)
+        found = _converged(votes, logs, found, rounds)
+    return found
+
+
+def _explained(votes: Votes, found: Labelers, all_: list[Labelers], logs: Tensor, scored: Tensor) -> float:
+    """How well votes are predicted by the votes of labelers who are independent of them, and by the model."""
+    if len(all_) == 1:
+        return 0.0
+    dependence = torch.stack([each.dependence for each in all_]).amax(0)
+    evidence = found.evidence(votes)
+    weighted = found.discount * found.weight[:, None] * evidence.log()
+    others = torch.zeros_like(logs).index_add_(0, votes.sample, weighted)[votes.sample] - weighted
+    for one, other in (dependence > 0).nonzero().tolist():
+        place = torch.full((votes.samples,), -1)
+        its = (votes.labeler == other).nonzero().flatten()
+        place[votes.sample[its]] = its
+        mine = (votes.labeler == one).nonzero().flatten()
+        theirs = place[votes.sample[mine]]
+        mine, theirs = mine[theirs >= 0], theirs[theirs >= 0]
+        others[mine] -= weighted[theirs]
+    rows = (logs[votes.sample[scored]] / found.temperature).log_softmax(1) + found.prior.log()
+    return float(((rows + others[scored]).softmax(1) * evidence[scored]).sum(1).clamp_min(TINY).log().mean())
+
+
+def _converged(votes: Votes, logs: Tensor, found: Labelers, rounds: int = MAX_ROUNDS) -> Labelers:
+    for _ in range(rounds):
+        before = found.posterior
+        posterior = _posterior(votes, found, logs)
+        found = _counted(votes, posterior, found)
+        if float((posterior - before).abs().sum(1).mean()) < MIN_CHANGE:
+            break
+    return found
+
+
+def _posterior(votes: Votes, found: Labelers, logs: Tensor) -> Tensor:
+    """The posterior of ``weigh_votes``.
+
+    Args:
+        logs: Shape (N, C), logarithms of predictions.
+    """
+    evidence = found.evidence(votes).log_() * (found.discount * found.weight)[:, None]
+    return ((logs / found.temperature).log_softmax(1) + found.prior.log()).index_add_(0, votes.sample, evidence).softmax(1)
+
+
+def _counted(votes: Votes, posterior: Tensor, before: Labelers | None) -> Labelers:
+    """What labelers do if the posterior is right: their confusions, shrunken."""
+    people, classes = len(votes.labelers), posterior.shape[1]
+    rows, true = votes_as_rows(votes), posterior[votes.sample]
+    number = torch.bincount(votes.labeler, minlength=people).float()
+    right = torch.zeros(people).index_add_(0, votes.labeler, (rows * true).sum(1))
+    accuracy = shrunken(right, number)
+    joint = rows.T @ true
+    mean = float(joint.trace() + 1) / float(joint.sum() + 2)
+    joint += CONFUSION_VOTES * even_confusion(mean, classes)
+    common = joint / joint.sum(0)
+    confusion = totals = None
+    if people * classes * classes <= MAX_CONFUSION_CELLS:
+        counts = torch.zeros(people * classes, classes)
+        if votes.soft is None:
+            counts.index_add_(0, votes.labeler * classes + votes.label, true)
+        else:
+            for each in range(classes):
+                counts.index_add_(0, votes.labeler * classes + each, votes.soft[:, each : each + 1] * true)
+        wrong = ((1 - accuracy) / (1 - mean))[:, None] * (1 - common.diag())
+        wrong = wrong.clamp(0.01, 0.99)
+        expected = off_diagonal(common) * wrong[:, None, :]
+        expected.diagonal(dim1=1, dim2=2).copy_(1 - wrong)
+        confusion = counts.view(people, classes, classes) + CONFUSION_VOTES * expected
+        totals = confusion.sum(1)
+        confusion /= totals[:, None]
+    there = posterior[votes.counts > 0]
+    prior = (there.sum(0) + 1) / (len(there) + classes)
+    if before is None:
+        nobody, full = torch.zeros(0, 0), torch.ones(len(votes))
+        return Labelers(posterior, prior, accuracy, confusion, common, nobody, full, totals)
+    return before._replace(
+        posterior=posterior, prior=prior, accuracy=accuracy, confusion=confusion, common=common, totals=totals
+    )
+
+
+def shrunken(right: Tensor, number: Tensor) -> Tensor:
+    """Accuracy of each labeler, shrunken toward that of all by as much as labelers are alike (empirical Bayes).
+
+    >>> shrunken(torch.tensor([80.0, 3.0]), torch.tensor([100.0, 3.0]))
+    tensor([0.8006, 0.8336])
+
+    Args:
+        right: Shape (M,), number of right votes of each labeler.
+        number: Shape (M,), number of all its votes.
+    """
+    total = number.sum()
+    mean = ((right.sum() + 1) / (total + 2)).clamp(0.02, 0.98)
+    chance = mean * (1 - mean)
+    there = number > 0
+    share = right[there] / number[there]
+    spread = (number[there] * (share - mean) ** 2).sum() - chance * max(int(there.sum()) - 1, 0)
+    between = spread / (total - (number**2).sum() / total).clamp_min(1.0)
+    strength = float(chance / between.clamp_min(TINY) - 1)
+    strength = min(max(strength, ACCURACY_VOTES[0]), ACCURACY_VOTES[1])
+    return ((right + strength * mean) / (number + strength)).clamp(0.01, 0.99)
+
+
+def _some_votes(votes: Votes, samples: Tensor | slice) -> Tensor:
+    """Indices of votes by which discount and temperature are chosen: of these samples, drawn evenly."""
+    chosen = torch.zeros(votes.samples, dtype=torch.bool)
+    chosen[samples] = True
+    index = chosen[votes.sample].nonzero().flatten()
+    return index[:: max(1, -(-len(index) // MAX_SCORED_VOTES))]
+
+
+def _chosen(votes: Votes, found: Labelers, logs: Tensor, scored: Tensor, predicted: bool) -> Labelers:
+    """The discount and the temperature with which each vote is predicted best from the others and the model.
+
+    Args:
+        logs: Shape (N, C), logarithms of predictions that were made without the votes of the sample, if possible.
+        scored: Indices of the votes that count.
+        predicted: Whether there are predictions.
+    """
+    alone = found.weight[scored] == 1  # a vote is predicted too well from one that it repeats
+    scored = scored[alone] if int(alone.sum()) * 2 > len(scored) else scored
+    if not len(scored):
+        return found
+    evidence = found.evidence(votes)
+    weighted = found.weight[:, None] * evidence.log()
+    summed = torch.zeros_like(logs).index_add_(0, votes.sample, weighted)[votes.sample[scored]]
+    others, own, rows = summed - weighted[scored], evidence[scored], logs[votes.sample[scored]]
+    prior = found.prior.log()
+
+    def explained(discount: float, temperature: float) -> float:
+        without = ((rows / temperature).log_softmax(1) + prior + discount * others).softmax(1)
+        return float((without * own).sum(1).clamp_min(TINY).log().mean())
+
+    discount, temperature = found.discount, found.temperature
+    for _ in range(2):
+        if predicted:
+            temperature = max(TEMPERATURES, key=partial(explained, discount))
+        discount = max(DISCOUNTS, key=lambda each: explained(each, temperature))
+    return found._replace(discount=discount, temperature=temperature)
+
+
+def dependent(votes: Votes, found: Labelers) -> Tensor:
+    """How far labelers repeat each other, shape (M, M): from 0, not at all, to 1, always.
+
+        dependence  =  (agreement - expected agreement) / (1 - expected agreement)
+
+    where agreement of independent labelers is expected from their confusions and the posterior without their votes.
+    Only the busiest labelers are compared, and only those who share enough samples.
+    """
+    people = len(votes.labelers)
+    dependence = torch.zeros(people, people)
+    if found.confusion is None or people < 2:
+        return dependence
+    number = torch.bincount(votes.labeler, minlength=people)
+    busiest = number.argsort(descending=True, stable=True)[:MAX_PAIRED_LABELERS]
+    table = label_table(votes, busiest)
+    logs = found.posterior.clamp_min(TINY**2).log()
+    weights = torch.ones(table.shape)
+    place = torch.full((people,), -1)
+    place[busiest] = torch.arange(len(busiest))
+    there = place[votes.labeler] >= 0
+    weights[votes.sample[there], place[votes.labeler[there]]] = found.weight[there]
+    for one in range(len(busiest)):
+        for other in range(one):
+            shared = ((table[:, one] >= 0) & (table[:, other] >= 0)).nonzero().flatten()
+            if len(shared) < MIN_SHARED_SAMPLES:
+                continue
+            shared = shared[:: -(-len(shared) // MAX_SHARED_SAMPLES)]
+            first, second = (found.confusion[busiest[each]] for each in (one, other))
+            rest = logs[shared]
+            for each, confusion in ((one, first), (other, second)):
+                own = confusion[table[shared, each]].clamp_min(TINY).log()
+                rest = rest - found.discount * weights[shared, each][:, None] * own
+            agree = float((table[shared, one] == table[shared, other]).float().mean())
+            expected = float((rest.softmax(1) @ (first * second).sum(0)).mean())
+            error = (max(expected * (1 - expected), 1 / len(shared)) / len(shared)) ** 0.5
+            if agree - expected > BEYOND_CHANCE * error:
+                share = (agree - expected) / max(1 - expected, TINY)
+                if share >= MIN_DEPENDENCE:
+                    dependence[busiest[one], busiest[other]] = dependence[busiest[other], busiest[one]] = share
+    return dependence
+
+
+def shares_of(votes: Votes, dependence: Tensor) -> Tensor:
+    """How much each vote counts, shape (V,): 1 / (1 + sum of its dependence on others who say the same)."""
+    busiest = (dependence > 0).any(1).nonzero().flatten()
+    if not len(busiest):
+        return torch.ones(len(votes))
+    table = label_table(votes, busiest)
+    repeated = torch.zeros(table.shape)
+    for one in range(len(busiest)):
+        for other in range(one):
+            share = float(dependence[busiest[one], busiest[other]])
+            if share > 0:
+                same = ((table[:, one] == table[:, other]) & (table[:, one] >= 0)).float() * share
+                repeated[:, one] += same
+                repeated[:, other] += same
+    place = torch.full((len(dependence),), -1)
+    place[busiest] = torch.arange(len(busiest))
+    its = place[votes.labeler]
+    return torch.where(its >= 0, 1 / (1 + repeated[votes.sample, its.clamp_min(0)]), 1.0)
+
+
+def label_table(votes: Votes, labelers: Tensor) -> Tensor:
+    """The labels by these labelers, shape (N, number of labelers); -1 means none."""
+    place = torch.full((len(votes.labelers),), -1)
+    place[labelers] = torch.arange(len(labelers))
+    there = place[votes.labeler] >= 0
+    table = torch.full((votes.samples, len(labelers)), -1)
+    table[votes.sample[there], place[votes.labeler[there]]] = votes.label[there]
+    return table
+
+
+def votes_as_rows(votes: Votes) -> Tensor:
+    """Votes as rows that sum to one, shape (V, C)."""
+    if votes.soft is not None:
+        return votes.soft
+    return torch.zeros(len(votes), len(votes.classes)).scatter_(1, votes.label[:, None], 1.0)
+
+
+def even_confusion(accuracy: float, classes: int) -> Tensor:
+    """A confusion in no particular direction, shape (C, C)."""
+    wrong = (1 - accuracy) / max(1, classes - 1)
+    return torch.full((classes, classes), wrong).fill_diagonal_(accuracy)
+
+
+def off_diagonal(confusion: Tensor) -> Tensor:
+    """Which class is said instead of each true one if a labeler is wrong, shape (C, C); columns sum to one."""
+    off = confusion - confusion.diag().diag()
+    return off / off.sum(0).clamp_min(TINY)
