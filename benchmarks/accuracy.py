@@ -11,7 +11,7 @@ from reweigh.compare.grid import plan
 from reweigh.compare.rows import Row, to_json
 from reweigh.files import write_whole
 from reweigh.memory import keep_freed_memory
-from reweigh.training.series import SeriesLines
+from reweigh.training.progress import Series
 
 
 class Bar(NamedTuple):
@@ -53,7 +53,7 @@ def run(recipe: str, given: argparse.Namespace, out: Path, overrides: Overrides)
     for bias in biases:
         changes = [f"data.root={given.data.resolve()}", "train.num_threads=1", *overrides(bias)]
         planned |= plan(recipe, changes, methods, [bias], given.seeds)
-    rows = carry_out(planned, out, given.workers, resume=True, series=SeriesLines(sys.stderr))
+    rows = carry_out(planned, out, given.workers, resume=True, series=Series(sys.stderr))
     if given.json:
         write_whole(given.json, to_json(rows, recipe=recipe))
     return rows

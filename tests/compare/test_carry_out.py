@@ -15,7 +15,7 @@ from reweigh.fit.trainer import Trainer, builder, own_randomness
 from reweigh.methods import METHODS
 from reweigh.models.ensemble import strongest
 from reweigh.training import Run
-from reweigh.training.series import Quiet
+from reweigh.training.progress import Series
 
 SHORT = ["train.epochs=1", "train.warmup_epochs=0", "train.batch_size=256", "model.hidden=[8]", "train.num_threads=1"]
 
@@ -104,10 +104,11 @@ def test_nothing_begins_where_something_is(tmp_path, assembled):
     assert not (tmp_path / "cmw-net-seed0").exists()
 
 
-class Told(Quiet):
+class Told(Series):
     """Remembers what it was told."""
 
     def __init__(self):
+        super().__init__()
         self.words = []
 
     def start(self, runs, done):
@@ -115,9 +116,6 @@ class Told(Quiet):
 
     def end(self, label, last, error):
         self.words.append((label, error and error.partition(":")[0]))
-
-    def stop(self):
-        self.words.append("stop")
 
 
 def test_a_run_that_fails_leaves_the_others_alone(tmp_path):
@@ -128,7 +126,7 @@ def test_a_run_that_fails_leaves_the_others_alone(tmp_path):
     assert diverged.error is not None
     assert diverged.error.startswith("DivergedError: the ")
     assert (good.status, good.error) == ("finished", None)
-    assert told.words == [(2, 0), ("erm, seed 0", "DivergedError"), ("cmw-net, seed 0", None), "stop"]
+    assert told.words == [(2, 0), ("erm, seed 0", "DivergedError"), ("cmw-net, seed 0", None)]
 
 
 def test_an_error_of_our_own_is_told_with_its_traceback(tmp_path, monkeypatch):
@@ -155,7 +153,7 @@ def test_an_interrupt_says_how_far_it_came(tmp_path, monkeypatch):
     monkeypatch.setattr(comparison, "begin", interrupted)
     with pytest.raises(KeyboardInterrupt, match="interrupted; 1 of 3 runs are done"):
         carry_out(planned, tmp_path, series=told)
-    assert told.words[-1] == "stop"
+    assert told.words == [(3, 0), ("erm, seed 0", None)]
     assert not (tmp_path / "erm-seed2").exists()
 
 

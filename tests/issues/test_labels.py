@@ -1,5 +1,6 @@
 """Labels that a person has corrected, and those beyond doubt."""
 
+import pytest
 import torch
 import torch.nn.functional as F
 
@@ -46,3 +47,57 @@ def test_without_held_out_samples_all_predictions_tell_the_confusion():
     stock, count = known.take_stock(predictions, torch.empty(0, 3), none, predictions.log(), weak=False)
     assert float(stock.joint.trace() / stock.joint.sum()) > 0.98
     assert count.in_all(rows)[0] < 0.01
+
+
+def half_seen(seed: int = 0):
+    """Labels, a fifth of them wrong, of which the predictions repeat many; given labels, truth and predictions."""
+    rng = torch.Generator().manual_seed(seed)
+    true, hard = torch.arange(4000) % 4, torch.rand(4000, generator=rng) < 0.5
+    wrong = hard & (torch.rand(4000, generator=rng) < 0.4)
+    given = torch.where(wrong, (true + 1) % 4, true)
+    repeated = wrong & (torch.rand(4000, generator=rng) < 0.5)
+    sure = torch.where(hard, 2.5, 6.0)[:, None] * F.one_hot(torch.where(repeated, given, true), 4)
+    return given, true, (sure + torch.randn(4000, 4, generator=rng)).softmax(1)
+
+
+def left_after(decided, given, true, predictions):
+    """Wrong labels left after decisions, as estimated and in truth."""
+    known = torch.zeros(4000, dtype=torch.bool).index_fill(0, decided, True)
+    corrected = F.one_hot(torch.where(known, true, given), 4).float()
+    labels = Labels(corrected, F.one_hot(given, 4).float(), known)
+    _, count = labels.take_stock(predictions, predictions, torch.arange(4000), predictions.log(), weak=False)
+    share, low, high = (4000 * each for each in count.in_all(corrected))
+    truth = int((given != true)[~known].sum())
+    assert low <= truth <= high
+    return share, truth
+
+
+def test_decisions_about_any_labels_correct_a_count_that_is_too_low():
+    given, true, predictions = half_seen()
+    before, truth = left_after(torch.empty(0, dtype=torch.int64), given, true, predictions)
+    assert before < 0.75 * truth
+    decided = torch.randperm(4000, generator=torch.Generator().manual_seed(1))[:600]
+    after, truth = left_after(decided, given, true, predictions)
+    assert abs(after - truth) < abs(before - truth) / 2
+    again, _ = left_after(decided.flip(0), given, true, predictions)
+    assert again == after  # the order of decisions does not count
+
+
+def test_decisions_about_the_worst_do_not_use_up_the_count():
+    """Predictions know the truth, but the labels that were found are not all that the count expected to be wrong."""
+    rng = torch.Generator().manual_seed(0)
+    true = torch.arange(4000) % 4
+    given = torch.where(torch.rand(4000, generator=rng) < 0.2, (true + 1) % 4, true)
+    predictions = (3.0 * F.one_hot(true, 4) + torch.randn(4000, 4, generator=rng)).softmax(1)
+    earlier = (3.0 * F.one_hot(true, 4) + torch.randn(4000, 4, generator=rng)).softmax(1)
+    worst = earlier.gather(1, given[:, None]).squeeze(1).argsort()
+    for count in (150, 300, 450):
+        after, truth = left_after(worst[:count], given, true, predictions)
+        assert after == pytest.approx(truth, rel=0.25)
+
+
+def test_more_found_than_counted_raises_the_count():
+    given, true, predictions = half_seen()
+    worst = predictions.gather(1, given[:, None]).squeeze(1).argsort()[:300]
+    after, truth = left_after(worst, given, true, predictions)
+    assert 0 < after < truth

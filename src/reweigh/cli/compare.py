@@ -99,7 +99,7 @@ def compare(
     from reweigh.compare.rows import to_json
     from reweigh.files import write_whole
     from reweigh.training.processes import is_first
-    from reweigh.training.series import series
+    from reweigh.training.progress import series
 
     wanted, wanted_biases = names("--methods", methods), names("--biases", biases)
     options = {"methods": methods, "biases": biases, "seeds": seeds, "json": json, "out": out}

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from reweigh.data import Dataset, read
 from reweigh.data.labels.candidates import SEPARATOR
 from reweigh.data.readers import has_columns
+from reweigh.data.source import Source as Files
 from reweigh.errors import RecipeError
 from reweigh.fit.source import data_root
 from reweigh.names import suggestion
@@ -93,15 +94,9 @@ class Source(NamedTuple):
         Args:
             labels: Label file to use instead of the one given.
         """
-        labels = labels or self.labels
-        words = ["--data", self.data]
-        words += ["--label", self.label] if self.label else []
-        words += ["--labels", str(labels)] if labels else []
-        for key, value in self.written.items():
-            if key == "columns":
-                words += [word for name in value for word in ("--drop", name)]
-            else:
-                words += [f"--{key.replace('_', '-')}"] + ([] if value is True else [str(value)])
+        written = {key: value for key, value in self.written.items() if key != "columns"}
+        columns = tuple(self.written.get("columns", {}).items())
+        words = Files(Path(self.data), self.label, labels or self.labels, columns=columns, **written).words()
         return words + ([f"data.root={self.root}"] if self.root and self.part is not None else [])
 
 

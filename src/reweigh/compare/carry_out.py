@@ -20,7 +20,7 @@ from reweigh.plan.toml import from_toml, to_toml
 from reweigh.recipes.check import check
 from reweigh.recipes.read import read
 from reweigh.training import Observer, Run, processes
-from reweigh.training.series import Quiet, Series
+from reweigh.training.progress import Series
 from reweigh.training.status import status
 
 
@@ -97,7 +97,7 @@ def carry_out(
             f"methods: {listed(alone)} cannot run in several processes, because layers inside the network are used; "
             "leave out such methods, and run them without torchrun"
         )
-    series = series or Quiet()
+    series = series or Series()
     rows: dict[Key, Row] = {}
 
     def ended(key: Key, error: str | None) -> None:
@@ -116,8 +116,6 @@ def carry_out(
     except KeyboardInterrupt:
         done = sum(status(Run(path)) == "finished" for path in paths.values())
         raise KeyboardInterrupt(f"interrupted; {done} of {len(planned)} runs are done") from None
-    finally:
-        series.stop()
     return processes.first(
         lambda: [rows[key] if key in rows else read_row(planned[key], paths[key], key.bias) for key in planned]
     )

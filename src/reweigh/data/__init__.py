@@ -9,7 +9,7 @@ from reweigh.data.inputs import Inputs
 from reweigh.data.labels.candidates import one_of_each, with_candidates
 from reweigh.data.named import DATASETS
 from reweigh.data.readers import read
-from reweigh.data.subsets import few_labels, with_label
+from reweigh.data.splits import few_labels, with_label
 
 __all__ = [
     "DATASETS",

@@ -141,8 +141,8 @@ class Findings:
         if copies < max(2, MANY_COPIES * self.num_samples):
             return []
         return [
-            f"{copies} samples are exact copies of others: "
-            "a random split puts some of them on both sides, which makes the score too good."
+            f"{copies} samples are exact copies of others: reweigh keeps them on one side of a split; on both sides, "
+            "they would make the score too good."
         ]
 
     def _some(self, rows: tuple[int, ...]) -> str:

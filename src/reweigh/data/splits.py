@@ -117,6 +117,26 @@ def _grouped_folds(
     return fold
 
 
+def held_out_in_turn(
+    labels: Tensor, folds: int, judging: tuple[int, int], generator: Generator, groups: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """The fold of each sample, and which samples of fold 0 are held out of the second look too; shape (N,).
+
+    Args:
+        folds: Number of folds, and smallest number of samples that a class must have.
+        judging: (m, n): m of n samples of fold 0 are held out of the second look too.
+        generator: Decides both.
+        groups: Shape (N,), samples of the same number are held out together; None if all are free.
+    """
+    fold = stratified_folds(labels, folds, folds, generator, groups)
+    first, (some, of) = (fold == 0).nonzero().flatten(), judging
+    to_the_end = torch.zeros(len(labels), dtype=torch.bool)
+    among = None if groups is None else groups[first]
+    chosen = stratified_folds(labels[first], of, 1, generator, among)
+    to_the_end[first[(chosen >= 0) & (chosen < some)]] = True
+    return fold, to_the_end
+
+
 def groups_of(dataset: Dataset) -> Tensor | None:
     """Which samples belong together, shape (N,): those of one group of the user's, and copies; None if none do."""
     return joined(dataset.groups, copies(dataset))
@@ -203,3 +223,61 @@ def by_chance(columns: Iterable[np.ndarray], rows: int) -> bool:
         if expected <= MAX_EQUAL_BY_CHANCE:
             return False
     return True
+
+
+def part(dataset: Dataset, size: int | None, seed: int, what: str = "size") -> Dataset:
+    """A stratified part, or the dataset itself if no size is given."""
+    if size is None or size == len(dataset):
+        return dataset
+    return dataset.subset(stratified(dataset.labels, size, seed, what))
+
+
+def beyond(dataset: Dataset, size: int | None, more: int, seed: int) -> Dataset:
+    """A stratified part of ``more`` samples that shares none with the part of ``size``."""
+    left = len(dataset) - (len(dataset) if size is None else size)
+    if not 0 < more <= left:
+        raise DataError(f"held_out: {more}; train_size leaves {left} of {len(dataset)} samples; lower one of the two")
+    assert size is not None
+    larger, smaller = (stratified(dataset.labels, count, seed) for count in (size + more, size))
+    return dataset.subset(larger[~torch.isin(larger, smaller)])
+
+
+def at_origin(dataset: Dataset, origin: Tensor | None) -> Dataset:
+    """The samples of a dataset that come from these rows of its source, which may be fewer; None means all."""
+    if origin is None or len(dataset) == len(origin):
+        return dataset
+    return dataset.subset(torch.isin(dataset.source_rows, origin))
+
+
+def few_labels(dataset: Dataset, count: int, seed: int) -> Dataset:
+    """The same samples, of which ``count`` keep their label, the same number in each class; the others get -1.
+
+    If ``count`` is not a multiple of the number of classes, some classes keep one more. With the same seed, a smaller
+    set of labels is part of every larger one. The old labels become the true ones, unless these were known before.
+
+    Args:
+        count: Number of labels to keep, at least one per class.
+    """
+    classes = dataset.num_classes
+    if count < classes:
+        raise DataError(f"labeled: {count} for {classes} classes; keep at least one label of each class, {classes}")
+    generator = np.random.default_rng(seed)
+    each = np.full(classes, count // classes)
+    each[generator.permutation(classes)[: count % classes]] += 1
+    shuffled = torch.from_numpy(generator.permutation(len(dataset)))
+    labels = torch.full_like(dataset.labels, -1)
+    for number, wanted in enumerate(each.tolist()):
+        members = shuffled[dataset.labels[shuffled] == number]
+        if len(members) < wanted:
+            name = dataset.class_names[number]
+            raise DataError(
+                f"labeled: {count} labels take {wanted} of class {name!r}, which has {plural(len(members), 'sample')}; "
+                "keep fewer"
+            )
+        labels[members[:wanted]] = number
+    return dataset.with_labels(labels)
+
+
+def with_label(dataset: Dataset) -> Dataset:
+    """The samples that have a label."""
+    return dataset if bool(dataset.labeled.all()) else dataset.subset(dataset.labeled)

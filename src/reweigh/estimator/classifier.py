@@ -174,7 +174,11 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             ValueError: A parameter, the data or the labels are not valid; the message says which, and what to do.
         """
         earlier = self._learned if self.warm_start and hasattr(self, "_learned") else None
-        self._remember(learn(self, X, y, sample_weight, (X_trusted, y_trusted), earlier, groups=groups))
+        self._remember(
+            learn(
+                self, X, y, sample_weight, (X_trusted, y_trusted), earlier, groups=groups, goes_on=bool(self.warm_start)
+            )
+        )
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -193,7 +197,7 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             ValueError: As for ``fit``; or y has a class that the first call did not have.
         """
         earlier = getattr(self, "_learned", None)
-        self._remember(learn(self, X, y, sample_weight, earlier=earlier, classes=classes))
+        self._remember(learn(self, X, y, sample_weight, earlier=earlier, classes=classes, goes_on=True))
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -51,6 +51,7 @@ def learn(
     earlier: Learned | None = None,
     classes: Any = None,
     groups: Any = None,
+    goes_on: bool = False,
 ) -> Learned:
     """Train on samples with their given labels.
 
@@ -58,6 +59,7 @@ def learn(
         trusted: Samples whose labels the user vouches for, and their labels.
         classes: All classes, if some may be missing from y.
         groups: Which samples belong together, shape (N,).
+        goes_on: Whether training is to continue from the result, as only networks can.
         earlier: Earlier result to continue from: its network, classes and form of the inputs. None starts from scratch.
     """
     params = estimator.get_params(deep=False)
@@ -77,6 +79,7 @@ def learn(
     front = None if isinstance(own, str | Mapping | None) else own_front(own, train_set.shape)
     build = None if params["model"] is None or isinstance(params["model"], str) else own_builder(params["model"])
     facts = Facts.of(train_set) if front is None else Facts.of(train_set).as_features(front.network.width)
+    facts = facts._replace(networks_only=goes_on or build is not None or front is not None)
     plan = plan_of(params, facts, checked is not None)
     if earlier is not None:
         plan = replace(plan, model=earlier.fit.plan.model)

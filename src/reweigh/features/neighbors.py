@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.data import Inputs
+from reweigh.data.splits import first_of
 
 log = logging.getLogger(__name__)
 MIN_SAMPLES = 50  # samples; among fewer, neighbors mean nothing
@@ -134,7 +135,7 @@ def near_duplicates(rows: Tensor) -> Tensor:
     """
     if len(rows) < MIN_SAMPLES:
         return torch.empty(0, 2, dtype=torch.int64)
-    first = _distinct(rows)
+    first = first_of(torch.unique(rows, dim=0, return_inverse=True)[1])  # those that are not copies of earlier ones
     different = rows[first].float()
     if len(different) < MIN_SAMPLES:
         return torch.empty(0, 2, dtype=torch.int64)
@@ -152,10 +153,3 @@ def near_duplicates(rows: Tensor) -> Tensor:
     close = distances[:, 0] < threshold * torch.minimum(usual, usual[other])
     pairs = torch.stack([first, first[other]], 1)[close]
     return torch.stack([pairs.min(1).values, pairs.max(1).values], 1).unique(dim=0)
-
-
-def _distinct(rows: Tensor) -> Tensor:
-    """The indices of the rows that are not copies of earlier ones."""
-    _, number = torch.unique(rows, dim=0, return_inverse=True)
-    firsts = torch.full((int(number.max()) + 1,), len(rows))
-    return firsts.scatter_reduce(0, number, torch.arange(len(rows)), "amin").sort().values

@@ -13,7 +13,7 @@ from reweigh.data import Dataset, Inputs
 from reweigh.data.inputs import Rows, rows_of
 from reweigh.data.normalize import Standardize, standardize_like
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
-from reweigh.data.subsets import at_origin
+from reweigh.data.splits import at_origin
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError, ModelError, RecipeError
 from reweigh.features.extract import extract

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from reweigh.data import Dataset
 from reweigh.data.labels.candidates import SEPARATOR
-from reweigh.data.subsets import at_origin
+from reweigh.data.splits import at_origin
 from reweigh.errors import DataError, LostProcessError, RecipeError, StorageError
 from reweigh.files import read_json, read_text, write_whole
 from reweigh.files.lock import locked

@@ -19,9 +19,9 @@ from reweigh.fit.start import freeze_features, start_from
 from reweigh.fit.two_looks import two_looks
 from reweigh.issues import Finding, Verdict
 from reweigh.issues.stock import Stock
-from reweigh.looks import Networks
+from reweigh.looks import BoostedTrees, Networks
 from reweigh.losses.class_sizes import prior_corrected, with_class_sizes
-from reweigh.methods.setup import Setup
+from reweigh.methods.setup import Setup, given_rows
 from reweigh.methods.two_looks import READS
 from reweigh.plan import Part, Plan
 from reweigh.plan.schema import TrainOptions
@@ -243,7 +243,12 @@ class Trainer:
                 stages=stages,
                 **bound,
             )
-            found = two_looks(networks, train_set, vouched(setup), plan.train["judge"], plan.method.options)
+            trees = None
+            if plan.method.options["trees"]:
+                trees = BoostedTrees(
+                    train_set, given_rows(train_set, train_set.labels), stages, bound["seed"], setup.prior
+                )
+            found = two_looks(networks, trees, train_set, vouched(setup), plan.train["judge"], plan.method.options)
         model, history = ready(found.model), found.history
         recall = Recall(train_set, 1, plan.train["looks"], self.device)
         if plan.train["looks"]:

@@ -7,15 +7,16 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
+from reweigh.data.splits import held_out_in_turn
 from reweigh.families import Families, sizes_differ
 from reweigh.issues.count import Count, claim, done
 from reweigh.issues.labels import Labels
-from reweigh.issues.stock import Stock
+from reweigh.issues.stock import Stock, with_prior
 from reweigh.issues.verdict import Finding, Verdict, least_believed
-from reweigh.looks import Look, Networks
+from reweigh.looks import BoostedTrees, Look, Networks, pooled, share_of
 from reweigh.methods.setup import Again, given_rows
+from reweigh.methods.two_looks import Belief
 from reweigh.models.ensemble import Ensemble
-from reweigh.training.folds import held_out_in_turn
 from reweigh.training.judge import HeldOutScores
 from reweigh.training.randomness import seeded
 
@@ -54,11 +55,17 @@ class Outcome(NamedTuple):
 
 
 def two_looks(
-    networks: Networks, train_set: Dataset, vouched: Tensor | None, share: float, options: Mapping[str, Any]
+    networks: Networks,
+    trees: BoostedTrees | None,
+    train_set: Dataset,
+    vouched: Tensor | None,
+    share: float,
+    options: Mapping[str, Any],
 ) -> Outcome:
     """Look at the training set, take stock, look again, and combine; ``TwoLooks`` in methods/ says why and how.
 
     Args:
+        trees: Boosted trees that look too; None for networks alone.
         vouched: Indices of samples whose labels are beyond doubt, besides those that a person has checked.
         share: Share of the samples in a fold, each of which is held out in turn.
         options: Options of the method ``two-looks``.
@@ -67,38 +74,56 @@ def two_looks(
     fold, judging = held_out_in_turn(train_set.labels, folds, JUDGING, seeded(networks.seed, folds), train_set.groups)
     if networks.epochs < MIN_EPOCHS:
         fold, judging = torch.full_like(fold, -1), torch.zeros_like(judging)
-    first = networks.first(fold, folds)
     twice = bool((fold >= 0).any())
-    weak = twice and (len(first.models) == 1 or sizes_differ(train_set.class_sizes))
+    by_networks = first = networks.first(fold, folds)
+    alone = len(by_networks.models) == 1
+    weak = twice and (alone or sizes_differ(train_set.class_sizes))
+    by_trees, part = None, 0.0
+    if trees is not None and twice:
+        by_trees = trees.first(fold, folds)
+        part = part_of_trees(by_networks, by_trees, labels, weak)
+        first = pooled(by_networks, by_trees, part)
     held_out, unseen = first.held_out, first.unseen.exp()
     stock, count = labels.take_stock(first.best.exp(), unseen, held_out, first.best, weak)
     if not twice:
         verdict = judged(train_set, labels, stock, count, None, False)
-        return Outcome(Ensemble(first.models), first.history, *verdict, held_out=held_out, unseen=first.unseen)
+        return Outcome(combined([first]), first.history, *verdict, held_out=held_out, unseen=first.unseen)
     hardly_wrong = count.in_all(labels.given)[0] < SLIGHT and bool((labels.given.amax(1) == 1).all())
     targets = labels.given if hardly_wrong else stock.posterior
     later = networks.second_folds(fold, judging)
     again = Again(labels.given, targets, labels.likely(stock.transition), later, mixes=first.memorizes)
-    second = networks.again(again, first, options)
-    gain, dropped = compared(second.look, first, train_set.labels, networks.balanced)
+    learned = networks.again(again, by_networks, options)
+    second = learned.look
+    if trees is not None and by_trees is not None:
+        trusted = learned.weights[:, None]
+        _, right, other = Belief.of(targets, labels.given, targets.mean(0))
+        second = pooled(second, trees.again(trusted * right + (1 - trusted) * other, fold, by_trees), part)
+    gain, dropped = compared(second, first, train_set.labels, networks.balanced)
     # a single network of the first look, trained for long, no longer counts
-    alone = len(first.models) == 1
     sure = first.best / stock.temperature if alone else (first.best / stock.temperature + first.consensus) / 2
-    latest = second.look.consensus
+    latest = second.consensus
     logs = sure if dropped else latest if alone else (sure + latest) / 2
     stock, count = labels.take_stock(logs.softmax(1), unseen, held_out, latest, weak)
-    looks = [first] if dropped else [second.look] if alone else [first, second.look]
-    apart = second.look.held_out
+    looks = [first] if dropped else [second] if alone else [first, second]
+    apart = second.held_out
     return Outcome(
         combined(looks),
-        second.look.history,
+        second.history,
         *judged(train_set, labels, stock, count, gain, dropped),
         held_out=apart,
         unseen=torch.stack([look.unseen_at(apart) for look in looks]).logsumexp(0),
-        weights=second.weights,
-        net=second.net,
-        families=second.families,
+        weights=learned.weights,
+        net=learned.net,
+        families=learned.families,
     )
+
+
+def part_of_trees(networks: Look, trees: Look, labels: Labels, weak: bool) -> float:
+    """The share of trees in a mixture with networks, by held-out labels that are seen through the confusion."""
+    both, index = pooled(networks, trees, 0.5), networks.held_out
+    stock, _ = labels.take_stock(both.best.exp(), both.unseen.exp(), index, both.best, weak)
+    one, other = (with_prior(logs.exp(), stock.prior) for logs in (networks.unseen, trees.unseen_at(index)))
+    return share_of(other, one, labels.likely(stock.transition)[index])
 
 
 def labels_of(train_set: Dataset, vouched: Tensor | None) -> Labels:
@@ -121,8 +146,8 @@ def compared(second: Look, first: Look, labels: Tensor, balanced: bool) -> tuple
 
 
 def combined(looks: list[Look]) -> Ensemble:
-    """The mean of the probabilities of the looks, each of which is the mean of its models."""
-    models = [(model, 1 / (len(looks) * len(look.models))) for look in looks for model in look.models]
+    """The mean of the probabilities of the looks."""
+    models = [(model, share / len(looks)) for look in looks for model, share in look.counted()]
     return Ensemble([model for model, _ in models], [share for _, share in models]).eval()
 
 

@@ -125,7 +125,7 @@ class ReweighTrainer(Trainer):
 
     def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
         super()._save_checkpoint(model, trial)
-        folder = Path(self.args.output_dir, f"checkpoint-{self.state.global_step}")
+        folder = Path(str(self.args.output_dir), f"checkpoint-{self.state.global_step}")
         if self.reweighter is not None:
             checkpoint.save(folder / FILE.format(self.args.process_index), self.reweighter.state_dict())
 

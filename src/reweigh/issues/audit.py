@@ -229,24 +229,19 @@ class Audit:
 
     def _recall(self, found: np.ndarray, drawn: np.ndarray) -> Estimate | None:
         """Share of the wrong labels that look wrong."""
-        random, shares, draws = np.random.default_rng(0), [], []
-        sure = drawn & ~np.isnan(found)
+        random, sure = np.random.default_rng(0), drawn & ~np.isnan(found)
+        parts = []  # numbers of wrong labels that look wrong and that do not: the estimate, and draws around it
         for within in (self.flagged, ~self.flagged):
-            if not within.any():
-                shares.append(0.0)
-                draws.append(np.zeros(DRAWS))
-                continue
-            share, *_, worth = self._wilson(found, sure, within)
+            share, *_, worth = self._wilson(found, sure, within) if within.any() else (0.0, math.inf)
             if math.isnan(share):
                 return None
-            worth = min(worth, 1e9)
-            shares.append(share * within.sum())
-            draws.append(random.beta(share * worth + 0.5, (1 - share) * worth + 0.5, DRAWS) * within.sum())
-        if sum(shares) == 0:
+            counts = share * min(worth, 1e9) + 0.5, (1 - share) * min(worth, 1e9) + 0.5
+            parts.append(np.r_[share, random.beta(*counts, DRAWS)] * within.sum())
+        if parts[0][0] + parts[1][0] == 0:
             return None
-        low, high = np.quantile(draws[0] / (draws[0] + draws[1]), (0.05, 0.95))
-        share = shares[0] / sum(shares)
-        return Estimate(share, min(float(low), share), max(float(high), share))
+        share, *draws = parts[0] / (parts[0] + parts[1])
+        low, high = np.quantile(draws, (0.05, 0.95))
+        return Estimate(float(share), float(min(low, share)), float(max(high, share)))
 
 
 class LabelAudit:

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from reweigh.issues.remaining import Remaining
 from reweigh.issues.stock import (
     TINY,
     Stock,
@@ -75,16 +76,20 @@ class Count(NamedTuple):
         share = (given * doubt[:, None]).sum(0) / given.sum(0).clamp_min(TINY)
         return self._replace(share=share, low=torch.minimum(self.low, share), high=torch.maximum(self.high, share))
 
-    def after(self, uncorrected: Tensor, given: Tensor) -> "Count":
+    def after(self, left: Remaining, uncorrected: Tensor, given: Tensor) -> "Count":
         """The wrong labels that are left after some of them were corrected.
 
         Args:
+            left: Number of wrong labels among those that nobody has decided about.
             uncorrected: Shape (N, C), the labels that were counted.
             given: Shape (N, C), the same labels, some of them corrected.
         """
-        corrected = uncorrected[(uncorrected != given).any(1)].sum(0)
-        left = ((each * uncorrected.sum(0) - corrected).clamp_min(0) for each in (self.share, self.low, self.high))
-        share, low, high = (number / given.sum(0).clamp_min(TINY) for number in left)
+        total, low, high = (each * len(given) for each in self.in_all(uncorrected))
+        corrected = int((uncorrected != given).any(1).sum())
+        low = min(max(low - corrected, 0.0), left.low) if self.at_random else 0.0
+        high = left.high if self.at_random else max(high - corrected, left.high)
+        scale = (uncorrected.sum(0) / given.sum(0).clamp_min(TINY)) / max(total, TINY)  # to numbers, and back to shares
+        share, low, high = ((self.share * scale * each).clamp(0, 1) for each in (left.estimate, low, high))
         return self._replace(share=share, low=low, high=high)
 
 

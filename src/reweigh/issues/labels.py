@@ -6,7 +6,9 @@ import torch
 from torch import Tensor
 
 from reweigh.issues.count import Count, count_wrong
+from reweigh.issues.remaining import Remaining, remaining
 from reweigh.issues.stock import (
+    TINY,
     Stock,
     confident_joint,
     expected_shares,
@@ -16,6 +18,10 @@ from reweigh.issues.stock import (
     take_stock,
     with_prior,
 )
+from reweigh.issues.verdict import in_line_with
+
+MAX_CHANGE = 2.0  # of doubts, by decisions about labels that were chosen
+CHOSEN = 1.8  # times the mean doubt: decisions about labels of higher doubt were not about any labels
 
 
 class Labels(NamedTuple):
@@ -56,7 +62,31 @@ class Labels(NamedTuple):
         stock = take_stock(predictions, given, joint)
         stock = stock._replace(posterior=self._settled(stock.posterior))
         count = count_wrong(stock, own, prior, given, apart, known, latest, weak)
-        return stock, count.after(given, self.given)
+        if bool(self.known.any()):
+            rows = predictions.index_copy(0, known, apart.to(predictions))
+            left = self._left(take_stock(rows, given, joint).posterior, *count.in_all(given))
+            count = count.after(left, given, self.given)
+        return stock, count
+
+    def _left(self, posterior: Tensor, share: float, low: float, high: float) -> Remaining:
+        """How many labels are wrong among those that nobody has decided about.
+
+        Doubts come from models that did not see the label, so that they are the same whether it was decided about or
+        not, and add up to the number of wrong labels. Decisions about any labels, such as those of an audit, also show
+        how far doubts are right. Decisions about the worst show that less well, since these were chosen by earlier
+        doubts: the doubts are multiplied by the number of wrong labels found for each one expected, within limits.
+
+        Args:
+            posterior: Shape (N, C), from predictions made without the label.
+            share: Share of wrong labels before any decision, as counted, and its limits ``low`` and ``high``.
+        """
+        doubt = 1 - in_line_with(share, (self.uncorrected * posterior).sum(1))
+        wrong = (self.uncorrected != self.given).any(1)[self.known]
+        if float(doubt[self.known].mean()) > CHOSEN * float(doubt.mean()):
+            found, expected = float(wrong.sum()), float(doubt[self.known].sum())
+            left = float(doubt[~self.known].sum()) * min(max(found / expected, 1 / MAX_CHANGE), MAX_CHANGE)
+            return Remaining(left, left * low / max(share, TINY), left * high / max(share, TINY))
+        return remaining(doubt.numpy(), self.known.nonzero().flatten().numpy(), wrong.numpy())
 
     def likely(self, transition: Tensor) -> Tensor:
         """Probability of the label of each sample for each true class, shape (N, C).

@@ -2,5 +2,7 @@
 
 from reweigh.looks.look import Look
 from reweigh.looks.network import Networks
+from reweigh.looks.pool import pooled, share_of
+from reweigh.looks.trees import BoostedTrees
 
-__all__ = ["Look", "Networks"]
+__all__ = ["BoostedTrees", "Look", "Networks", "pooled", "share_of"]

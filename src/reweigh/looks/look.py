@@ -17,6 +17,7 @@ class Look(NamedTuple):
         held_out: Shape (n,), indices of these samples.
         memorizes: Whether the best epoch came early, because wrong labels were memorized after it.
         history: The numbers of each epoch so far.
+        shares: How much each classifier counts; the same by default.
     """
 
     models: list[nn.Module]
@@ -26,9 +27,15 @@ class Look(NamedTuple):
     held_out: Tensor
     memorizes: bool
     history: list[dict[str, Any]]
+    shares: tuple[float, ...] = ()
 
     def unseen_at(self, index: Tensor) -> Tensor:
         """The rows of ``unseen`` of these samples, which must be held out."""
         places = torch.full((len(self.best),), -1)
         places[self.held_out] = torch.arange(len(self.held_out))
         return self.unseen[places[index]]
+
+    def counted(self) -> list[tuple[nn.Module, float]]:
+        """The classifiers that count, each with its share; shares sum to one."""
+        shares = self.shares or (1 / len(self.models),) * len(self.models)
+        return [(model, share) for model, share in zip(self.models, shares, strict=True) if share > 0]

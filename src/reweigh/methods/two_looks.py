@@ -115,6 +115,7 @@ class TwoLooks(Stateful, Method):
         mixup: Strength of mixing samples in pairs in the second look; 0 mixes none.
         meta_lr: Learning rate of the weighting function; 0 keeps Bayes' rule.
         weighting: File of a weighting function that ``two-looks`` learned elsewhere, used as it is.
+        trees: Whether boosted trees look too, and the model is a mixture of both; for rows of a table.
     """
 
     train_defaults: ClassVar = {"judge": 0.25, "prior": True, "looks": 1}
@@ -127,6 +128,7 @@ class TwoLooks(Stateful, Method):
         mixup: Annotated[float, Ge(0)] = 1.0,
         meta_lr: Annotated[float, Ge(0)] = 3e-3,
         weighting: str | None = None,
+        trees: bool = False,
     ):
         self._setup, self._again = setup, setup.again or Again.of(setup.train_set)
         self._mixup = mixup if self._again.mixes else 0.0

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
+from reweigh.models.trees import rebuilt_trees
+
 
 class Ensemble(nn.Module):
     """The mean of the probabilities of its members, each with its share.
@@ -84,14 +86,21 @@ def rebuilt(state: Mapping[str, Tensor], build: Callable[[], nn.Module]) -> nn.M
     """
     if not _is_ensemble(state):
         return build()
-    return Ensemble([build() for _ in range(len(state["shares"]))])
+    members = [member_state(state, number) for number in range(len(state["shares"]))]
+    return Ensemble([rebuilt_trees(its) or build() for its in members])
 
 
 def strongest(state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-    """The weights of the member with the largest share, if these are the weights of an ensemble; else all of them."""
+    """The weights of the network with the largest share, if these are the weights of an ensemble; else all of them."""
     if not _is_ensemble(state):
         return state
-    prefix = f"members.{int(state['shares'].argmax())}."
+    members = [member_state(state, number) for number in state["shares"].argsort(descending=True, stable=True).tolist()]
+    return next((its for its in members if rebuilt_trees(its) is None), members[0])
+
+
+def member_state(state: Mapping[str, Tensor], number: int) -> dict[str, Tensor]:
+    """The weights of a member of an ensemble."""
+    prefix = f"members.{number}."
     return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
 
 

@@ -30,6 +30,7 @@ class Facts(NamedTuple):
         candidates: Whether samples have sets of candidate labels.
         sparse: Whether they are stored without their zeros.
         text: Whether most of their features are words; taken for granted if they are sparse.
+        networks_only: Whether boosted trees cannot look too: the user has a network, or training is to go on later.
     """
 
     samples: int
@@ -41,6 +42,7 @@ class Facts(NamedTuple):
     pixels: bool = False
     sparse: bool = False
     text: bool = False
+    networks_only: bool = False
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Facts":
@@ -72,6 +74,8 @@ ROWS_PER_FEATURE = 2
 JUDGE = 0.1  # share of the samples that judges,
 JUDGED = 2_000  # if there are this many in classes of FEWEST or more; fewer cannot decide
 FEWEST = 3  # samples of a class, without which none of it is held out
+TREE_CLASSES = 30  # at most for boosted trees: each iteration makes a tree for each class
+TREE_CELLS = 20_000_000  # samples times features, likewise
 POSTERIORS = 50_000_000  # samples times classes at most for two looks, which keep several numbers for each
 MOST_ROWS = 20_000  # more rows make out-of-fold models too slow to be the default
 
@@ -120,7 +124,8 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     trusted = META_SETS.get(_section(given, "meta_set").get("name", ""))
     weigh = name not in (None, "two-looks") or not WEIGHING.isdisjoint(wanted)
     weigh = weigh or ("meta_set" in given and (trusted is None or not trusted.vouched))
-    how = method(facts, weigh, asked=name == "two-looks")
+    trees = "model" not in given and width is None and not facts.networks_only
+    how = method(facts, weigh, asked=name == "two-looks", trees=trees)
     two_looks = (name or how.values["method.name"]) == "two-looks"
     batch_size = _whole(train.get("batch_size")) or default_batch_size(facts.samples)
     epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size)
@@ -195,13 +200,14 @@ def feature_width(found: list[Choice], given: Mapping[str, Any]) -> int | None:
     return WIDTH if found or is_network(name) else None
 
 
-def method(facts: Facts, weigh: bool = False, asked: bool = False) -> Choice:
+def method(facts: Facts, weigh: bool = False, asked: bool = False, trees: bool = False) -> Choice:
     """How to train.
 
     Args:
         weigh: Whether to learn weights in a single training, because the user names an option of methods that do,
             another way to choose trusted samples, or another method.
         asked: Whether the user names two looks.
+        trees: Whether boosted trees may look too: the user has no network of their own, and there is no frozen one.
     """
     if facts.candidates:
         return Choice({"method.name": "proden"}, "finds the right one of the candidates")
@@ -215,7 +221,12 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False) -> Choice:
     if facts.samples * len(facts.class_sizes) > POSTERIORS and not asked:
         why = f"learns how much to trust each row; two-looks needs much memory for {len(facts.class_sizes):,} classes"
         return Choice({"method.name": "cmw-net", **cheap}, why)
-    return Choice({"method.name": "two-looks"}, "finds wrong labels in a first look, then learns again without them")
+    why = "finds wrong labels in a first look, then learns again without them"
+    if not trees or facts.images or facts.text or len(facts.shape) != 1:
+        return Choice({"method.name": "two-looks"}, why)
+    if len(facts.class_sizes) > TREE_CLASSES or facts.samples * prod(facts.shape) > TREE_CELLS:
+        return Choice({"method.name": "two-looks"}, f"{why}; without boosted trees, which would take too long")
+    return Choice({"method.name": "two-looks", "method.trees": True}, f"{why}; networks and boosted trees together")
 
 
 def meta_set(facts: Facts) -> Choice:

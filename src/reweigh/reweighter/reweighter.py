@@ -80,7 +80,7 @@ class Reweighter(Recording):
             ``weighting`` from elsewhere, until the losses of ``step`` or ``weigh`` have left log C, that of a model
             that knows nothing: such a function would trust nothing that a new model has not learned yet.
         check: whether the first step that learns checks that the meta-gradient is exact for this model and optimizer;
-            costs about four plain steps, once. What is not exact is said in an ``InexactWarning``.
+            costs 6 to 10 plain steps, once. What is not exact is said in an ``InexactWarning``.
         reduce: averages tensors over processes, in place; by default those of a wrapped model.
     """
 

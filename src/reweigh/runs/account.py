@@ -10,7 +10,7 @@ import torch
 
 from reweigh.data import Dataset
 from reweigh.data.inputs import Inputs, Rows
-from reweigh.data.subsets import at_origin
+from reweigh.data.splits import at_origin
 from reweigh.issues.verdict import Finding
 from reweigh.plan.plan import Plan
 from reweigh.runs.tables import Samples, Tested

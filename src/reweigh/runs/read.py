@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from reweigh.data import Dataset
-from reweigh.data.subsets import at_origin
+from reweigh.data.splits import at_origin
 from reweigh.errors import DataError, ReweighError
 from reweigh.files import read_json, read_text
 from reweigh.fit.fitting import usable

@@ -1,4 +1,4 @@
-"""Watch a run: a bar in a terminal, one line per epoch elsewhere, or nothing."""
+"""Watch training, and series of runs: a bar on a terminal, lines elsewhere, or nothing."""
 
 import sys
 import time
@@ -9,7 +9,7 @@ from reweigh.training.processes import is_first
 from reweigh.training.result import Means
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, ProgressColumn, TaskID
+    from rich.progress import Progress, TaskID
 
 
 class Observer(Protocol):
@@ -86,15 +86,14 @@ class Bar:
     """Draws a bar with the epoch, loss, accuracy, mean weight and the time left.
 
     Args:
-        among: Bars to draw among, only as long as the run lasts.
+        transient: Whether the bar is gone at the end.
     """
 
     interval = 0.1  # seconds between two looks at the numbers; a step may take less than a millisecond
 
-    def __init__(self, stream: TextIO, label: str = "", among: "Progress | None" = None) -> None:
+    def __init__(self, stream: TextIO, label: str = "", transient: bool = False) -> None:
         self.label = label
-        self.alone = among is None
-        self.bar = among or drawing(stream)
+        self.bar = drawing(stream, transient)
         self.rate = Rate()
         self.counted: TaskID | None = None
 
@@ -128,11 +127,7 @@ class Bar:
         self._show(line["epoch"], line["epoch"] * self.steps, line)
 
     def stop(self) -> None:
-        if self.alone:
-            self.bar.stop()
-        else:
-            self.bar.remove_task(self.task)
-            self.bar.refresh()  # before anything is written: rich must know that there is a line less
+        self.bar.stop()
 
     def _show(self, epoch: int, done: int, numbers: Mapping[str, Any]) -> None:
         self.bar.update(self.task, description=self._title(epoch), completed=done, numbers="  ".join(_words(numbers)))
@@ -149,14 +144,59 @@ def progress(stream: TextIO | None = None, label: str = "") -> Observer:
     return Bar(stream, label) if can_draw(stream) else Lines(stream, label)
 
 
-def drawing(stream: TextIO, time_left: "ProgressColumn | None" = None) -> "Progress":
+class Series:
+    """Reports a series of runs: one line per run, and in between the bar or the lines of the current one.
+
+    Args:
+        stream: Where to; None reports nothing.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream
+
+    def start(self, runs: int, done: int) -> None:
+        """The series begins; ``done`` of its ``runs`` runs were finished before."""
+        self.runs, self.done, self.before = runs, done, done
+        self.begun = time.monotonic()
+        if done:
+            self._say(f"{done} of {runs} runs are done already")
+
+    def begin(self, label: str) -> Observer:
+        """A run begins in this process; returns what watches it."""
+        if self.stream is None:
+            return Silent()
+        return Bar(self.stream, label, transient=True) if can_draw(self.stream) else Lines(self.stream, label)
+
+    def end(self, label: str, last: float | None, error: str | None) -> None:
+        """A run has ended.
+
+        Args:
+            last: Its test result, in percent.
+            error: What went wrong.
+        """
+        self.done += 1
+        outcome = "failed" if error else "done" if last is None else f"test {last:.2f} %"
+        each = (time.monotonic() - self.begun) / (self.done - self.before)
+        self._say(f"{self.done}/{self.runs} runs  {label}: {outcome}  left {clock(each * (self.runs - self.done))}")
+
+    def _say(self, line: str) -> None:
+        if self.stream is not None:
+            print(line, file=self.stream, flush=True)
+
+
+def series() -> Series:
+    """A series on standard error; the first of several processes reports for all."""
+    return Series(sys.stderr if is_first() else None)
+
+
+def drawing(stream: TextIO, transient: bool) -> "Progress":
     """Bars with a title, numbers and the time left, none yet."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     title, numbers = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[numbers]"))
-    columns = title, BarColumn(bar_width=None), numbers, time_left or TimeRemainingColumn()
-    return Progress(*columns, console=Console(file=stream), expand=True)
+    columns = title, BarColumn(bar_width=None), numbers, TimeRemainingColumn()
+    return Progress(*columns, console=Console(file=stream), expand=True, transient=transient)
 
 
 def can_draw(stream: TextIO) -> bool:

@@ -9,14 +9,13 @@ from reweigh.data.checks import check_inputs
 from reweigh.data.dataset import Dataset
 from reweigh.data.labels.label_file import label_values, override
 from reweigh.data.labels.spellings import joined, warn_of_spellings
-from reweigh.data.on_demand import DEFAULT_DISK_GB, DEFAULT_MEMORY_GB
 from reweigh.data.parts import SPLIT_FOLDERS, archives_at
 from reweigh.data.readers import cifar, idx, image_folder, image_list, npz, parquet_images, shards, table
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
-from reweigh.data.source import Source, open_source
+from reweigh.data.source import FIELDS, Source, open_source
 from reweigh.data.tables.decide import ColumnAs, Kind
-from reweigh.data.tables.encoding import Encoding, TextAs
+from reweigh.data.tables.encoding import TextAs
 from reweigh.data.tables.frames import is_table
 from reweigh.errors import DataError
 from reweigh.files.limits import check_file
@@ -37,24 +36,10 @@ READERS: dict[str, Reader] = {
 def read(
     path: str | Path,
     *,
-    label: str | None = None,
-    labels: str | Path | None = None,
-    true_label: str | None = None,
-    split: str = "train",
-    size: int | tuple[int, int] | None = None,
-    class_names: Sequence[str] | None = None,
-    encoding: Encoding | None = None,
     columns: Mapping[str, Kind | ColumnAs] | None = None,
-    text: TextAs = "tf-idf",
-    sep: str | None = None,
+    labels: str | Path | None = None,
     charset: str | None = None,
-    resize: Resize = "crop",
-    memory_gb: float = DEFAULT_MEMORY_GB,
-    disk_gb: float = DEFAULT_DISK_GB,
-    unlabeled: bool = False,
-    drop_unlabeled: bool = False,
-    join_labels: bool = False,
-    group: str | None = None,
+    **how: Any,
 ) -> Dataset:
     """Recognize the format of the data at ``path`` and read them.
 
@@ -68,43 +53,19 @@ def read(
 
     Args:
         path: A file, a folder, or a pattern that matches several files.
-        label: Column of a table, or array of a ``.npz``, that holds the labels.
-        labels: Label file (``.npy``, ``.csv``) that replaces the labels in the data.
-        true_label: Column of a table that holds true labels.
-        split: "train" or "test", where the path holds both.
-        size: Height and width to resize images to, needed if they differ in size.
-        resize: How images of other proportions are resized: "crop" the middle, "pad" with gray, or "stretch".
-        class_names: Class names in the order of the class numbers; taken from the data by default.
-        encoding: How to encode a table, as fitted to another.
         columns: Kinds of some columns of a table, instead of the detected ones; "drop" leaves a column out;
             ``{"gap": -9999}`` says which number means a gap.
-        text: How text columns of a table are read; "plain" keeps the text as it is, for a network.
-        sep: Separator of a table, such as ``;`` or ``tab``; detected by default.
+        labels: Label file (``.npy``, ``.csv``) that replaces the labels in the data.
         charset: Encoding of the text of a table, such as ``latin-1``; detected by default.
-        memory_gb: Images that take more gigabytes are read on demand.
-        disk_gb: Gigabytes that images read on demand may take on disk, decoded, during a training.
-        unlabeled: Whether a label in a table, an array or a label file may be empty or -1, for a sample without one.
-        drop_unlabeled: Leave out rows of a table without a label, with a warning; otherwise these are an error.
-        join_labels: Count spellings of a label, and typing mistakes in it, as one class.
-        group: Column of a table that says which samples belong together.
+        how: Other attributes of ``Source``, such as ``label``, ``sep`` and ``group``, and of ``Request``, such as
+            ``split``, ``size``, ``class_names`` and ``encoding``.
 
     Raises:
         DataError: The path does not exist, or holds a format that is unknown or data that are broken.
     """
-    source = open_source(
-        path,
-        label=label,
-        labels=None if labels is None else Path(labels),
-        true_label=true_label,
-        columns=columns,
-        sep=sep,
-        encoding=charset,
-        join_labels=join_labels,
-        unlabeled=unlabeled,
-        group=group,
-    )
-    how = {"split": split, "size": size, "class_names": class_names, "encoding": encoding, "text": text}
-    return read_files(source, resize=resize, memory_gb=memory_gb, disk_gb=disk_gb, drop_unlabeled=drop_unlabeled, **how)
+    written = {name: how.pop(name) for name in FIELDS if name != "encoding" and name in how}
+    written |= {"columns": columns, "labels": None if labels is None else Path(labels), "encoding": charset}
+    return read_files(open_source(path, **written), **how)
 
 
 def read_files(source: Source, **how: Any) -> Dataset:
@@ -148,42 +109,25 @@ def read_files(source: Source, **how: Any) -> Dataset:
     return dataset
 
 
-def read_unlabeled(
-    path: str | Path,
-    shape: tuple[int, ...],
-    *,
-    encoding: Encoding | None,
-    raw_bytes: bool,
-    sep: str | None = None,
-    charset: str | None = None,
-    resize: Resize = "crop",
-    memory_gb: float = DEFAULT_MEMORY_GB,
-    trained_on: Source | None = None,
-) -> Unlabeled:
+def read_unlabeled(path: str | Path, shape: tuple[int, ...], **form: Any) -> Unlabeled:
     """Read inputs to predict, in the form that the model was trained on; labels are ignored.
 
     Args:
         shape: Shape of a training sample; images are resized to it.
-        encoding: Encoding of the columns, if the training samples came from a table.
-        raw_bytes: Whether the training samples were bytes, as those of images.
-        resize: How images of other proportions are resized.
-        memory_gb: Images that take more gigabytes are read on demand.
-        sep: Separator of a table; detected by default.
-        charset: Encoding of the text of a table; detected by default.
-        trained_on: Training data, which new tables are probably written like.
+        form: Other attributes of ``Form``.
 
     Raises:
         DataError: The data are of another kind or shape, cannot be read, or contain NaN or infinity.
     """
     path = Path(path)
     check_exists(path)
-    is_row = encoding is not None  # then a table is a table, even if one of its columns names images
+    wanted = Form(tuple(shape), **form)
+    is_row = wanted.encoding is not None  # then a table is a table, even if one of its columns names images
     known = [reader for reader in READERS.values() if not (is_row and reader is image_list.READER)]
     readers = [reader.unlabeled for reader in known if reader.unlabeled]
     for reader in readers:
         if reader.recognizes(path):
-            form = Form(tuple(shape), encoding, raw_bytes, sep, charset, resize, memory_gb, trained_on)
-            found = reader.read(path, form)
+            found = reader.read(path, wanted)
             if found.frame is None or len(found.frame):  # a table without rows gives predictions without rows
                 check_inputs(found.inputs, str(path))
             return found

@@ -2,8 +2,7 @@ import pytest
 import torch
 
 from reweigh.data import Dataset, few_labels, with_label
-from reweigh.data.splits import stratified
-from reweigh.data.subsets import beyond, part
+from reweigh.data.splits import beyond, part, stratified
 from reweigh.errors import DataError
 
 
