@@ -1,5 +1,7 @@
 """What votes and predictions say together: the true class of each sample, and how far to trust each labeler."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -12,7 +14,8 @@ from reweigh.issues.votes import Votes
 MAX_ROUNDS = 40  # of expectation maximization
 MIN_CHANGE = 1e-4  # of a posterior on average, below which it has converged
 ACCURACY_VOTES = (2.0, 100.0)  # limits of how many votes at the common accuracy each labeler is given
-CONFUSION_VOTES = 40.0  # votes of each true class with the common confusion that each labeler is given
+CONFUSION_VOTES = 40.0  # votes of each true class with the common confusion that each labeler is given (simulated)
+CHUNK_CELLS = 2_000_000  # of confusions of soft votes at a time
 MIN_EVIDENCE = 1e-4  # probability of any vote
 MAX_CONFUSION_CELLS = 20_000_000  # of all labelers; beyond, labelers differ in their accuracy only
 DISCOUNTS = (0.3, 0.45, 0.6, 0.8, 1.0)  # by which the evidence of all votes is multiplied
@@ -62,18 +65,41 @@ class Labelers(NamedTuple):
             if votes.soft is None:
                 said, own = self.confusion[votes.labeler, votes.label], true
             else:
-                step = max(1, 2_000_000 // self.common.numel())
-                parts = zip(votes.soft.split(step), votes.labeler.split(step), strict=True)
-                said = torch.cat([torch.einsum("vy,vyk->vk", rows, self.confusion[who]) for rows, who in parts])
-                own = true * (votes.soft**2).sum(1, keepdim=True)
+                said, own = torch.empty_like(true), torch.empty_like(true)
+                for some, rows, meant, explained in self._meant(votes):
+                    said[some] = explained
+                    own[some] = (rows[:, :, None] * meant).sum(1)
             return ((said * totals - own) / (totals - true)).clamp_min(MIN_EVIDENCE)
         rows, right = votes_as_rows(votes), self.accuracy[votes.labeler][:, None]
         return (right * rows + (1 - right) * (rows @ off_diagonal(self.common))).clamp_min(TINY)
 
-    def without(self, votes: Votes) -> Tensor:
-        """Posterior of the sample of each vote without that vote, shape (V, C)."""
-        own = self.discount * self.weight[:, None] * self.evidence(votes).log()
-        return (self.posterior[votes.sample].clamp_min(TINY**2).log() - own).softmax(1)
+    def _meant(self, votes: Votes) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+        """What soft votes mean, a few at a time: a labeler has one label in mind, and reports how likely each is.
+
+        Yields:
+            Indices of votes, shape (n,); their rows, (n, C); the joint posterior of the label in mind and the true
+            class, (n, C, C); and the probability of the row for each true class, (n, C).
+        """
+        assert self.confusion is not None
+        assert votes.soft is not None
+        for some in torch.arange(len(votes)).split(max(1, CHUNK_CELLS // self.common.numel())):
+            rows, true = votes.soft[some], self.posterior[votes.sample[some]]
+            joint = rows[:, :, None] * self.confusion[votes.labeler[some]]
+            explained = joint.sum(1)
+            yield some, rows, joint * (true / explained.clamp_min(TINY))[:, None], explained
+
+    def said_by(self, labeler: int) -> Tensor:
+        """What a labeler says (row) for each true class (column), shape (C, C)."""
+        if self.confusion is not None:
+            return self.confusion[labeler]
+        right = float(self.accuracy[labeler])
+        return right * torch.eye(len(self.common)) + (1 - right) * off_diagonal(self.common)
+
+    def likely(self, votes: Votes) -> Tensor:
+        """Probability of all votes for a sample, for each true class, relative to the likeliest one, shape (N, C)."""
+        evidence = self.evidence(votes).log_() * (self.discount * self.weight)[:, None]
+        logs = torch.zeros(votes.samples, evidence.shape[1]).index_add_(0, votes.sample, evidence)
+        return (logs - logs.amax(1, keepdim=True)).exp()
 
 
 def weigh_votes(
@@ -83,8 +109,8 @@ def weigh_votes(
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  prior(k)  prod_votes  T_m(y | k)^(discount * weight)
 
-    This is the model of Dawid and Skene (1979) with four additions: predictions take part; the confusion of a labeler is
-    shrunken toward that of all, so that a labeler with few votes does no harm; labelers who repeat each other count
+    This is the model of Dawid and Skene (1979) with four additions: predictions take part; the confusion of a labeler
+    is shrunken toward that of all, so that a labeler with few votes does no harm; labelers who repeat each other count
     once; and the discount, which allows for samples that are hard for every labeler. Discount and temperature are those
     with which each vote is predicted best from all else.
 
@@ -112,9 +138,7 @@ def weigh_votes(
     return max(found, key=lambda each: _explained(votes, each, found, apart, scored))
 
 
-def _settled(
-    votes: Votes, found: Labelers, logs: Tensor, apart: Tensor, scored: Tensor, predicted: bool
-) -> Labelers:
+def _settled(votes: Votes, found: Labelers, logs: Tensor, apart: Tensor, scored: Tensor, predicted: bool) -> Labelers:
     """What follows from a first posterior."""
     for rounds in (5, 10, MAX_ROUNDS):
         dependence = dependent(votes, found)
@@ -161,33 +185,36 @@ def _posterior(votes: Votes, found: Labelers, logs: Tensor) -> Tensor:
         logs: Shape (N, C), logarithms of predictions.
     """
     evidence = found.evidence(votes).log_() * (found.discount * found.weight)[:, None]
-    return ((logs / found.temperature).log_softmax(1) + found.prior.log()).index_add_(0, votes.sample, evidence).softmax(1)
+    return (
+        ((logs / found.temperature).log_softmax(1) + found.prior.log()).index_add_(0, votes.sample, evidence).softmax(1)
+    )
 
 
 def _counted(votes: Votes, posterior: Tensor, before: Labelers | None) -> Labelers:
     """What labelers do if the posterior is right: their confusions, shrunken."""
     people, classes = len(votes.labelers), posterior.shape[1]
-    rows, true = votes_as_rows(votes), posterior[votes.sample]
+    rows, true = votes_as_rows(replace(votes, soft=None)), posterior[votes.sample]
     number = torch.bincount(votes.labeler, minlength=people).float()
-    right = torch.zeros(people).index_add_(0, votes.labeler, (rows * true).sum(1))
-    accuracy = shrunken(right, number)
+    believed = (rows * true).sum(1)
+    counts = torch.zeros(people if people * classes * classes <= MAX_CONFUSION_CELLS else 0, classes, classes)
+    if len(counts) and votes.soft is not None and before is not None:
+        for some, _, meant, _ in before._replace(posterior=posterior)._meant(votes):
+            counts.index_add_(0, votes.labeler[some], meant)
+            believed[some] = meant.diagonal(dim1=1, dim2=2).sum(1)
+    elif len(counts):
+        counts.view(-1, classes).index_add_(0, votes.labeler * classes + votes.label, true)
+    accuracy = shrunken(torch.zeros(people).index_add_(0, votes.labeler, believed), number)
     joint = rows.T @ true
     mean = float(joint.trace() + 1) / float(joint.sum() + 2)
     joint += CONFUSION_VOTES * even_confusion(mean, classes)
     common = joint / joint.sum(0)
     confusion = totals = None
-    if people * classes * classes <= MAX_CONFUSION_CELLS:
-        counts = torch.zeros(people * classes, classes)
-        if votes.soft is None:
-            counts.index_add_(0, votes.labeler * classes + votes.label, true)
-        else:
-            for each in range(classes):
-                counts.index_add_(0, votes.labeler * classes + each, votes.soft[:, each : each + 1] * true)
+    if len(counts):
         wrong = ((1 - accuracy) / (1 - mean))[:, None] * (1 - common.diag())
         wrong = wrong.clamp(0.01, 0.99)
         expected = off_diagonal(common) * wrong[:, None, :]
         expected.diagonal(dim1=1, dim2=2).copy_(1 - wrong)
-        confusion = counts.view(people, classes, classes) + CONFUSION_VOTES * expected
+        confusion = counts + CONFUSION_VOTES * expected
         totals = confusion.sum(1)
         confusion /= totals[:, None]
     there = posterior[votes.counts > 0]

@@ -167,7 +167,11 @@ class Votes:
         classes, numbers = _numbered(table[label].to_numpy(object))
         soft = None
         if confidence:
-            sure = pd.to_numeric(table[confidence], errors="coerce").where(table[confidence].notna(), 1.0).to_numpy()
+            sure = (
+                pd.to_numeric(table[confidence], errors="coerce")
+                .where(table[confidence].notna(), 1.0)
+                .to_numpy(copy=True)
+            )
             if (bad := ~((sure >= 0) & (sure <= 1))).any():
                 raise DataError(
                     f"votes: {int(bad.sum())} confidences are not from 0 to 1, such as "
@@ -202,6 +206,16 @@ class Votes:
             label=self.label[kept],
             soft=soft,
         )
+
+    def only_column(self) -> np.ndarray:
+        """The labels of the only labeler, shape (N,); its soft votes if there are any, shape (N, C).
+
+        Raises:
+            DataError: A sample has no vote.
+        """
+        if missing := int((self.counts == 0).sum()):
+            raise DataError(f"votes: one labeler, and {missing} of {self.samples} samples have no label; drop these")
+        return self.classes[self.label.numpy()] if self.soft is None else self.soft.numpy()
 
     def tally(self) -> Tensor:
         """Sum of the votes for each class, shape (N, C)."""
