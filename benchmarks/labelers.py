@@ -181,8 +181,9 @@ def compare(
     ours = RobustClassifier(random_state=seed).fit(fitted, votes)
     cost = (time.process_time() - begin) / lasted
     accuracy = float((ours.predict(tested) == true[test]).mean())
-    found, table = ours.consensus_, ours.labelers_
-    hit = pd.Series(label == right[sample]).groupby(labeler).mean()
+    found: Any = ours.consensus_
+    table: Any = ours.labelers_
+    hit: Any = pd.Series(label == right[sample]).groupby(labeler).mean()
     table = table.assign(true=hit.to_numpy())[lambda some: some["votes"] >= 50]
     error = (table["accuracy"] - table["true"]).abs().mean()
     held = ((table["low"] <= table["true"]) & (table["true"] <= table["high"])).mean()

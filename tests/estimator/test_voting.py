@@ -1,5 +1,7 @@
 """A classifier fitted to labels by several labelers."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,10 +10,15 @@ from sklearn.datasets import make_blobs
 from reweigh import DataError, RobustClassifier, Votes
 
 
+def blobs(samples: int, classes: int) -> Any:
+    """Rows and classes."""
+    return make_blobs(samples, centers=classes, random_state=0)
+
+
 @pytest.fixture(scope="module")
 def voted():
     random = np.random.default_rng(0)
-    X, true = make_blobs(240, centers=3, cluster_std=1.0, random_state=0)
+    X, true = blobs(240, 3)
     votes = pd.DataFrame(dict.fromkeys(("ann", "bob", "eve"), true), dtype=float)
     for name, rate in (("ann", 0.1), ("bob", 0.3), ("eve", 0.6)):
         hit = random.random(240) < rate
@@ -61,7 +68,7 @@ def test_votes_and_what_to_ask_next_are_named_by_the_rows_of_x(voted):
 
 
 def test_one_labeler_is_one_label_per_sample_to_the_last_digit():
-    X, y = make_blobs(90, centers=3, random_state=0)
+    X, y = blobs(90, 3)
     plain = RobustClassifier(epochs=4, random_state=0).fit(X, y)
     one = RobustClassifier(epochs=4, random_state=0).fit(X, Votes.of({"ann": y}))
     np.testing.assert_array_equal(plain.predict_proba(X), one.predict_proba(X))
@@ -71,7 +78,7 @@ def test_one_labeler_is_one_label_per_sample_to_the_last_digit():
 
 
 def test_zeros_and_ones_alone_may_be_a_mask_and_are_not_guessed_at():
-    X, y = make_blobs(40, centers=2, random_state=0)
+    X, y = blobs(40, 2)
     with pytest.raises(DataError, match=r"Votes\.of\(y\)"):
         RobustClassifier(epochs=1).fit(X, np.stack([y, y, 1 - y], 1))
 

@@ -144,45 +144,42 @@ class Votes:
             raise DataError(
                 f"votes: no column {listed(map(repr, missing))}; there are: {listed(map(repr, table.columns))}"
             )
-        table = table[has_label(table[label].to_numpy(object)) & table[labeler].notna().to_numpy()]
+        kept: Any = table[has_label(table[label].to_numpy(object)) & table[labeler].notna().to_numpy()]
         names = pd.Index(range(samples) if isinstance(samples, int) else list(samples))
         if names.has_duplicates:
             twice = names[names.duplicated()].unique().tolist()
             raise DataError(f"votes: samples {listed(map(repr, twice))} occur more than once; give each its own name")
-        places = names.get_indexer(pd.Index(table[sample]))
-        if (places < 0).all() and len(table):  # a file's strings for a table's numbers, or the reverse
-            places = names.astype(str).get_indexer(pd.Index(table[sample]).astype(str))
+        places = names.get_indexer(pd.Index(kept[sample]))
+        if (places < 0).all() and len(kept):  # a file's strings for a table's numbers, or the reverse
+            places = names.astype(str).get_indexer(pd.Index(kept[sample]).astype(str))
         if (unknown := places < 0).any():
-            strange = table[sample][unknown].unique().tolist()
+            strange = kept[sample][unknown].unique().tolist()
             raise DataError(
-                f"votes: {int(unknown.sum())} of {len(table)} votes are for samples that do not exist: "
+                f"votes: {int(unknown.sum())} of {len(kept)} votes are for samples that do not exist: "
                 f"{listed(map(repr, strange))}; drop them, or name the samples as in the data"
             )
-        codes, workers = pd.factorize(table[labeler], sort=True)
-        table = table.assign(_place=places, _who=codes)
-        last = ~table.duplicated(["_place", "_who"], keep="last").to_numpy()
+        codes, workers = pd.factorize(kept[labeler], sort=True)
+        kept = kept.assign(_place=places, _who=codes)
+        last = ~kept.duplicated(["_place", "_who"], keep="last").to_numpy()
         if again := int((~last).sum()):
             log.warning("votes: %d votes by a labeler who had labeled the sample before; the last one counts", again)
-        table = table[last]
-        classes, numbers = _numbered(table[label].to_numpy(object))
+        kept = kept[last]
+        classes, numbers = _numbered(kept[label].to_numpy(object))
         soft = None
         if confidence:
-            sure = (
-                pd.to_numeric(table[confidence], errors="coerce")
-                .where(table[confidence].notna(), 1.0)
-                .to_numpy(copy=True)
-            )
+            numbers_or_nan: Any = pd.to_numeric(kept[confidence], errors="coerce")
+            sure = numbers_or_nan.where(kept[confidence].notna(), 1.0).to_numpy(copy=True)
             if (bad := ~((sure >= 0) & (sure <= 1))).any():
                 raise DataError(
                     f"votes: {int(bad.sum())} confidences are not from 0 to 1, such as "
-                    f"{table[confidence][bad].iloc[0]!r}; divide percentages by 100"
+                    f"{kept[confidence][bad].iloc[0]!r}; divide percentages by 100"
                 )
             rest = torch.from_numpy((1 - sure) / max(1, len(classes) - 1)).float()
             soft = rest[:, None].repeat(1, len(classes))
             soft[torch.arange(len(soft)), torch.from_numpy(numbers)] = torch.from_numpy(sure).float()
         who = [str(name) for name in workers]
         return _sorted(
-            len(names), who, classes, table["_place"].to_numpy(), table["_who"].to_numpy(np.int64), numbers, soft
+            len(names), who, classes, kept["_place"].to_numpy(), kept["_who"].to_numpy(np.int64), numbers, soft
         )
 
     @property
