@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 
 from reweigh.bias import BIASES
 from reweigh.data import Dataset, from_arrays
-from reweigh.data.readers.idx import find_idx_pair, read_idx
+from reweigh.data.readers.published import find_idx_pair, read_idx
 
 FEATURES = ["clean", "aggregate", "random1", "fd1", "fd2", "sym40", "way40", "lt50sym30"]
 FASHION = ["clean", "sym40", "way40", "way60", "lt100", "lt200", "lt50sym30"]

@@ -52,7 +52,7 @@ from reweigh.files.tensors import pack, unpack
 from reweigh.fit import store
 from reweigh.fit.decisions import Decision, Decisions
 from reweigh.fit.run_folder import begin, load_model, open_run
-from reweigh.recipes.check import check
+from reweigh.recipes.read import check
 from reweigh.recipes.read import read as read_recipe
 from reweigh.report.page import write_report
 from reweigh.runs.correction import read_decided

@@ -142,7 +142,7 @@ def memory(folder: Path) -> None:
 
 def peak(folder: str, side: str, how: str) -> None:
     """Train for an epoch and print the peak."""
-    from reweigh.recipes.check import check
+    from reweigh.recipes.read import check
     from reweigh.recipes.read import read as read_recipe
 
     torch.set_num_threads(1)
@@ -185,7 +185,7 @@ def decoded(folder: Path) -> None:
     from reweigh.data import on_demand
     from reweigh.fit import fit
     from reweigh.fit.source import read_source
-    from reweigh.recipes.check import check
+    from reweigh.recipes.read import check
     from reweigh.recipes.read import read as read_recipe
 
     write_images(folder / "some", 400, STORED[64])

@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 from reweigh.cli.app import app
 from reweigh.cli.arguments import table_names
 from reweigh.plan.mistakes import check_options
-from reweigh.plan.options import options_of
-from reweigh.plan.tables import TABLES, members
+from reweigh.plan.tables import TABLES, members, options_of
 from reweigh.plan.toml import plain
 from reweigh.recipes.read import shipped
 

@@ -11,7 +11,7 @@ import torch
 from reweigh.bias import BIASES
 from reweigh.data import read
 from reweigh.fit.source import read_training_set
-from reweigh.recipes.check import check
+from reweigh.recipes.read import check
 from reweigh.recipes.read import read as read_recipe
 
 OPTIONS = {"long-tail": "imbalance_factor=5", "feature-dependent": "rate=0.2 kind=I"}

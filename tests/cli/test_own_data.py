@@ -11,8 +11,7 @@ from reweigh.cli.facts import look
 from reweigh.data.named.own_files import files
 from reweigh.plan.choose import Facts, choose, default_batch_size, default_epochs
 from reweigh.plan.edit import put
-from reweigh.recipes.check import check
-from reweigh.recipes.read import Contents
+from reweigh.recipes.read import Contents, check
 
 
 def recipe_of(folder):

@@ -48,12 +48,12 @@ def run(folder, *arguments, code=0):
 def test_decisions_become_labels_that_are_trusted(folder):
     review = Review(of_run(folder / "run"), "ann")
     session = review.session
-    assert session.card(0)["name"].startswith("customer C-")
+    assert session.cards.card(0)["name"].startswith("customer C-")
     with open(folder / "run" / "samples.csv", newline="") as file:
         trained = {int(line["row"]) for line in csv.DictReader(file) if int(line["row"]) % 8 == 3}
     judged = [index for index in session.queue({"show": "all"}) if session._rows[index] in trained][:6]
     for index in judged:
-        session.decide(index, 1 - session.card(index)["given"])
+        session.decide(index, 1 - session.cards.card(index)["given"])
     review.stop()
     rows = {session._rows[index] for index in judged}
     said = run(folder, "--reviewed", folder / "run", "--out", folder / "again")
@@ -85,7 +85,7 @@ def test_what_was_decided_is_applied_to_a_copy(folder, tmp_path):
     shutil.copytree(folder / "run", reviewed, ignore=shutil.ignore_patterns("decisions.jsonl*"))
     ann, bob = (Review(of_run(reviewed), name) for name in ("ann", "bob"))
     changed, kept, unsure, disputed, undone = ann.session.queue({"show": "all"})[:5]
-    given = {index: ann.session.card(index)["given"] for index in (changed, kept, unsure, disputed, undone)}
+    given = {index: ann.session.cards.card(index)["given"] for index in (changed, kept, unsure, disputed, undone)}
     for index in (changed, disputed, undone):
         ann.session.decide(index, 1 - given[index])
     ann.session.decide(kept, given[kept])
@@ -106,6 +106,33 @@ def test_what_was_decided_is_applied_to_a_copy(folder, tmp_path):
     assert differs == {rows[changed]: ("large", "small")[1 - given[changed]]}
 
 
+def test_what_was_left_out_is_in_no_copy_and_no_training(folder, tmp_path):
+    reviewed = tmp_path / "run"
+    shutil.copytree(folder / "run", reviewed, ignore=shutil.ignore_patterns("decisions.jsonl*"))
+    ann, bob = (Review(of_run(reviewed), name) for name in ("ann", "bob"))
+    queue = ann.session.queue({"show": "all"})
+    ann.session.decide(queue[:3], exclude="no-class")
+    bob.session.decide(queue[0], exclude="unusable")  # another reason for the same is no disagreement
+    bob.session.decide(queue[1], "given")
+    rows = {ann.session._rows[queue[place]] for place in (0, 2)}
+    assert {ann.session.subject.samples.row[index] for index in ann.excluded().nonzero()[0]} == rows
+    for review in (ann, bob):
+        review.stop()
+    target = tmp_path / "corrected.csv"
+    words = ["issues", reviewed, "--apply", target, "--apply-from", reviewed]
+    result = CliRunner().invoke(app, [*map(str, words)])
+    assert result.exit_code == 0, result.output
+    assert "(left out)" in result.output
+    before, after = (path.read_text().splitlines()[1:] for path in (folder / "table.csv", target))
+    assert after == [line for row, line in enumerate(before) if row not in rows]
+    run(folder, "--reviewed", reviewed, "--out", tmp_path / "again")
+    there = set()
+    for name in ("samples.csv", "held_out.csv"):
+        with open(tmp_path / "again" / name, newline="") as file:
+            there |= {int(line["row"]) for line in csv.DictReader(file)}
+    assert there == set(range(len(before))) - rows
+
+
 def test_a_run_that_nobody_reviewed_changes_nothing(folder, tmp_path):
     run_folder = tmp_path / "run"
     shutil.copytree(folder / "run", run_folder, ignore=shutil.ignore_patterns("decisions.jsonl*"))
@@ -123,7 +150,7 @@ def test_held_out_rows_are_reviewed_and_tested_by_what_was_decided(folder, tmp_p
         held_out = {int(line["row"]): line["given_label"] for line in csv.DictReader(file)}
     review = Review(of_run(reviewed), "ann")
     session = review.session
-    cards = [session.card(index) for index in session.queue({"show": "all"})]
+    cards = [session.cards.card(index) for index in session.queue({"show": "all"})]
     assert sorted(card["row"] for card in cards) == list(range(240))
     table = (folder / "table.csv").read_text().splitlines()[1:]
     for card in cards:
@@ -132,7 +159,7 @@ def test_held_out_rows_are_reviewed_and_tested_by_what_was_decided(folder, tmp_p
         assert dict(card["values"]) == {"size": f"{float(size):.6g}", "weight": f"{float(weight):.6g}"}
         assert card["held_out"] == (card["row"] in held_out)
     wrong = next(card for card in cards if card["held_out"] and card["row"] % 8 == 3)
-    session.similar(wrong["index"])
+    session.cards.similar(wrong["index"])
     session.decide(wrong["index"], 1 - wrong["given"])
     review.stop()
     run(folder, "--reviewed", reviewed, "--out", tmp_path / "again")

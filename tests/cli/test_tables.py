@@ -52,8 +52,7 @@ def test_hours_are_those_of_the_steps(monkeypatch):
     from itertools import count
 
     from reweigh.cli import tables as cost
-    from reweigh.recipes.check import check
-    from reweigh.recipes.read import read
+    from reweigh.recipes.read import check, read
 
     ticks = count()
     monkeypatch.setattr(cost.time, "perf_counter", lambda: next(ticks))  # each step takes one second

@@ -12,7 +12,7 @@ from reweigh import RobustClassifier
 from reweigh.cli.export import Format, export
 from reweigh.cli.predict import predict
 from reweigh.cli.train import train
-from reweigh.data.sparse import SparseRows
+from reweigh.data.inputs import SparseRows
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import ModelError
 from reweigh.features.text_network import Tokens

@@ -4,8 +4,7 @@ import pytest
 
 from reweigh.compare.grid import name_of, parse
 from reweigh.plan.tables import members
-from reweigh.recipes.check import check, for_bias
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, for_bias, read
 
 pytestmark = pytest.mark.usefixtures("fake_tables")
 
@@ -84,4 +83,4 @@ def test_all_mistakes_of_all_names_come_together():
     "name", ["noise-0.4", "tail+noise-1", "clean", "noise-others-0.25", "tail+candidates-0.3", "labeled-40"]
 )
 def test_the_name_of_the_biases_of_a_recipe_stands_for_them(recipe_file, name):
-    assert name_of(check(for_bias(read(recipe_file), name, parse([name])[0][name])).data) == name
+    assert name_of(check(for_bias(read(recipe_file), name, parse([name])[0][name])).source) == name

@@ -7,8 +7,7 @@ import pytest
 
 from reweigh.compare.grid import Key, plan
 from reweigh.errors import RecipeError
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 
 
 def test_every_method_is_planned_with_every_seed():
@@ -45,14 +44,14 @@ def test_every_bias_is_planned_with_every_method():
     rates = {"erm": 0.05, "cmw-net": 0.02}  # [compare.erm] of the recipe
     for key, recipe in planned.items():
         assert (recipe.method.name, recipe.optimizer.options["lr"]) == (key.method, rates[key.method])
-    (asymmetric,) = planned[Key("asymmetric-0.2", "erm", 0)].data.parts["bias"]
+    (asymmetric,) = planned[Key("asymmetric-0.2", "erm", 0)].source.parts["bias"]
     assert asymmetric.options == {"rate": 0.2, "map": "digits"}
     tail = planned[Key("long-tail-50+symmetric-0.3", "cmw-net", 0)]
-    assert [part.options for part in tail.data.parts["bias"]] == [
+    assert [part.options for part in tail.source.parts["bias"]] == [
         {"imbalance_factor": 50.0, "largest": None}, {"rate": 0.3},
     ]  # fmt: skip
     clean = planned[Key("clean", "cmw-net", 0)]
-    assert clean.data.parts["bias"] == ()
+    assert clean.source.parts["bias"] == ()
     own = check(read("demo"))
     assert plan("demo", [], None, ["asymmetric-0.4"], 1)[Key("asymmetric-0.4", "cmw-net", 0)] == own
     assert replace(clean, data=own.data) == own  # nothing else changed

@@ -8,8 +8,7 @@ import torch
 import reweigh
 from reweigh.compare.rows import read_row, to_json
 from reweigh.plan.toml import to_toml
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 from reweigh.training import Run
 
 LINES = [

@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 from torch import Generator
 
 from reweigh.data import DATASETS, Dataset, read
+from reweigh.data.inputs import SparseRows
 from reweigh.data.named.own_files import rows
-from reweigh.data.sparse import SparseRows
 from reweigh.data.splits import copies, groups_of, joined, stratified, stratified_folds
 from reweigh.errors import DataError
 

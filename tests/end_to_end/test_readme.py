@@ -39,7 +39,7 @@ def photos(folder):
 
 def decide_and_stop(review):
     """What somebody does on the page: keep a label, then leave."""
-    review.session.decide(0, review.session.card(0)["given"])
+    review.session.decide(0, review.session.cards.card(0)["given"])
     review.stop()
 
 

@@ -7,8 +7,7 @@ from safetensors.numpy import load_file
 from typer.testing import CliRunner
 
 from reweigh.cli.app import app
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read, shipped
+from reweigh.recipes.read import check, read, shipped
 
 SHORT = ["train.epochs=3", "train.warmup_epochs=1"]
 

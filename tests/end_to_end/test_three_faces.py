@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 from reweigh import RobustClassifier
 from reweigh.cli.app import app
 from reweigh.fit.run_folder import begin, load_model
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 
 EPOCHS = 3
 NAMES = np.array(["ash", "elm", "oak"])

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from reweigh import DataError, RobustClassifier
-from reweigh.data.sparse import SparseRows
+from reweigh.data.inputs import SparseRows
 from reweigh.methods import METHODS
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from torch import nn
 
 from reweigh import DataError, RobustClassifier
 from reweigh.fit import fitting
@@ -14,6 +15,13 @@ ROWS, LABELS = DRAW.normal(size=(120, 10)), DRAW.integers(0, 3, 120)
 def test_copies_of_random_labels_are_not_right_labels():
     """Each sample is there three times with a random label, so a held-out copy of it would confirm the label."""
     classifier = RobustClassifier(random_state=0).fit(np.tile(ROWS, (3, 1)), np.tile(LABELS, 3))
+    assert min(classifier.finding_.share) > 0.2
+
+
+def test_near_copies_of_random_labels_are_not_right_labels():
+    """As above, but the copies of a photo differ a little, so only its features say that they are copies."""
+    photos = np.tile(DRAW.uniform(size=(120, 3, 4, 4)), (3, 1, 1, 1)) + DRAW.normal(size=(360, 3, 4, 4)) * 0.005
+    classifier = RobustClassifier(features=nn.Flatten(), random_state=0).fit(photos, np.tile(LABELS, 3))
     assert min(classifier.finding_.share) > 0.2
 
 

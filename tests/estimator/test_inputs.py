@@ -11,7 +11,7 @@ from torch import Tensor
 from reweigh import DataError, RobustClassifier
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
-from reweigh.data.sparse import SparseRows
+from reweigh.data.inputs import SparseRows
 from reweigh.estimator.inputs import read_inputs, read_more_inputs
 from reweigh.fit.inputs import InputForm
 

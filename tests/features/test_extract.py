@@ -7,9 +7,8 @@ from torch import nn
 from reweigh.data.on_demand import OnDemand
 from reweigh.errors import DataError
 from reweigh.features import extract as module
-from reweigh.features.extract import extract
+from reweigh.features.extract import StoredRows, extract
 from reweigh.features.network import Network
-from reweigh.features.stored_rows import StoredRows
 from reweigh.threads import threads
 
 

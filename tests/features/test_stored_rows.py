@@ -10,7 +10,7 @@ import torch
 from reweigh.data import Dataset
 from reweigh.data.normalize import standardize_like
 from reweigh.errors import StorageError
-from reweigh.features.stored_rows import StoredRows, find, joined
+from reweigh.features.extract import StoredRows, find, joined
 from reweigh.files.row_cache import RowCache, digest
 
 ROWS = torch.randn(10, 3, generator=torch.Generator().manual_seed(0))

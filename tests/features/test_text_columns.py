@@ -8,7 +8,7 @@ from torch import nn
 from reweigh.data.inputs import Rows
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.errors import DataError
-from reweigh.features.text_columns import encoded, filled, scale_of
+from reweigh.features.extract import encoded, filled, scale_of
 from reweigh.features.text_network import TextNetwork
 
 FRAME = pd.DataFrame(

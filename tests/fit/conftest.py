@@ -2,8 +2,7 @@
 
 import pytest
 
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from reweigh.errors import DataError, ModelError, ReweighError
 from reweigh.files.tensors import read as read_tensors
 from reweigh.fit.run_folder import begin, resume
 from reweigh.methods import BEGIN_AS_ERM
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 from reweigh.training import Interrupted, Run
 from reweigh.training.branch import Branch, checkpoint_of
 from reweigh.training.progress import Silent

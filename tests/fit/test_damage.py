@@ -18,8 +18,7 @@ from reweigh.files.seals import sums
 from reweigh.fit import store
 from reweigh.fit.decisions import Decision, Decisions
 from reweigh.fit.run_folder import begin, load_model, resume
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 from reweigh.runs.read import read_account
 from reweigh.training import Run
 from reweigh.training.status import damage, missing, status

@@ -12,8 +12,7 @@ import pytest
 from reweigh.errors import DataError, StorageError
 from reweigh.files.lock import locked
 from reweigh.fit.run_folder import begin, resume
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 from reweigh.training import Run
 from reweigh.training.status import damage, missing, status
 

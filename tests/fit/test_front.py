@@ -9,8 +9,8 @@ from reweigh import RobustClassifier
 from reweigh.data import Dataset
 from reweigh.data.on_demand import OnDemand
 from reweigh.errors import DataError, RecipeError
+from reweigh.features.extract import StoredRows
 from reweigh.features.network import Network
-from reweigh.features.stored_rows import StoredRows
 from reweigh.fit import front as module
 from reweigh.fit.front import Front, open_front
 from reweigh.plan import Part

@@ -12,8 +12,7 @@ from reweigh.fit.held_out import set_apart
 from reweigh.fit.run_folder import begin, load_model
 from reweigh.fit.scored import scored
 from reweigh.fit.source import read_source
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 from reweigh.selective import threshold
 
 RECIPE = """

@@ -8,8 +8,7 @@ from reweigh.errors import DataError, RecipeError
 from reweigh.fit.fitting import usable
 from reweigh.fit.run_folder import begin
 from reweigh.fit.source import read_source, read_training_set
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 
 
 def _recipe(*overrides: str):

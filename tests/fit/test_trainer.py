@@ -13,8 +13,7 @@ from reweigh.fit.trainer import Trainer, builder, find_device
 from reweigh.plan.check import examine
 from reweigh.plan.choose import Facts, chosen
 from reweigh.plan.toml import to_values
-from reweigh.recipes.check import check
-from reweigh.recipes.read import Contents, read
+from reweigh.recipes.read import Contents, check, read
 
 RECIPE = """
 [data]

@@ -20,8 +20,7 @@ from reweigh.fit.trainer import Trainer
 from reweigh.looks import network as looks
 from reweigh.plan.check import examine
 from reweigh.plan.choose import Facts, chosen
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 from reweigh.training import Run
 from reweigh.training.state import Keeper
 from reweigh.weighting import load_weighting

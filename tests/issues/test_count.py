@@ -112,6 +112,9 @@ def test_where_classes_may_overlap_nothing_is_claimed() -> None:
     words = claim(count, given, torch.eye(3), NAMES)
     assert words.startswith(f"The model disagrees with {disagree:.0%} of the held-out labels. Between 0% and ")
     assert "one label per sample cannot tell more. An audit of 100 labels can: reweigh audit RUN" in words
+    between = torch.tensor([[90.0, 30, 0], [30, 80, 1], [0, 1, 99]])
+    words = claim(count._replace(predicted=between), given, torch.eye(3), NAMES)
+    assert "of the held-out labels, mostly between cat and dog (60). Between 0% and " in words
 
 
 def test_labels_that_are_wrong_where_they_are_hard_are_within_the_limits() -> None:
@@ -131,10 +134,29 @@ def test_labels_that_are_wrong_where_they_are_hard_are_within_the_limits() -> No
     assert low <= truth <= high
 
 
-def test_a_weak_network_claims_nothing() -> None:
+def test_a_weak_network_claims_nothing_if_most_conflicts_are_its_own() -> None:
+    rng = torch.Generator().manual_seed(3)
     given, predictions, _ = noisy()
-    assert count_of(predictions, given).at_random
-    assert not count_of(predictions, given, weak=True).at_random
+    likely, unsure = predictions.argmax(1), torch.rand(len(given), generator=rng) < 0.3
+    shifted = F.one_hot((likely + (torch.rand(len(given), generator=rng) < 0.5)) % given.shape[1], given.shape[1])
+    rows = torch.where(unsure[:, None], 0.3 * shifted + 0.7 / given.shape[1], predictions)
+    assert count_of(rows, given).at_random
+    assert not count_of(rows, given, weak=True).at_random
+
+
+def test_labels_of_some_classes_only_may_be_wrong_at_random() -> None:
+    """A model is surest of the classes whose labels are right, which says nothing about the others."""
+    rng = torch.Generator().manual_seed(2)
+    true = torch.arange(4000) % 4
+    wrong = (true >= 2) & (torch.rand(4000, generator=rng) < 0.3)
+    given = torch.where(wrong, 5 - true, true)
+    sure = torch.where(true >= 2, 0.7, 0.95) - 0.1 * torch.rand(4000, generator=rng)
+    rows = F.one_hot(true, 4) * sure[:, None]
+    rows += (1 - rows.sum(1, keepdim=True)) / 3 * (1 - F.one_hot(true, 4))
+    count = count_of(rows, F.one_hot(given, 4).float())
+    assert count.at_random
+    _, low, high = count.in_all(F.one_hot(given, 4).float())
+    assert 0.1 < low <= float(wrong.float().mean()) <= high < 0.2
 
 
 def test_where_labels_are_right() -> None:
@@ -169,6 +191,9 @@ def test_directions() -> None:
     both = even.clone()
     both[0, 1], both[1, 0], both[3, 4], both[4, 3] = 70, 65, 40, 44
     assert direction(both, names) == "mostly between cat and dog (135), car and bus (84)"
+    both[0, 1], both[1, 0] = 200, 200  # alone more than half, but the next pair is worth its name
+    both[3, 4], both[4, 3] = 130, 120
+    assert direction(both, names) == "mostly between cat and dog (400), car and bus (250)"
     one = torch.tensor([[80.0, 40, 0], [2, 60, 1], [0, 1, 90]])
     assert direction(one, NAMES) == "mostly dog given as cat (40)"
     few = torch.tensor([[20.0, 3, 0], [1, 20, 0], [0, 0, 20]])  # four wrong labels are too few to say

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reweigh.issues.remaining import remaining
-from reweigh.review.session import ORDERS
+from reweigh.review.orders import ORDERS
 
 
 def simulated(seed, shift, slope):

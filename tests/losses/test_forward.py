@@ -8,8 +8,8 @@ import torch
 
 from reweigh.errors import DataError, RecipeError
 from reweigh.losses import LOSSES
-from reweigh.recipes.check import check as check_recipe
 from reweigh.recipes.read import Contents
+from reweigh.recipes.read import check as check_recipe
 
 TRANSITION = ((0.7, 0.3, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.1, 0.2, 0.6, 0.1), (0.25, 0.25, 0.25, 0.25))
 IDENTITY = tuple(tuple(float(i == j) for j in range(4)) for i in range(4))

@@ -10,7 +10,7 @@ from reweigh.fit.run_folder import begin
 from reweigh.fit.trainer import Trainer, builder
 from reweigh.losses import LOSSES
 from reweigh.methods.cmw_net import CMWNet
-from reweigh.recipes.check import check as check_recipe
+from reweigh.recipes.read import check as check_recipe
 from reweigh.recipes.read import read
 
 SIZES = [500, 40, 7, 120]

@@ -13,7 +13,7 @@ from reweigh.data import Dataset
 from reweigh.errors import DataError
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS, build, options_of_method
-from reweigh.methods.cmw_net_sl_plus import CMWNetSLPlus
+from reweigh.methods.cmw_net_sl import CMWNetSLPlus
 from reweigh.methods.setup import Setup
 
 pytest.importorskip("kornia")

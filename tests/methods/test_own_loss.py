@@ -11,8 +11,7 @@ from reweigh.fit.run_folder import begin
 from reweigh.losses import LOSSES
 from reweigh.methods import METHODS, build, options_of_method
 from reweigh.methods.options import keyword_only
-from reweigh.recipes.check import check
-from reweigh.recipes.read import Contents
+from reweigh.recipes.read import Contents, check
 from reweigh.weighting import load_weighting
 
 SIZES = [10, 6, 4]

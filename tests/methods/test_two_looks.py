@@ -15,7 +15,7 @@ from reweigh.meta_sets import META_SETS
 from reweigh.methods import build
 from reweigh.methods.setup import Again, Setup
 from reweigh.methods.two_looks import Belief, weighing
-from reweigh.models.stack import side_by_side
+from reweigh.models.ensemble import side_by_side
 from reweigh.weighting import Origin, save_weighting
 
 CLASSES = 3

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from reweigh.fit.run_folder import begin, resume
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 
 RECIPE = """
 [data]

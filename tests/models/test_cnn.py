@@ -1,8 +1,9 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
-from reweigh.models.cnn import cnn
+from reweigh.models.cnn import cnn, he_normal
 
 
 @pytest.mark.parametrize("shape", [(1, 8, 8), (1, 28, 28), (3, 32, 32), (1, 4, 9)])
@@ -25,3 +26,14 @@ def test_it_learns():
         F.cross_entropy(model(inputs), labels).backward()
         optimizer.step()
     assert (model(inputs).argmax(1) == labels).float().mean() > 0.95
+
+
+def test_spread_of_convolutions():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(8, 64, 3), nn.Linear(4, 4))
+    linear = model[1].weight.clone()
+    he_normal(model)
+    assert model[0].weight.std().item() == pytest.approx((2 / (64 * 9)) ** 0.5, rel=0.05)
+    assert model[0].weight.mean().item() == pytest.approx(0, abs=0.005)
+    assert not model[0].bias.any()
+    assert torch.equal(model[1].weight, linear)

@@ -16,7 +16,7 @@ def test_experts_of_a_residual_network():
     experts = Experts(model)
     images = torch.randn(5, 3, 8, 8)
     torch.testing.assert_close(experts(images, apart=True)[0], alone(images))
-    own = sum(param.numel() for param in alone.stages[-1][-1].parameters())
+    own = sum(param.numel() for param in alone.blocks[-1].parameters())
     own += sum(param.numel() for param in alone.classifier.parameters())
     every = sum(param.numel() for param in alone.parameters())
     assert sum(param.numel() for param in experts.parameters()) == every + 2 * own

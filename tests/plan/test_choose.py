@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
-from reweigh.data.sparse import SparseRows
+from reweigh.data.inputs import SparseRows
 from reweigh.data.tables.encoding import fit_encoding
 from reweigh.plan.check import examine
 from reweigh.plan.choose import (

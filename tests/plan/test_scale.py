@@ -5,8 +5,7 @@ import torch
 
 from reweigh.errors import RecipeError
 from reweigh.plan.toml import from_toml, to_toml
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 
 
 def rates(plan):

@@ -5,8 +5,7 @@ import tomllib
 import pytest
 
 from reweigh.plan.toml import inline, to_toml
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 
 pytestmark = pytest.mark.usefixtures("fake_tables")
 

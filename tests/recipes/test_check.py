@@ -3,8 +3,7 @@
 import pytest
 
 from reweigh.errors import RecipeError
-from reweigh.recipes.check import check, for_bias, for_method
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, for_bias, for_method, read
 
 pytestmark = pytest.mark.usefixtures("fake_tables")
 

@@ -9,9 +9,8 @@ import pytest
 from reweigh.errors import RecipeError
 from reweigh.methods import METHODS, options_of_method
 from reweigh.recipes import published
-from reweigh.recipes.check import check
 from reweigh.recipes.published import names, table
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 
 
 def test_all_tables_are_there():

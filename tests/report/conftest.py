@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from reweigh.fit.run_folder import begin
-from reweigh.recipes.check import check, for_method
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, for_method, read
 from reweigh.report.page import write_report
 from reweigh.runs.read import read_account
 

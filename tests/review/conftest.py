@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from reweigh.fit.run_folder import begin
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 
 
 @pytest.fixture(scope="session")

@@ -40,7 +40,7 @@ def test_samples_are_drawn_at_random_and_shown_without_a_verdict(run):
     suspicious = found.subject.samples.issue[drawn]
     assert 0 < suspicious.sum() < 20
     for index in drawn:
-        card = found.card(index)
+        card = found.cards.card(index)
         assert (card["suggested"], card["quality"], card["weight"]) == (-1, None, None)
     assert found.start()["audit"]
     assert not Session(of_run(run), "ann").start()["audit"]

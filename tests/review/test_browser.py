@@ -25,7 +25,7 @@ class Server:
     """``reweigh review`` as a user starts it."""
 
     def __init__(self, run):
-        command = [sys.executable, "-m", "reweigh", "review", str(run), "--as", "ann"]
+        command = [sys.executable, "-m", "reweigh", "review", str(run), "--as", "ann", "--no-browser"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1)
         assert self.process.stdout is not None
         text = ""
@@ -45,7 +45,7 @@ class Server:
 def visit(browser):
     contexts, trouble = [], []
 
-    def open_page(address, width=1280, height=800, **options):
+    def open_page(address, width=1280, height=800, view="cards", **options):
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
         tab = context.new_page()
@@ -54,7 +54,10 @@ def visit(browser):
         tab.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
         tab.on("request", lambda request: request.url.startswith((address, "data:")) or trouble.append(request.url))
         tab.goto(address)
-        tab.wait_for_selector(".labels")
+        tab.wait_for_selector(".labels, .tile > *")
+        if view == "cards" and tab.locator("#cards").is_visible():
+            tab.keyboard.press("c")
+            tab.wait_for_selector(".labels")
         return tab
 
     yield open_page
@@ -145,6 +148,63 @@ def test_an_audit_is_blind_and_says_what_it_found(run, visit):
     assert [line["audit"] for line in lines(run)] == [True] * 4
 
 
+def test_a_wall_is_decided_by_click_drag_shift_and_keys_and_undone_after_a_reload(run, visit):
+    review = Review(of_run(run), "ann").start()
+    try:
+        tab = visit(review.address, view="grid")
+        expect(tab.locator("#why")).to_contain_text("labels that look wrong")
+        pressed, tile = tab.locator(".tile[aria-pressed=true]"), tab.locator(".tile")
+        size = int(tab.locator(".count").first.inner_text())
+        tile.nth(0).click()
+        tile.nth(4).click(modifiers=["Shift"])
+        expect(pressed).to_have_count(5)
+        tile.nth(2).click()
+        expect(tab.locator("#accept")).to_have_text("A Accept 4")
+        press(tab, "a", 4)
+        expect(tab.locator(".count").first).to_have_text(str(size - 4))
+        assert all(line["label"] != line["given"] for line in lines(run))
+
+        box = tile.nth(0).bounding_box()
+        tab.mouse.move(box["x"] + 10, box["y"] + 10)
+        tab.mouse.down()
+        tab.mouse.move(box["x"] + box["width"] * 1.5, box["y"] + 40, steps=4)
+        tab.mouse.up()
+        expect(pressed).to_have_count(2)
+        tab.keyboard.press("x")
+        press(tab, "2", 6)
+        assert [line["exclude"] for line in lines(run)[4:]] == ["unusable"] * 2
+
+        tile.nth(0).focus()
+        tab.keyboard.press("Shift+ArrowRight")
+        expect(pressed).to_have_count(2)
+        tab.keyboard.press("Escape")
+        expect(pressed).to_have_count(0)
+        tab.keyboard.press("s")
+        expect(tab.locator("#keep")).to_have_text(f"K Keep {size - 6}")
+        press(tab, "k", size)
+
+        tab.reload()
+        tab.wait_for_selector(".tile > *")
+        press(tab, "z", 6)
+        expect(tab.locator(".count").first).to_have_text(str(size - 6))
+        press(tab, "z", 4)
+        press(tab, "z", 0)
+        expect(tab.locator("#undo")).to_be_disabled()
+        expect(tab.locator(".count").first).to_have_text(str(size))
+
+        expect(tile.nth(1)).to_have_attribute("title", re.compile("row"))
+        named = tile.nth(1).get_attribute("title")
+        tile.nth(1).focus()
+        tab.keyboard.press("Enter")
+        expect(tab.locator(".called")).to_have_text(re.compile(named.split(",")[0] + r"\b"))
+        tab.keyboard.press("g")
+        expect(tile.nth(1)).to_be_focused()
+        tab.keyboard.press("?")
+        expect(tab.locator("#keys")).to_be_visible()
+    finally:
+        review.stop()
+
+
 def test_filters_show_what_they_say(run, visit):
     review = Review(of_run(run), "ann").start()
     try:
@@ -187,7 +247,7 @@ def test_names_stay_text_the_page_fits_and_everybody_can_use_it(hostile, visit, 
     review = Review(of_run(hostile), "<b>ann</b>").start()
     try:
         tab = visit(review.address, width, 844, color_scheme=scheme)
-        assert tab.evaluate("document.querySelectorAll('script').length") == 1
+        assert tab.evaluate("document.querySelectorAll('script').length") == 2
         assert tab.locator("#reviewer").inner_text() == "<b>ann</b>"
         assert tab.evaluate("document.documentElement.scrollWidth") == width
         assert tab.evaluate("getComputedStyle(document.querySelector('.labels bdi')).unicodeBidi") == "isolate"
@@ -195,6 +255,11 @@ def test_names_stay_text_the_page_fits_and_everybody_can_use_it(hostile, visit, 
             found = tab.evaluate("document.getElementById('accept').getBoundingClientRect().bottom <= innerHeight")
             assert found  # the buttons are never below the fold
             tab.keyboard.press("n")
+        violations = Axe().run(tab, options={"resultTypes": ["violations"]}).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == []
+        tab.keyboard.press("g")
+        tab.wait_for_selector(".tile > *")
+        assert tab.evaluate("document.documentElement.scrollWidth") == width
         violations = Axe().run(tab, options={"resultTypes": ["violations"]}).response["violations"]
         assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == []
         tab.keyboard.press("o")

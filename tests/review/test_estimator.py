@@ -22,7 +22,7 @@ def test_decisions_come_back_as_labels(fitted, tmp_path):
     review = classifier.review(X, tmp_path / "mine.jsonl", "ann")
     try:
         assert review.address in repr(review)
-        assert dict(review.session.card(10)["values"])["size"] == f"{X['size'][10]:.6g}"
+        assert dict(review.session.cards.card(10)["values"])["size"] == f"{X['size'][10]:.6g}"
         review.session.decide(10, 0)
         review.session.decide(11, 1)
         labels, checked = review.labels()

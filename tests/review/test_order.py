@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reweigh.review.session import ORDERS, doubtful, informative
+from reweigh.review.orders import ORDERS, doubtful, informative
 
 RNG = np.random.default_rng(0)
 QUALITY, SUGGESTED = RNG.random(60), RNG.choice([0, 0, 0, 1, 3], 60)

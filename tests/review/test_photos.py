@@ -9,8 +9,7 @@ from PIL import Image
 
 from reweigh.data.readers import images
 from reweigh.fit.run_folder import begin
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 from reweigh.review import of_run
 from reweigh.review.session import Session
 from reweigh.review.similar import Similar

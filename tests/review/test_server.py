@@ -45,6 +45,10 @@ class Client:
         return response.status, found, response.headers
 
 
+def flat(groups):
+    return [index for group in groups for index in group["index"]]
+
+
 @pytest.fixture
 def ask(served):
     return Client(served.address)
@@ -61,7 +65,7 @@ def test_the_page_is_bound_by_a_strict_policy(ask):
         assert headers["Cache-Control"] == "no-store"
 
 
-@pytest.mark.parametrize("path", ["/", "/start", "/review.js", "/picture/0", "/queue"])
+@pytest.mark.parametrize("path", ["/", "/start", "/review.js", "/picture/0", "/wall"])
 def test_without_the_token_nothing_is_shown(ask, path):
     for token in ("", "x", ask.token[:-1], ask.token + "x", "%00", "%C3%A9"):
         assert ask(path, token=token)[0] == 403
@@ -93,7 +97,7 @@ def test_no_path_leads_to_a_file(ask, path):
 
 
 def test_what_is_decided_is_on_disk_at_once(ask, run):
-    _, queue, _ = ask("/queue")
+    queue = flat(ask("/wall")[1])
     index = queue[0]
     _, card, _ = ask(f"/sample/{index}")
     before = ask("/progress")[1]
@@ -102,12 +106,48 @@ def test_what_is_decided_is_on_disk_at_once(ask, run):
     line = json.loads((run / "decisions.jsonl").read_text())
     assert (line["row"], line["label"], line["by"]) == (card["row"], str(card["suggested"]), "ann")
     assert progress["remaining"] != before["remaining"]
-    assert ask("/queue")[1] == queue[1:]
-    assert ask("/queue?state=decided")[1] == [index]
-    assert ask(f"/sample/{index}")[1]["mine"] == {"label": card["suggested"]}
+    assert flat(ask("/wall")[1]) == queue[1:]
+    assert flat(ask("/wall?state=decided")[1]) == [index]
+    assert ask(f"/sample/{index}")[1]["mine"] == {"label": card["suggested"], "exclude": ""}
     assert ask("/decision", {"index": index, "undo": True})[1]["decided"] == 0
-    assert ask("/queue")[1] == queue
+    assert flat(ask("/wall")[1]) == queue
     assert ask("/decision", {"index": index, "undo": True})[0] == 422
+
+
+def test_one_action_about_many_samples_is_undone_at_once(ask, served, run):
+    """Groups are pairs of classes with their samples; an action survives a restart of the server, and so does undo."""
+    groups = ask("/wall?order=similar")[1]
+    samples = served.session.subject.samples
+    assert [len(group["index"]) for group in groups] == sorted((len(group["index"]) for group in groups), reverse=True)
+    for group in groups:
+        assert {(samples.given[index], samples.suggested[index]) for index in group["index"]} == {tuple(group["pair"])}
+    several, few = groups[0]["index"], groups[1]["index"][:2]
+    assert ask("/decision", {"index": several, "label": "suggested"})[1]["wrong"] == len(several)
+    progress = ask("/decision", {"index": few, "exclude": "unusable"})[1]
+    assert (progress["excluded"], progress["right"], progress["undo"]) == (2, 0, 2)
+    assert sorted(flat(ask("/wall?state=excluded")[1])) == sorted(few)
+    assert flat(ask("/wall?order=similar")[1]) == [*groups[1]["index"][2:], *flat(groups[2:])]
+
+    again = Review(of_run(run), "ann").start()
+    try:
+        later = Client(again.address)
+        undone = later("/decision", {"undo": True})[1]
+        assert (sorted(undone["index"]), undone["undo"]) == (sorted(few), len(several))
+        undone = later("/decision", {"undo": True})[1]
+        assert (sorted(undone["index"]), undone["undo"], undone["decided"]) == (sorted(several), 0, 0)
+        assert flat(later("/wall?order=similar")[1]) == flat(groups)
+        assert not again.excluded().any()
+    finally:
+        again.stop()
+
+
+def test_tiles_show_what_cards_show(ask):
+    index = flat(ask("/wall")[1])[:3]
+    for tile in ask("/tiles?index=" + ",".join(map(str, index)))[1]:
+        card = ask(f"/sample/{tile['index']}")[1]
+        assert {key: tile[key] for key in ("row", "given", "suggested", "quality", "mine")}.items() <= card.items()
+    for wrong in ("", "a", "-1", "1,,2", ",".join(["1"] * 501), "99999999"):
+        assert ask(f"/tiles?index={wrong}")[0] == 422
 
 
 @pytest.mark.parametrize(
@@ -123,6 +163,12 @@ def test_what_is_decided_is_on_disk_at_once(ask, run):
         {"index": 0, "label": 1.7},
         {"index": 0},
         {"label": 0},
+        {"index": [], "label": 0},
+        {"index": [0, 10**9], "label": "given"},
+        {"index": [0, None], "label": "given"},
+        {"index": [0], "exclude": "ugly"},
+        {"index": [0], "exclude": None},
+        {"undo": True},
         [],
         b"{",
         b"\xff",
@@ -151,21 +197,21 @@ def test_a_decision_about_what_does_not_exist_is_refused(ask, run, body):
     ],
 )
 def test_a_filter_that_does_not_exist_is_named(ask, query):
-    status, found, _ = ask(f"/queue?{query}")
+    status, found, _ = ask(f"/wall?{query}")
     assert status == 422
     assert query.partition("=")[0] in found["error"]
 
 
 def test_filters_against_a_loop_over_the_table(ask, served):
     samples = served.session.subject.samples
-    _, found, _ = ask("/queue?show=all&given=3&suggested=8&quality=0.6")
+    found = flat(ask("/wall?show=all&given=3&suggested=8&quality=0.6")[1])
     expected = [
         i for i in range(len(samples))
         if samples.given[i] == 3 and samples.suggested[i] == 8 and samples.quality[i] <= 0.6
     ]  # fmt: skip
     assert sorted(found) == expected
     assert [samples.quality[i] for i in found] == sorted(samples.quality[i] for i in found)
-    assert set(ask("/queue")[1]) == set(samples.issue.nonzero()[0].tolist())
+    assert set(flat(ask("/wall")[1])) == set(samples.issue.nonzero()[0].tolist())
 
 
 def test_a_full_disk_loses_nothing_and_says_so(ask, run, monkeypatch):
@@ -191,12 +237,12 @@ def test_two_reviewers_and_their_disagreement(ask, served, run):
     theirs = Client(other.address)
     try:
         assert theirs("/sample/5")[1]["others"] == []  # not before they have decided
-        assert 5 in theirs("/queue?show=all")[1]
+        assert 5 in flat(theirs("/wall?show=all")[1])
         theirs("/decision", {"index": 5, "label": 2})
         assert ask("/progress")[1]["disputed"] == 1
         assert ask("/progress")[1]["reviewers"] == ["ann", "bo"]
-        assert ask("/queue?show=all&state=disputed")[1] == [5]
-        assert ask("/sample/5")[1]["others"] == [{"by": "bo", "label": 2}]
+        assert flat(ask("/wall?show=all&state=disputed")[1]) == [5]
+        assert ask("/sample/5")[1]["others"] == [{"by": "bo", "label": 2, "exclude": ""}]
         assert served.decisions.agreed() == {}
     finally:
         other.stop()
@@ -242,10 +288,10 @@ def test_data_that_are_gone_are_reported_and_labels_can_still_be_decided(run, mo
     monkeypatch.setattr("reweigh.runs.read.read_training_set", gone)
     review = Review(of_run(run), "ann")
     assert "photos" in review.session.start()["trouble"]
-    assert review.session.card(0)["values"] == []
+    assert review.session.cards.card(0)["values"] == []
     assert review.session.decide(0, 1)["decided"] == 1
     with pytest.raises(DataError, match="not images"):
-        review.session.picture(0)
+        review.session.cards.picture(0)
     review.stop()
 
 

@@ -6,7 +6,7 @@ from scipy.sparse import csr_matrix
 from torch import nn
 
 from reweigh.data import Dataset, from_arrays
-from reweigh.data.sparse import SparseRows
+from reweigh.data.inputs import SparseRows
 from reweigh.fit.front import own_front
 from reweigh.review import Review, of_run
 from reweigh.review.similar import MOST, Similar
@@ -71,12 +71,12 @@ def test_beside_a_sample_are_those_that_nothing_speaks_against(run):
     session, samples = review.session, review.session.subject.samples
     index = session.queue({})[0]
     given = int(samples.given[index])
-    for label, found in session.similar(index).items():
+    for label, found in session.cards.similar(index).items():
         assert len(found) == MOST
         for each in found:
             assert samples.given[each["index"]] == int(label)
             assert not samples.issue[each["index"]]
-    nearest = session.similar(index)[str(given)][0]["index"]
+    nearest = session.cards.similar(index)[str(given)][0]["index"]
     session.decide(nearest, (given + 1) % 10)  # a person says that it is something else
-    assert nearest not in [each["index"] for each in session.similar(index)[str(given)]]
+    assert nearest not in [each["index"] for each in session.cards.similar(index)[str(given)]]
     review.stop()

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from reweigh import DataError, Reweighter
-from reweigh.reweighter.labels import as_labels
+from reweigh.reweighter.inputs import as_labels
 
 INPUTS = torch.randn(24, 5, generator=torch.Generator().manual_seed(0))
 LABELS = torch.tensor([0] * 14 + [1] * 7 + [2] * 3)

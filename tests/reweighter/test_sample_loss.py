@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from reweigh import DataError, ModelError, Reweighter
 from reweigh.errors import RecipeError
 from reweigh.losses import LOSSES
-from reweigh.reweighter.sample_loss import SampleLoss, logits_of
+from reweigh.reweighter.inputs import SampleLoss, logits_of
 
 TORCH = torch.Generator().manual_seed(0)
 INPUTS = torch.randn(24, 5, generator=TORCH)

@@ -13,13 +13,11 @@ from reweigh.data.labels.class_numbers import encode
 from reweigh.data.named.own_files import rows as split_rows
 from reweigh.data.parts import class_folders, split_folder
 from reweigh.data.readers import has_test_part
-from reweigh.data.readers.cifar import find_layout
-from reweigh.data.readers.idx import find_idx_pair
+from reweigh.data.readers.image_archives import find_parquet_images, find_shards, holds_images, is_shards
 from reweigh.data.readers.image_files import check_pillow
 from reweigh.data.readers.image_list import find_list
 from reweigh.data.readers.images import equal_files, find_images, headers
-from reweigh.data.readers.parquet_images import find_parquet_images, holds_images
-from reweigh.data.readers.shards import find_shards, is_shards
+from reweigh.data.readers.published import find_idx_pair, find_layout
 from reweigh.data.splits import joined
 from reweigh.data.tables.decide import ReadAs
 from reweigh.data.tables.frames import is_table

@@ -144,10 +144,10 @@ def describe_folder(source: "Source") -> None:
     """
     from reweigh.data import inspect as look
     from reweigh.data.parts import class_folders, split_folder
-    from reweigh.data.readers import image_folder, reader_of
+    from reweigh.data.readers import image_list, reader_of
 
     path = Path(source.data)
-    if reader_of(path) is not image_folder.READER:
+    if reader_of(path) is not image_list.FOLDER:
         raise DataError(f"{path}: not a folder of images")
     names = class_folders(split_folder(path, "train"), None)
     dataset = source.read(usual_size(source), class_names=names)

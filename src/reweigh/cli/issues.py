@@ -36,6 +36,16 @@ def issues(
             "or a reviewed RUN.",
         ),
     ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOOL", help="With --out, write tasks for another tool: label-studio, argilla, fiftyone, hf or csv."
+        ),
+    ] = None,
+    url_prefix: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="With --to, what to put before the names of images. Default: their paths."),
+    ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="With --apply, also change labels that are not flagged, or remove a class.")
     ] = False,
@@ -63,6 +73,13 @@ def issues(
     folder, plan = open_run(run)
     source = source_of(plan.source)
     originals = [] if source is None else source.files
+    if (to or url_prefix is not None) and not out:
+        raise DataError("--to and --url-prefix need --out FILE; give that too")
+    if url_prefix is not None and (to or "csv") == "csv":
+        raise DataError("--url-prefix needs --to label-studio, argilla, fiftyone or hf; give that too")
+    if out and to and to != "csv":
+        send(run, to, out, url_prefix, originals, overwrite)
+        return
     if out:
         check_ending("--out", out, (".csv",), "a table of label issues")
         check_target("--out", out, [out], originals, overwrite)
@@ -97,6 +114,23 @@ def issues(
         echo(f"Corrected copy: {apply}\nNext: {usage}")
 
 
+def send(run: Path, tool: str, out: Path, prefix: str | None, originals: Sequence[Path], overwrite: bool) -> None:
+    """Write the labels that look wrong for another tool."""
+    from reweigh.files import write_whole
+    from reweigh.runs.exchange import exchange
+
+    check_ending("--out", out, (".jsonl",) if tool == "hf" else (".json",), f"a file for {tool}")
+    check_target("--out", out, [out], originals, overwrite)
+    files = exchange(run, tool, out, prefix)
+    further = {out.with_suffix(ending): content for ending, content in files.further.items()}
+    check_target("--out", out, list(further), originals, overwrite)
+    for path, content in {out: files.content, **further}.items():
+        write_whole(path, content)
+    echo(f"Written to {' and '.join(map(str, [out, *further]))}.")
+    echo(f"In {tool}: {files.usage}.")
+    echo(f"Then: reweigh train {run} --reviewed FILE, or reweigh issues {run} --apply COPY --apply-from FILE.")
+
+
 def show_changes(pairs: Sequence[tuple[str, str, int]], labels: int) -> None:
     """Print how many labels change, by given and new class.
 
@@ -106,7 +140,7 @@ def show_changes(pairs: Sequence[tuple[str, str, int]], labels: int) -> None:
     if not pairs:
         echo("No label changes.")
         return
-    rows = [[old, new, f"{count:,}"] for old, new, count in pairs[:MAX_PAIRS]]
+    rows = [[old, new or "(left out)", f"{count:,}"] for old, new, count in pairs[:MAX_PAIRS]]
     changed = sum(count for *_, count in pairs)
     show_table(f"{changed:,} of {labels:,} labels change", ["from", "to", "labels"], rows)
     if len(pairs) > MAX_PAIRS:

@@ -74,7 +74,7 @@ def list_members(
 
 def row_of(name: str, part: "Callable[..., Any]") -> list[str]:
     """Name, description and options of a member."""
-    from reweigh.plan.options import parameters_of
+    from reweigh.plan.tables import parameters_of
 
     options = [p.name if p.default is p.empty else f"{p.name}={_value(p.default)}" for p in parameters_of(part)]
     return [name, first_sentence(part), ", ".join(options)]
@@ -125,8 +125,7 @@ def _numbers(run: "Run") -> list[str]:
 def show_recipe(recipe: str, changes: list[str]) -> None:
     """Check a recipe and print it in full."""
     from reweigh.plan.toml import to_toml
-    from reweigh.recipes.check import check
-    from reweigh.recipes.read import comment, find, read
+    from reweigh.recipes.read import check, comment, find, read
 
     checked = check(read(recipe, changes))
     echo(f"{comment(find(recipe))}\n\n{to_toml(checked)}".strip("\n"))

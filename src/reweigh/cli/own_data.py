@@ -14,11 +14,9 @@ from reweigh.names import listed
 from reweigh.plan.choose import Choice, Facts, choose
 from reweigh.plan.edit import put
 from reweigh.plan.mistakes import raise_all
-from reweigh.plan.options import options_of
-from reweigh.plan.tables import members, method_named
+from reweigh.plan.tables import members, method_named, options_of
 from reweigh.plan.toml import inline, plain
-from reweigh.recipes.check import check
-from reweigh.recipes.read import Contents, apply, read
+from reweigh.recipes.read import Contents, apply, check, read
 
 BASELINE = "erm"
 

@@ -1,7 +1,7 @@
 """``reweigh review`` and ``reweigh audit``: a page on this computer to go through labels and decide."""
 
 from contextlib import suppress
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,13 +9,17 @@ from reweigh.cli.arguments import RunFolder
 from reweigh.cli.printing import echo, show_table
 from reweigh.names import plural
 
+if TYPE_CHECKING:
+    from reweigh.review import Review
+
 Reviewer = Annotated[
     str | None, typer.Option("--as", metavar="NAME", help="Name of the reviewer. Default: your user name.")
 ]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on this computer. Default: any free one.")]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the address only; do not open a browser.")]
 
 
-def review(run: RunFolder, reviewer: Reviewer = None, port: Port = 0) -> None:
+def review(run: RunFolder, reviewer: Reviewer = None, port: Port = 0, no_browser: NoBrowser = False) -> None:
     """Check the labels that look wrong on a page in your browser.
 
     Each decision is written to RUN/decisions.jsonl at once, so you can stop and continue at any time. The page works on
@@ -31,11 +35,18 @@ def review(run: RunFolder, reviewer: Reviewer = None, port: Port = 0) -> None:
     )
     if served.session.subject.trouble:
         echo(f"The samples themselves cannot be shown: {served.session.subject.trouble}")
-    echo(f"Open {served.address}\nCtrl-C ends the review; decisions are in {served.session.subject.file}.")
-    with suppress(KeyboardInterrupt):
-        served.run()
+    _serve(served, no_browser)
     if served.decisions.count:
         echo(f"\nNext: reweigh train --reviewed {run} trains with these decisions.")
+
+
+def _serve(served: "Review", no_browser: bool) -> None:
+    """Serve until Ctrl-C, in the browser of the user if there is one."""
+    opened = not no_browser and served.open_browser()
+    echo(f"{'Opened in your browser:' if opened else 'Open'} {served.address}")
+    echo(f"Ctrl-C ends; each decision is written to {served.session.subject.file} at once.")
+    with suppress(KeyboardInterrupt):
+        served.run()
 
 
 def audit(
@@ -43,6 +54,7 @@ def audit(
     n: Annotated[int, typer.Option("--n", min=0, help="Number of labels to decide about; 0 prints the result.")] = 100,
     reviewer: Reviewer = None,
     port: Port = 0,
+    no_browser: NoBrowser = False,
 ) -> None:
     """Find out how many labels are wrong, by checking a few that are drawn at random.
 
@@ -63,9 +75,7 @@ def audit(
             echo(f"The samples themselves cannot be shown: {served.session.subject.trouble}")
         if left:
             echo(f"{left:,} of {progress['n']:,} labels are to be decided about by {served.session.reviewer}.")
-            echo(f"Open {served.address}\nCtrl-C ends; decisions are in {served.session.subject.file}.")
-            with suppress(KeyboardInterrupt):
-                served.run()
+            _serve(served, no_browser)
         served.stop()
     found = audited(run)
     if found is None:

@@ -15,10 +15,9 @@ from reweigh.fit.source import data_root
 from reweigh.names import suggestion
 from reweigh.plan.check import check_slot
 from reweigh.plan.mistakes import Mistake
-from reweigh.plan.options import options_of
 from reweigh.plan.plan import Part
 from reweigh.plan.schema import SECTIONS
-from reweigh.plan.tables import members
+from reweigh.plan.tables import members, options_of
 
 # of a recipe's [data]: how files are read
 KEPT = ("size", "test_fraction", "split_seed", "columns", "sep", "encoding", "join_labels", "group")

@@ -110,8 +110,7 @@ def _cells(shown: "PaperTable") -> list["Cell"]:
 
 def _kinds(shown: "PaperTable") -> dict[str, "Plan"]:
     """The kinds of runs that make a table, in words, and a plan of each; one kind costs about the same."""
-    from reweigh.recipes.check import check
-    from reweigh.recipes.read import read
+    from reweigh.recipes.read import check, read
 
     found = {}
     for recipe, *changes in dict.fromkeys(
@@ -154,8 +153,7 @@ def _stem(cell: "Cell") -> tuple[str, ...]:
 def _continues(cell: "Cell") -> bool:
     """Whether the warm-up of a cell is that of plain training, so that it can branch from it."""
     from reweigh.methods import BEGIN_AS_ERM
-    from reweigh.recipes.check import check
-    from reweigh.recipes.read import read
+    from reweigh.recipes.read import check, read
 
     if cell.method not in BEGIN_AS_ERM:
         return False

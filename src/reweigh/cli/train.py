@@ -41,7 +41,9 @@ def train(
     reviewed: Annotated[
         Path | None,
         typer.Option(
-            metavar="RUN", help="Use the decisions of `reweigh review RUN`; without recipe and data, repeat RUN."
+            metavar="RUN|FILE",
+            help="Use the decisions of `reweigh review RUN`; without recipe and data, repeat RUN. Or those in "
+            "a FILE of another tool (see `reweigh issues --to`), with RUN as recipe.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder. Default: runs/NAME-METHOD-seedSEED.")] = None,
@@ -190,7 +192,7 @@ def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool
     from reweigh.cli.outcome import show_outcome
     from reweigh.cli.source import files_of
     from reweigh.fit.run_folder import begin, resume
-    from reweigh.recipes.check import check
+    from reweigh.recipes.read import check
     from reweigh.training import Run, processes, progress
 
     checked = check(contents)

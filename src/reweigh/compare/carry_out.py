@@ -17,8 +17,7 @@ from reweigh.fit.run_folder import resume as continue_run
 from reweigh.names import listed
 from reweigh.plan.plan import Plan
 from reweigh.plan.toml import from_toml, to_toml
-from reweigh.recipes.check import check
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 from reweigh.training import Observer, Run, processes
 from reweigh.training.progress import Series
 from reweigh.training.status import status

@@ -11,11 +11,9 @@ from reweigh.errors import RecipeError
 from reweigh.names import lookup
 from reweigh.plan.check import examine
 from reweigh.plan.mistakes import Mistake, expected, raise_all
-from reweigh.plan.options import options_of
 from reweigh.plan.plan import Part, Plan
-from reweigh.plan.tables import member, members
-from reweigh.recipes.check import check, for_bias, for_method
-from reweigh.recipes.read import Contents, read
+from reweigh.plan.tables import member, members, options_of
+from reweigh.recipes.read import Contents, check, for_bias, for_method, read
 
 CLEAN = "clean"
 # what is not a bias of the labels but is named like one, and what its number means

@@ -14,9 +14,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from reweigh.core import descent
-from reweigh.core.jvp import Engine, difference, unrolled
-from reweigh.core.jvp.auto import Auto
-from reweigh.core.jvp.difference import rounding
+from reweigh.core.jvp import Auto, Engine, difference, rounding, unrolled
 from reweigh.core.objective import Objective, Terms
 from reweigh.core.rerun import Params, Rerun
 from reweigh.core.update import LookAhead, Update, dense, norm

@@ -22,12 +22,10 @@ from reweigh.core.check import (
     unregistered,
 )
 from reweigh.core.fast import Tricks
-from reweigh.core.fully_sharded import gather_again, gradients, is_fully_sharded
-from reweigh.core.jvp import Engine, difference
-from reweigh.core.jvp.auto import Auto
+from reweigh.core.jvp import Auto, Engine, difference
 from reweigh.core.normalize import Normalizer, mean
 from reweigh.core.objective import Forward, MetaObjective, Objective, Terms, map_tensors
-from reweigh.core.processes import Averaged, Reduce, alone
+from reweigh.core.processes import Averaged, Reduce, alone, gather_again, gradients, is_fully_sharded
 from reweigh.core.rerun import Params, Randomness, Rerun, is_compiled, sources_of_randomness, unwrapped
 from reweigh.core.scope import scoped
 from reweigh.core.shards import ask_apart, is_sharded

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from reweigh.core.fully_sharded import overwritten
 from reweigh.core.objective import Forward
+from reweigh.core.processes import overwritten
 
 T = TypeVar("T")
 Params = dict[str, Tensor]

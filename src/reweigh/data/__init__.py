@@ -4,10 +4,10 @@ from reweigh.data.arrays import from_arrays
 from reweigh.data.checks import check, check_samples
 from reweigh.data.dataset import Dataset, Splits
 from reweigh.data.findings import inspect
-from reweigh.data.foreign import replace_inputs
 from reweigh.data.inputs import Inputs
 from reweigh.data.labels.candidates import one_of_each, with_candidates
 from reweigh.data.named import DATASETS
+from reweigh.data.on_demand import replace_inputs
 from reweigh.data.readers import read
 from reweigh.data.splits import few_labels, with_label
 

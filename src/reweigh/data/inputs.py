@@ -2,10 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Generator, Tensor
+
+from reweigh.core.sparse import Entries, SparseBatch
+from reweigh.data.normalize import HUGE
 
 
 class Inputs(Protocol):
@@ -74,6 +78,25 @@ class Rows(Fetched):
     def keep(self, part: int, parts: int) -> None:
         if isinstance(self.inputs, Fetched):
             self.inputs.keep(part, parts)
+
+
+class SparseRows:
+    """Inputs in a SciPy CSR matrix.
+
+    Args:
+        matrix: ``csr_matrix`` or ``csr_array``, shape (N, D); not copied.
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+        self._entries = Entries(matrix.indptr, matrix.indices, matrix.data, matrix.shape[1])
+
+    def __len__(self) -> int:
+        return self.matrix.shape[0]
+
+    def __getitem__(self, index: Tensor, /) -> SparseBatch:
+        found = self._entries.rows(index.cpu().numpy())
+        return SparseBatch(found._replace(values=found.values.clip(-HUGE, HUGE).astype(np.float32)))
 
 
 def rows_of(inputs: Inputs, index: Tensor) -> Inputs:

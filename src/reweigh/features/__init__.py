@@ -10,8 +10,8 @@ from typing import Any
 from reweigh.data.inputs import is_image
 from reweigh.data.tables.encoding import TextAs
 from reweigh.errors import DataError
-from reweigh.features import efficientnet, foreign
-from reweigh.features.network import Network
+from reweigh.features import foreign
+from reweigh.features.network import Network, efficientnet_lite0
 from reweigh.features.text_network import TextNetwork
 from reweigh.names import lookup
 
@@ -47,7 +47,7 @@ FEATURES: dict[str, Callable[..., Network | TextNetwork | None]] = {
     "none": none,
     "tfidf": tfidf,
     "wordllama": wordllama,
-    "efficientnet-lite0": efficientnet.efficientnet_lite0,
+    "efficientnet-lite0": efficientnet_lite0,
 }
 
 __all__ = ["FEATURES", "Network", "TextNetwork", "build", "find", "is_network", "text_as"]

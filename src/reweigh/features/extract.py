@@ -5,27 +5,101 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from math import inf
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from reweigh.data import Inputs
 from reweigh.data.checks import at_rows
 from reweigh.data.inputs import Fetched
+from reweigh.data.normalize import Standardize, standardize_like
 from reweigh.data.on_demand import fits
+from reweigh.data.tables.text import TextRows
 from reweigh.errors import DataError
 from reweigh.features.network import Network
-from reweigh.features.stored_rows import StoredRows, find
 from reweigh.features.text_network import TextNetwork, Texts
-from reweigh.files.row_cache import RowCache, digest
+from reweigh.files.row_cache import RowCache, digest, mapped
 from reweigh.names import plural
 from reweigh.threads import threads
+
+ROWS_AT_ONCE = 1000  # rows
+
+
+class StoredRows(Fetched):
+    """The rows of a cache that belong to some samples; NaN for a sample without any.
+
+    Another process that gets this object maps the same files.
+
+    Args:
+        width: Numbers per row.
+        places: Shape (N, 2): in which part the row of each sample is, -1 for none, and at which place in it.
+        parts: The files.
+    """
+
+    def __init__(self, width: int, places: Tensor, parts: Sequence[Path]) -> None:
+        self.width, self.places, self.parts = width, places, list(parts)
+        self._mapped: dict[int, np.ndarray] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_mapped": {}}
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, index: Tensor, /) -> Tensor:
+        rows = [self._part(part)[place] for part, place in self.places[index].tolist()]
+        return torch.from_numpy(np.stack(rows)) if rows else torch.empty(0, self.width)
+
+    def _part(self, number: int) -> np.ndarray:
+        if number not in self._mapped:
+            nothing = np.full((1, self.width), np.nan, dtype=np.float32)
+            self._mapped[number] = nothing if number < 0 else mapped(self.parts[number]).numpy()
+        return self._mapped[number]
+
+    @property
+    def missing(self) -> Tensor:
+        """Which samples have no row, shape (N,) bool."""
+        return self.places[:, 0] < 0
+
+    def add(self, index: Tensor, part: Path) -> None:
+        """Let a part hold the rows of the samples at ``index``, in that order."""
+        self.places[index] = torch.stack([torch.full_like(index, len(self.parts)), torch.arange(len(index))], dim=1)
+        self.parts.append(part)
+
+    def in_memory(self) -> Tensor:
+        """All rows as one tensor."""
+        rows = torch.empty(len(self), self.width)
+        for index in torch.arange(len(self)).split(ROWS_AT_ONCE):
+            rows[index] = self[index]
+        return rows
+
+
+def find(store: RowCache, digests: Sequence[bytes]) -> StoredRows:
+    """The rows of samples in a cache, each sample by its digest."""
+    return StoredRows(store.width, *store.find(digests))
+
+
+def joined(shares: Sequence[Tensor | StoredRows]) -> Tensor | StoredRows:
+    """The rows of several shares of the samples one after another."""
+    if len(shares) == 1:
+        return shares[0]
+    on_disk = [share for share in shares if isinstance(share, StoredRows)]
+    if len(on_disk) < len(shares):
+        return torch.cat([share if isinstance(share, Tensor) else share.in_memory() for share in shares])
+    places, parts = [], []
+    for share in on_disk:
+        places.append(share.places + torch.tensor([len(parts), 0]) * ~share.missing[:, None])
+        parts += share.parts
+    return StoredRows(on_disk[0].width, torch.cat(places), parts)
+
 
 SAMPLES_PER_READ = 64  # samples that are read at once
 ROWS_PER_STORE = 512  # rows that are computed before they are stored; what an interruption may cost
 MAX_SHOWN_CHARS = 60  # letters of a text
-AT_ONCE = 1000  # samples whose digests are taken together
+DIGESTS_AT_ONCE = 1000  # samples whose digests are taken together
 
 Count = Callable[[int, int], None]
 """Called with the number of samples that are done, and of all."""
@@ -176,7 +250,7 @@ def digests_of(inputs: Inputs | Texts) -> Iterator[bytes]:
             yield digest(*content(place))
         return
     assert not isinstance(inputs, Texts)
-    for index in torch.arange(len(inputs)).split(AT_ONCE):
+    for index in torch.arange(len(inputs)).split(DIGESTS_AT_ONCE):
         some = inputs[index].contiguous()
         form = f"{some.dtype} {tuple(some.shape[1:])}".encode()
         for sample in some.flatten(1).view(torch.uint8).numpy():
@@ -193,3 +267,57 @@ def evaluating(network: Network | TextNetwork, device: torch.device | str) -> It
         yield
     finally:
         module.train(training)
+
+
+def encoded(
+    inputs: Inputs,
+    network: TextNetwork,
+    device: torch.device | str = "cpu",
+    cache: bool = True,
+    count: Count | None = None,
+) -> Tensor:
+    """Features of rows with text, shape (N, D + columns * width): of the D others first, then of each text column.
+
+    Each distinct text passes the network once, those of a length together. A missing text has NaN.
+
+    Raises:
+        DataError: There is no text column; or features are not finite.
+        StorageError: The cache does not fit on the disk.
+    """
+    found = TextRows.behind(inputs)
+    if found is None:
+        raise DataError(f"features {network.name!r}: no text column, but training had one; give the same columns")
+    table, index = found
+    chosen = [cells.codes[index.numpy()] for cells in table.texts]
+    used = [
+        {cells.distinct[code] for code in np.unique(codes) if code >= 0}
+        for cells, codes in zip(table.texts, chosen, strict=True)
+    ]
+    texts = sorted(set().union(*used), key=lambda text: (len(text), text))
+    row = {text: place for place, text in enumerate(texts)}
+    rows = extract(Texts(texts), network, device, cache, count).rows
+    assert isinstance(rows, Tensor)
+    rows = torch.cat([rows, torch.full((1, network.width), torch.nan)])  # the last one is for what is missing
+    parts = [table.rest[index]]
+    for cells, codes in zip(table.texts, chosen, strict=True):
+        places = np.array([*(row.get(text, -1) for text in cells.distinct), -1])
+        parts.append(rows[torch.from_numpy(places[codes])])
+    return torch.cat(parts, dim=1)
+
+
+def scale_of(rows: Tensor, others: int) -> Standardize:
+    """The normalization of features of text; the other columns are normalized already.
+
+    Args:
+        rows: Shape (N, D), NaN where text is missing.
+        others: Number of features of other columns, which come first.
+    """
+    own = standardize_like(filled(rows, rows.nanmean(0).nan_to_num()))
+    mean, std = own.mean.clone(), own.std.clone()
+    mean[:others], std[:others] = 0.0, 1.0
+    return Standardize(mean, std)
+
+
+def filled(rows: Tensor, mean: Tensor) -> Tensor:
+    """The rows with the mean of each feature for what is missing."""
+    return torch.where(rows.isnan(), mean, rows)

@@ -4,17 +4,20 @@ import hashlib
 import inspect
 from contextlib import suppress
 from dataclasses import dataclass
+from math import ceil
 from threading import Lock
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
+from annotated_types import Ge
 from torch import Tensor, nn
 
 from reweigh.data.inputs import is_image
 from reweigh.data.normalize import as_float
 from reweigh.errors import DataError, ModelError
 from reweigh.files.row_cache import digest
+from reweigh.models.efficientnet_lite import MEAN, SIZE, STD, WIDTH, fused, imagenet
 from reweigh.transforms import Compose, Flip
 from reweigh.transforms.strong import strong
 
@@ -198,3 +201,38 @@ def seen(images: Tensor, view: int) -> Tensor:
         with _one_at_a_time:
             views.append(distort(as_float(image), generator))
     return torch.cat(views).clamp_(0, 1)
+
+
+MIN_SIDE = 96  # pixels
+MAX_ENLARGEMENT = 3  # times that small images are enlarged; more costs time and gains nothing
+STRIDE = 32
+
+
+def efficientnet_lite0(
+    input_shape: tuple[int, ...],
+    *,
+    size: Annotated[int, Ge(32)] | None = None,
+    resize: Resize = "crop",
+) -> Network:
+    """EfficientNet-Lite0 trained on ImageNet, 1,280 features; works offline, needs the extra ``pretrained``.
+
+    Args:
+        size: Side in pixels that images are resized to; by default 224, and for small images three times their side.
+        resize: Whether to crop what is not square, or to pad it.
+
+    Raises:
+        DataError: The samples are not images.
+        ModelError: The weights are not available.
+    """
+    check_images("efficientnet-lite0", input_shape)
+    side = size or side_for(min(input_shape[1:]))
+    network = imagenet()
+    network.classifier = nn.Identity()
+    module = fused(network)
+    module.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (torch does not declare it)
+    return Network("efficientnet-lite0", module, WIDTH, side, (MEAN,) * 3, (STD,) * 3, resize)
+
+
+def side_for(side: int) -> int:
+    """The side in pixels that images of this short side are resized to."""
+    return min(SIZE, max(MIN_SIDE, STRIDE * ceil(MAX_ENLARGEMENT * side / STRIDE)))

@@ -31,18 +31,18 @@ class Place(NamedTuple):
     lines: int = 0
 
 
-def append(path: Path, record: Mapping[str, Any]) -> None:
-    """Add a record, or leave the file as it was.
+def append(path: Path, *records: Mapping[str, Any]) -> None:
+    """Add records, or leave the file as it was.
 
     Raises:
         StorageError: It cannot be written, or the file is a link; the message names the folder and the remedy.
     """
-    data = f"{_line(record)}\n".encode()
+    data = "".join(f"{_line(record)}\n" for record in records).encode()
     with writing(path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_LINK, 0o644)
         try:
             if fcntl is not None:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)  # held for one line; freed when the descriptor is closed
+                fcntl.flock(descriptor, fcntl.LOCK_EX)  # held for one write; freed when the descriptor is closed
             end = _drop_unfinished(descriptor)
             try:
                 if os.write(descriptor, data) != len(data):

@@ -13,9 +13,16 @@ import torch
 from reweigh.data import Dataset
 from reweigh.errors import DataError
 from reweigh.files import ledger
+from reweigh.fit.returned import read_returned
 from reweigh.training import Run
 
 logger = logging.getLogger(__name__)
+# Why a sample is left out of training and of corrected copies.
+EXCLUSIONS = {
+    "no-class": "belongs to no class",
+    "unusable": "unusable",
+    "duplicate": "duplicate of another sample",
+}
 
 
 class Decision(NamedTuple):
@@ -24,12 +31,14 @@ class Decision(NamedTuple):
     Attributes:
         row: Row of the sample in the data.
         given: Name of the label that was judged.
-        label: Name of the right label; None for "not sure".
+        label: Name of the right label; None for "not sure", and for a sample to leave out.
         by: Who decided.
         name: Name of the sample, such as a file; empty if it has none.
         at: When, in ISO 8601.
         undo: Whether this takes back the last decision of that person about that row.
         audit: Whether the sample was shown because an audit drew it.
+        exclude: Why to leave the sample out, one of ``EXCLUSIONS``; empty to use it.
+        action: What decisions that were made together share; one undo takes all of them back.
     """
 
     row: int
@@ -40,6 +49,20 @@ class Decision(NamedTuple):
     at: str = ""
     undo: bool = False
     audit: bool = False
+    exclude: str = ""
+    action: str = ""
+
+    @property
+    def sure(self) -> bool:
+        """Whether this says what to do with the sample."""
+        return self.label is not None or self.exclude != ""
+
+    @property
+    def wrong(self) -> bool | None:
+        """Whether the given label is wrong; None if this does not say."""
+        if self.label is None:
+            return True if self.exclude == "no-class" else None
+        return self.label != self.given
 
 
 class Decisions:
@@ -63,6 +86,7 @@ class Decisions:
     def _start(self) -> None:
         self._place, self.count = ledger.Place(), 0
         self._all: dict[int, dict[str, list[Decision]]] = {}
+        self._actions: dict[str, list[tuple[str, dict[int, None]]]] = {}  # by person: each action and its rows
         self.before_audit: dict[int, Decision] | None = None
 
     def refresh(self) -> bool:
@@ -81,16 +105,29 @@ class Decisions:
         if decision.audit and self.before_audit is None:
             self.before_audit = self.agreed()
         history = self._all.setdefault(decision.row, {}).setdefault(decision.by, [])
+        actions = self._actions.setdefault(decision.by, [])
         if not decision.undo:
             history.append(decision)
+            if not actions or not decision.action or actions[-1][0] != decision.action:
+                actions.append((decision.action, {}))
+            actions[-1][1][decision.row] = None
         elif history:
             history.pop()
+            place = next(each for each in reversed(range(len(actions))) if decision.row in actions[each][1])
+            del actions[place][1][decision.row]
+            if not actions[place][1]:
+                del actions[place]
 
-    def add(self, decision: Decision) -> None:
-        """Write a decision to disk, and only then count it."""
+    def add(self, *decisions: Decision) -> None:
+        """Write decisions to disk, and only then count them."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        ledger.append(self.path, {**decision._asdict(), "at": now})
+        ledger.append(self.path, *({**decision._asdict(), "at": now} for decision in decisions))
         self.refresh()
+
+    def last_action(self, by: str) -> list[int]:
+        """Rows of the last action of a person that was not undone; empty if there is none."""
+        actions = self._actions.get(by)
+        return list(actions[-1][1]) if actions else []
 
     def of(self, row: int) -> dict[str, Decision]:
         """The last decision of each person about a row."""
@@ -109,23 +146,25 @@ class Decisions:
 
 def agreement(decisions: Mapping[str, Decision]) -> Decision | None:
     """What people say about one row; None if they disagree, or nobody is sure."""
-    sure = [decision for decision in decisions.values() if decision.label is not None]
+    sure = [decision for decision in decisions.values() if decision.sure]
     return sure[0] if len({decision.label for decision in sure}) == 1 else None
 
 
 def disagree(decisions: Mapping[str, Decision]) -> bool:
-    """Whether two people say different labels."""
-    return len({decision.label for decision in decisions.values() if decision.label is not None}) > 1
+    """Whether two people say different labels, or one of them to leave the sample out."""
+    return len({decision.label for decision in decisions.values() if decision.sure}) > 1
 
 
 def _parsed(record: Mapping[str, Any], path: Path, number: int) -> Decision:
     try:
         found = Decision(**record)
         fine = isinstance(found.row, int) and all(
-            isinstance(value, str) for value in (found.given, found.by, found.name)
+            isinstance(value, str) for value in (found.given, found.by, found.name, found.exclude, found.action)
         )
         if not fine or not isinstance(found.label, str | None):
             raise ValueError("a value has another type")
+        if found.exclude and (found.exclude not in EXCLUSIONS or found.label is not None):
+            raise ValueError(f"exclude is {found.exclude!r}; allowed, without a label: {', '.join(EXCLUSIONS)}")
     except (ValueError, TypeError) as error:
         raise DataError(
             f"{path}, line {number}: not a decision ({error}); restore the file from a copy, or remove this line and "
@@ -138,7 +177,7 @@ def decisions_file(path: str | Path) -> Path:
     """The file with the decisions of a run.
 
     Args:
-        path: The folder of a run, or the file itself.
+        path: The folder of a run, the file itself, or a file that another tool wrote (``fit.returned``).
     """
     file = Path(path)
     if file.is_dir():
@@ -149,11 +188,28 @@ def decisions_file(path: str | Path) -> Path:
             )
     if not file.is_file():
         raise DataError(f"{path}: there is no such file or folder; give the folder of a run that was reviewed")
-    return file
+    return file if _is_ledger(file) else _imported(file)
+
+
+def _is_ledger(file: Path) -> bool:
+    """Whether this is a file of decisions, not one of another tool."""
+    with open(file, "rb") as opened:
+        return file.suffix == ".jsonl" and (not (line := opened.readline()) or b'"sum": "' in line)
+
+
+def _imported(file: Path) -> Path:
+    """A file of decisions beside one that another tool wrote, with what people chose there."""
+    beside = file.with_name(f"{file.name}.decisions.jsonl")
+    decisions = [Decision(**each) for each in read_returned(file)]
+    found = Decisions(beside)
+    known = {(row, by): its._replace(at="") for row, each in found.rows() for by, its in each.items()}
+    if new := [each for each in decisions if known.get((each.row, each.by)) != each]:
+        found.add(*new)
+    return beside
 
 
 def with_decisions(parts: Sequence[Dataset], path: str | Path, count: int | None = None) -> list[Dataset]:
-    """Datasets with the labels that people decided on; these samples count as trusted.
+    """Datasets with the labels that people decided on, which count as trusted, and without what they left out.
 
     Args:
         parts: Parts of one source, such as training and test part, which share its rows.
@@ -176,7 +232,7 @@ def with_decisions(parts: Sequence[Dataset], path: str | Path, count: int | None
             f"{file}: {len(mistakes):,} of {len(agreed):,} decisions do not fit the data, which have changed since the "
             f"review: {'; '.join(mistakes[:3])}. Train on the data that were reviewed, or review a new run"
         )
-    used, changed = (sum(each) for each in zip(*((each.used, each.changed) for each in done), strict=True))
+    used, changed, left_out = (sum(column) for column in zip(*(each[1:4] for each in done), strict=True))
     if used < len(agreed):
         raise DataError(
             f"{file}: decisions about {len(agreed) - used:,} rows that the data do not have; train on the data that "
@@ -184,9 +240,10 @@ def with_decisions(parts: Sequence[Dataset], path: str | Path, count: int | None
         )
     contested = sum(disagree(each) for _, each in decisions.rows())
     logger.info(
-        "reviewed: %d labels are trusted, %d of them changed%s",
-        used,
+        "reviewed: %d labels are trusted, %d of them changed%s%s",
+        used - left_out,
         changed,
+        f"; {left_out} samples are left out" if left_out else "",
         f"; {contested} on which reviewers disagree stay as they are" if contested else "",
     )
     return [each.dataset for each in done]
@@ -196,6 +253,7 @@ class _Relabeled(NamedTuple):
     dataset: Dataset
     used: int
     changed: int
+    left_out: int
     mistakes: list[str]
 
 
@@ -205,12 +263,11 @@ def _relabeled(dataset: Dataset, agreed: Mapping[int, Decision]) -> _Relabeled:
     number: dict[str, Any] = {name: label for label, name in enumerate(dataset.class_names)}
     origin = range(len(dataset)) if dataset.origin is None else dataset.origin.tolist()
     labels, uncorrected = dataset.labels.clone(), dataset.labels.clone()
-    trusted = torch.zeros(len(dataset), dtype=torch.bool)
+    trusted, kept = torch.zeros(len(dataset), dtype=torch.bool), torch.ones(len(dataset), dtype=torch.bool)
     mistakes: list[str] = []
     for index, row in enumerate(origin):
         if (decision := agreed.get(row)) is None:
             continue
-        assert decision.label is not None
         label = int(labels[index])
         given = dataset.class_names[label] if label >= 0 else ""
         called = dataset.reading.names[row] if dataset.reading.names else ""
@@ -218,10 +275,16 @@ def _relabeled(dataset: Dataset, agreed: Mapping[int, Decision]) -> _Relabeled:
             mistakes.append(f"row {row} is {called or 'without a name'!r}, was {decision.name!r}")
         elif given not in (decision.given, decision.label):
             mistakes.append(f"row {row} has the label {given!r}, had {decision.given!r}")
-        elif decision.label not in number:
+        elif decision.label is not None and decision.label not in number:
             mistakes.append(f"row {row}: there is no longer a class {decision.label!r}")
+        if decision.label is None:
+            kept[index] = False
+            continue
         labels[index], uncorrected[index] = (number.get(name, label) for name in (decision.label, decision.given))
         trusted[index] = True
     changed = int((labels != dataset.labels).sum())
     decided = replace(dataset, labels=labels, trusted=trusted, uncorrected=uncorrected)
-    return _Relabeled(decided, int(trusted.sum()), changed, mistakes)
+    left_out = int((~kept).sum())
+    return _Relabeled(
+        decided.subset(kept) if left_out else decided, int(trusted.sum()) + left_out, changed, left_out, mistakes
+    )

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from reweigh.core.shards import whole
 from reweigh.data import Dataset, with_label
-from reweigh.data.splits import groups_of
+from reweigh.data.splits import groups_of, joined, near_copies
 from reweigh.fit.decision import Decision
 from reweigh.fit.front import Front, beside_neighbors, open_front
 from reweigh.fit.held_out import is_held_out, judges, set_apart
@@ -137,7 +137,12 @@ def fit(
         build = builder(plan.model, trust_code)
     trainer = Trainer(plan, build, device, trusted)
     with threads(plan.train["num_threads"]):
-        return trained_by(trainer, train_set, raw, tests, front, run, observer)
+        neighbors = None if front is None else front.neighborhood(train_set.inputs)
+        if neighbors is not None:
+            groups = joined(train_set.groups, near_copies(neighbors.near_duplicate_of))
+            train_set = replace(train_set, groups=groups)
+        fitted = trained_by(trainer, train_set, raw, tests, front, run, observer)
+        return replace(fitted, samples=beside_neighbors(fitted.samples, neighbors))
 
 
 def trained_by(
@@ -172,8 +177,6 @@ def trained_by(
     net, families = trained.net, trained.families
     weighting = None if net is None or families is None else Weighting(net.cpu(), families, trained.reads)
     samples = judge_samples(trainer, trained, train_set, kept, apart, weighting)
-    if front is not None:
-        samples = beside_neighbors(samples, train_set.inputs, front)
     counted = train_set.with_labels(torch.where(samples.given >= 0, samples.given, samples.suggested))
     tested = None if test_set is None else look(test_set)
     predicted = look(train_set.subset(apart)) if len(apart) else None

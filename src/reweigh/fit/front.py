@@ -16,12 +16,10 @@ from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.splits import at_origin
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError, ModelError, RecipeError
-from reweigh.features.extract import extract
+from reweigh.features.extract import StoredRows, encoded, extract, filled, joined, scale_of
 from reweigh.features.foreign import own_network
-from reweigh.features.neighbors import PHOTOS, TEXT, neighborhood
+from reweigh.features.neighbors import PHOTOS, TEXT, Neighborhood, neighborhood
 from reweigh.features.network import FIRST_DISTORTED, Network, seen
-from reweigh.features.stored_rows import StoredRows, joined
-from reweigh.features.text_columns import encoded, filled, scale_of
 from reweigh.features.text_network import TextNetwork
 from reweigh.issues import Samples
 from reweigh.names import listed, plural
@@ -93,6 +91,10 @@ class Front:
         networks = [replace(self.network, view=view) for view in range(1, self.views)]
         mirrored, *distorted = (self._features(raw, network, device, observer)[0] for network in networks)
         return replace(train_set, mirrored=mirrored, distorted=tuple(distorted))
+
+    def neighborhood(self, features: Inputs) -> Neighborhood | None:
+        """Near-duplicates and outliers by the features of samples; None if there are too few samples, or too many."""
+        return neighborhood(features, TEXT if isinstance(self.network, TextNetwork) else PHOTOS)
 
     def _features(
         self,
@@ -178,9 +180,8 @@ def kept(samples: int, unreadable: dict[int, str]) -> Tensor:
     return fine.nonzero().flatten()
 
 
-def beside_neighbors(samples: Samples, features: Inputs, front: Front) -> Samples:
+def beside_neighbors(samples: Samples, found: Neighborhood | None) -> Samples:
     """What is known of the samples, with what their nearest neighbors say."""
-    found = neighborhood(features, TEXT if isinstance(front.network, TextNetwork) else PHOTOS)
     if found is None:
         return samples
     other, given = found.near_duplicate_of, samples.given

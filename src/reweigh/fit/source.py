@@ -23,7 +23,7 @@ from reweigh.data.tables.encoding import TextAs
 from reweigh.errors import DataError, RecipeError
 from reweigh.features import text_as
 from reweigh.fit.decisions import with_decisions
-from reweigh.meta_sets.balanced_random import BalancedRandom
+from reweigh.meta_sets import BalancedRandom
 from reweigh.plan import Part, Plan
 from reweigh.plan.tables import member
 

@@ -23,9 +23,9 @@ OWN = 1.5  # wrong labels in total, for each one that is found by predictions th
 HABIT = (
     0.43  # share of the wrong labels that a held-out model repeats if they depend on the input (measured up to this)
 )
-LEVEL = (
-    0.6  # of the conflicts of the less sure: at least so many do sure predictions have if labels are wrong at random
-)
+LEVEL = 0.6  # conflicts of sure predictions for each one of less sure ones, at least, if labels are wrong at random
+MIN_SURE_CONFLICTS = 0.5  # conflicts of sure predictions for each one of all, at least, if labels are wrong at random;
+MIN_SURE_CONFLICTS_WEAK = 0.85  # of a weak model
 CONSENSUS_RANGE = (0.5, 1.6)  # times the estimate from votes; measured on CIFAR-10N and simulated votes
 Z90 = 1.645  # standard deviations on either side of a 90 % interval
 BORROWED = 10.0  # samples that each class borrows from all others
@@ -34,6 +34,8 @@ HARDLY = 0.05  # if the model disagrees with fewer labels than this, hardly any 
 ONE_WAY = 0.5  # share of the wrong labels that go one way between two classes, beyond those that go back
 TWO_WAYS = 0.5  # share of the wrong labels between the pairs of classes that are named
 PAIRS = 3  # pairs of classes that the sentence names
+MIN_OF_FIRST = 0.5  # wrong labels between a pair of classes that is named, for each one between the first pair
+NO_DIRECTION = "in no particular direction"
 BEYOND_CHANCE = 3.0  # standard deviations beyond which a difference between two counts is not chance
 
 
@@ -45,6 +47,7 @@ class Count(NamedTuple):
         at_random: Whether the estimate can be relied on, if at all: sure and less sure predictions contradict about as
             many labels, as they do if which labels are wrong does not depend on the input. Otherwise one label per
             sample cannot tell wrong labels from overlapping classes, and the limits are wide.
+        predicted: Shape (C, C), number of held-out labels by given (row) and predicted (column) class.
     """
 
     share: Tensor
@@ -52,6 +55,7 @@ class Count(NamedTuple):
     high: Tensor
     disagree: float = 0.0
     at_random: bool = True
+    predicted: Tensor = torch.zeros(0, 0)
 
     @property
     def hardly(self) -> bool:
@@ -140,14 +144,18 @@ def count_wrong(
     probability, likeliest = with_prior(unseen, prior).max(1)
     conflicts = 1 - labels.gather(1, likeliest[:, None]).squeeze(1)
     disagree = float(conflicts.mean()) if len(known) else 0.0
+    in_classes = conflicts[_surest_of_each_class_first(probability, likeliest)]
     by_confidence = conflicts[probability.argsort(descending=True, stable=True)]
-    at_random = not weak and _at_random(by_confidence)
+    at_random = _at_random(in_classes, MIN_SURE_CONFLICTS)
+    if weak:
+        at_random = all(_at_random(each, MIN_SURE_CONFLICTS_WEAK) for each in (in_classes, by_confidence))
     total = float(sizes @ share)
     if at_random:
-        quarter = by_confidence[: max(1, number // 4)]
-        least = min(float(sizes @ sure), float(quarter.mean()), total)
-        low = least - Z90 * (least * (1 - least) / len(quarter)) ** 0.5
-        most = max(float(sizes @ held_out), total)
+        tenth, quarter, half = (in_classes[: max(1, number // parts)] for parts in (10, 4, 2))
+        sure_enough = [(float(some.mean()), len(some)) for some in (tenth, quarter)]
+        least = min((float(sizes @ sure), number), (total, number), *sure_enough)
+        low = min(each - Z90 * (each * (1 - each) / n) ** 0.5 for each, n in (least, *sure_enough))
+        most = max(float(sizes @ held_out), total, float(half.mean()))
     else:
         low, most = 0.0, max(disagree / (1 - HABIT), total)
     most = min(most, 1.0)
@@ -158,7 +166,8 @@ def count_wrong(
     limits = share * (max(low, 0.0) / max(total, TINY)), torch.maximum(conflicting, share)
     empty = given.sum(0) == 0
     shares = (each.masked_fill(empty, 0.0).clamp(0, 1) for each in (share, *limits))
-    return Count(*shares, disagree=disagree, at_random=at_random)
+    predicted = labels.T @ F.one_hot(likeliest, given.shape[1]).to(labels)
+    return Count(*shares, disagree=disagree, at_random=at_random, predicted=predicted)
 
 
 def count_consensus(posterior: Tensor, given: Tensor) -> Count:
@@ -177,22 +186,34 @@ def count_consensus(posterior: Tensor, given: Tensor) -> Count:
     return Count(share, share * low / total, (share * high / total).clamp_max(1.0), disagree=total)
 
 
-def _at_random(conflicts: Tensor) -> bool:
+def _at_random(conflicts: Tensor, least: float) -> bool:
     """Whether labels may be wrong at random: the surest predictions are contradicted about as often as less sure ones.
 
     The surest tenth and the surest quarter are compared with the second quarter. In the less sure half, the model makes
-    errors of its own.
+    errors of its own; if most conflicts are there, these hide how many labels are wrong.
 
     Args:
         conflicts: Shape (n,), whether the label contradicts the prediction, the surest prediction first.
+        least: Share of conflicts in the surest quarter for each one in all, at least.
     """
     tenth, quarter, half = (max(1, len(conflicts) // parts) for parts in (10, 4, 2))
     second = float(conflicts[quarter:half].mean()) if half > quarter else 0.0
     if second == 0:
         return False
-    surest, found = float(conflicts[:tenth].mean()), float(conflicts[:tenth].sum())
+    surest, found, sure = float(conflicts[:tenth].mean()), float(conflicts[:tenth].sum()), conflicts[:quarter].mean()
     error = (1 / max(found, 1.0) + 1 / (second * (half - quarter))) ** 0.5
-    return surest * math.exp(error) >= LEVEL * second and float(conflicts[:quarter].mean()) >= LEVEL * second
+    level = surest * math.exp(error) >= LEVEL * second and float(sure) >= LEVEL * second
+    return level and float(sure) >= least * float(conflicts.mean())
+
+
+def _surest_of_each_class_first(probability: Tensor, likeliest: Tensor) -> Tensor:
+    """Indices of samples, shape (n,): the surest of each predicted class, then the next; all classes in proportion."""
+    order = probability.argsort(descending=True, stable=True)
+    order = order[likeliest[order].argsort(stable=True)]
+    sizes = torch.bincount(likeliest)
+    sizes = sizes[sizes > 0]
+    rank = torch.cat([(torch.arange(size) + 0.5) / size for size in sizes.tolist()])
+    return order[rank.argsort(stable=True)]
 
 
 def _missing(found: Tensor, given: Tensor) -> Tensor:
@@ -218,9 +239,11 @@ def claim(count: Count, given: Tensor, joint: Tensor, names: Sequence[str]) -> s
             f"About {share} of the labels are wrong ({low} to {high}, if which ones does not depend on the input and "
             f"classes do not overlap), {direction(joint, names)}."
         )
+    where = direction(count.predicted, names)
+    where = "" if where == NO_DIRECTION else f", {where}"
     return (
-        f"The model disagrees with {disagree} of the held-out labels. Between {low} and {high} of the labels are "
-        "wrong; one label per sample cannot tell more. An audit of 100 labels can: reweigh audit RUN, or "
+        f"The model disagrees with {disagree} of the held-out labels{where}. Between {low} and {high} of the labels "
+        "are wrong; one label per sample cannot tell more. An audit of 100 labels can: reweigh audit RUN, or "
         "classifier.audit()."
     )
 
@@ -286,7 +309,8 @@ def direction(joint: Tensor, names: Sequence[str]) -> str:
     for few in range(1, len(most.values) + 1):
         share = float(most.values[:few].sum()) / max(total, TINY)
         if share > max(TWO_WAYS, 2 * few / max(number, 1)) and float(most.values[few - 1]) > BEYOND_CHANCE**2:
-            pairs = [divmod(place, classes) for place in most.indices[:few].tolist()]
+            alike = int((most.values > max(MIN_OF_FIRST * float(most.values[0]), BEYOND_CHANCE**2)).sum())
+            pairs = [divmod(place, classes) for place in most.indices[: max(few, alike)].tolist()]
             named = [f"{names[one]} and {names[other]} ({float(both[one, other]):.0f})" for one, other in pairs]
             return f"mostly between {', '.join(named)}"
-    return "in no particular direction"
+    return NO_DIRECTION

@@ -19,8 +19,7 @@ from reweigh.looks.look import Look
 from reweigh.losses.class_sizes import log_shares
 from reweigh.methods.parts.stateful import Stateful
 from reweigh.methods.setup import Again, Setup
-from reweigh.models.ensemble import Each
-from reweigh.models.stack import side_by_side
+from reweigh.models.ensemble import Each, side_by_side
 from reweigh.training import predict
 from reweigh.training.judge import Judge
 from reweigh.training.loop import batch_bounds

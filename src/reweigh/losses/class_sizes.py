@@ -11,8 +11,7 @@ from torch import Tensor
 
 from reweigh.core.objective import Loss
 from reweigh.errors import DataError
-from reweigh.losses.cross_entropy import log_complement
-from reweigh.losses.labels import as_rows
+from reweigh.losses.cross_entropy import as_rows, log_complement
 
 
 def with_class_sizes(loss: Callable[..., Tensor], class_sizes: Tensor, **options: Any) -> Loss:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator
 from torch import Tensor
 
 from reweigh.errors import DataError
-from reweigh.losses.labels import check_shape, wrong_labels
+from reweigh.losses.cross_entropy import check_shape, wrong_labels
 
 Rows = tuple[tuple[float, ...], ...]
 

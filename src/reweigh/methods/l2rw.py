@@ -1,14 +1,18 @@
-"""L2RW: the weights of each batch are computed from trusted data, without a weighting function."""
+"""L2RW and MCW: the weights of each batch are computed from trusted data, without a weighting function."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from annotated_types import Ge
-from torch import nn
+import torch
+from annotated_types import Ge, Gt, Le, Lt
+from torch import Tensor, nn
 
+from reweigh.core.processes import Reduce
 from reweigh.families import Families
+from reweigh.losses.class_sizes import effective_weights
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.setup import Setup
+from reweigh.weighting import WeightNet
 
 
 class L2RW(CMWNet):
@@ -44,3 +48,80 @@ class L2RW(CMWNet):
 
     def families(self) -> Families | None:
         return None
+
+
+class MCW(L2RW):
+    """Meta class weights (Jamal et al., CVPR 2020): class-balanced weights with a learned correction for each sample.
+
+        v_i = max(0, w_label(i) - step * d meta / d v_i),    w_j ~ (1 - beta) / (1 - beta^n_j)
+
+    The correction is computed for each batch, by a look-ahead with the weights w. In the first epochs, training is
+    plain. The trusted samples should be balanced (``meta_set.name = "balanced-random"``). The look-ahead follows the
+    optimizer, as in all methods here.
+
+    Jamal, Brown, Yang, Wang, Gong: Rethinking Class-Balanced Methods for Long-Tailed Visual Recognition from a Domain
+    Adaptation Perspective.
+
+    Args:
+        start: Share of the epochs with plain training, unless the warm-up is longer. Paper: 160 of 200 epochs.
+        step: Step size of the correction.
+        beta: How much rare classes count before the correction: 0 weighs all classes the same; close to 1, a class is
+            weighted by the inverse of its size.
+        every: Correct the weights in every n-th step; in the others, samples have the weights of their classes. The
+            paper corrects in every step.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        start: Annotated[float, Ge(0), Le(1)] = 0.8,
+        step: Annotated[float, Gt(0)] = 0.01,
+        beta: Annotated[float, Ge(0), Lt(1)] = 0.9999,
+        every: Annotated[int, Ge(1)] = 1,
+    ):
+        sizes = setup.train_set.class_sizes
+        base = effective_weights(sizes, torch.zeros(1, len(sizes)), beta)
+        order = sizes.argsort(stable=True)  # the rarest class first, each a family of its own
+        self._families = Families(order.argsort(), sizes[order].double())
+        self._base = CorrectedWeights(base[order].to(setup.device), step)
+        self._start = start
+        super().__init__(setup, every=every)
+
+    def _fixed(self) -> Mapping[str, Any]:
+        return {**self.fixed, "weight_net": self._base, "families": self._families}
+
+    def start_epoch(self, epoch: int, warm_up: bool) -> None:
+        super().start_epoch(epoch, warm_up or epoch < self._start * self._setup.epochs)
+
+
+class CorrectedWeights(WeightNet):
+    """The weight of each family, lowered or raised for each sample by one step down the meta loss.
+
+    Args:
+        base: Shape (families,), weights before the correction.
+        step: Step size of the correction.
+    """
+
+    learns, remembers = True, False
+
+    def __init__(self, base: Tensor, step: float):
+        super().__init__()
+        self.num_families = len(base)
+        self._base, self._step = base, step
+        self._proposed: Tensor | None = None
+        self._found: Tensor | None = None
+
+    def propose(self, losses: Tensor, family: Tensor) -> Tensor:
+        self._proposed = self._base[family].to(losses.dtype).requires_grad_()
+        return self._proposed
+
+    def forward(self, losses: Tensor, family: Tensor) -> Tensor:
+        found, self._found = self._found, None
+        return self._base[family].to(losses.dtype) if found is None else found
+
+    def learn(self, weights: Tensor, gradient: Tensor, reduce: Reduce) -> Tensor:
+        assert self._proposed is not None
+        (slope,) = torch.autograd.grad(weights, self._proposed, gradient)
+        self._found = (self._proposed.detach() - self._step * slope).clamp_min(0)
+        return slope.norm()

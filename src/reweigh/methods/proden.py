@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from reweigh.core.batch import Batch
 from reweigh.core.method import Method
 from reweigh.families import Families
-from reweigh.losses.labels import as_rows
+from reweigh.losses.cross_entropy import as_rows
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.erm import ERM
 from reweigh.methods.setup import Setup

@@ -11,12 +11,17 @@ from torch import nn
 
 from reweigh.errors import RecipeError
 from reweigh.models import cnn, foreign, mlp
-from reweigh.models.bilinear import bilinear_vgg16
-from reweigh.models.large_resnet import resnet10, resnet34, resnet50
 from reweigh.models.last_layer import with_cosine_head
-from reweigh.models.preact_resnet import preact_resnet18, wrn_28_2, wrn_28_8
-from reweigh.models.resnet import resnet32
-from reweigh.models.vgg import vgg16_bn, vgg19_bn
+from reweigh.models.resnets import (
+    preact_resnet18,
+    resnet10,
+    resnet32,
+    resnet34,
+    resnet50,
+    wrn_28_2,
+    wrn_28_8,
+)
+from reweigh.models.vgg import bilinear_vgg16, vgg16_bn, vgg19_bn
 from reweigh.names import lookup, suggestion
 
 MODELS: dict[str, Callable[..., nn.Module]] = {

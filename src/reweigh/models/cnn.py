@@ -1,11 +1,11 @@
-"""Small convolutional network that trains in minutes on a CPU."""
+"""A small convolutional network that trains in minutes on a CPU, and what all networks for images share."""
 
 from typing import Annotated
 
 from annotated_types import Gt
 from torch import Tensor, nn
 
-from reweigh.models.images import he_normal, image_shape
+from reweigh.errors import ModelError
 
 
 class SmallCNN(nn.Module):
@@ -48,3 +48,41 @@ def cnn(input_shape: tuple[int, ...], num_classes: int, *, width: Annotated[int,
     """
     channels, _, _ = image_shape("cnn", input_shape, at_least=4)
     return SmallCNN(channels, num_classes, width)
+
+
+def image_shape(model: str, input_shape: tuple[int, ...], at_least: int) -> tuple[int, int, int]:
+    """Channels, height and width of an image model's input.
+
+    Args:
+        model: Name of the model in messages.
+        input_shape: Shape of one sample, without the batch dimension.
+        at_least: Smallest height and width that the model can pool.
+
+    Raises:
+        ModelError: The samples are not images (C, H, W), or the images are too small.
+    """
+    shape = tuple(input_shape)
+    if len(shape) != 3 or min(shape) < 1:
+        raise ModelError(
+            f"model {model!r} needs images of shape (channels, height, width), but one sample has shape {shape}; "
+            "give images, or use 'mlp', which takes any shape."
+        )
+    channels, height, width = shape
+    if min(height, width) < at_least:
+        raise ModelError(
+            f"model {model!r} needs images of at least {at_least} x {at_least}, but got {height} x {width}; "
+            "resize the images, or use 'cnn' or 'mlp'."
+        )
+    return channels, height, width
+
+
+def he_normal(model: nn.Module) -> None:
+    """Draw each convolution from N(0, 2 / fan_out), so that ReLUs preserve the scale of gradients (He et al. 2015).
+
+    Changes the model in place, with torch's global generator. Other layers keep torch's initialization.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)

@@ -9,10 +9,9 @@ from typing import Any
 from reweigh.errors import ReweighError
 from reweigh.plan.edit import scaled
 from reweigh.plan.mistakes import Mistake, check_options, shown, unknown_key
-from reweigh.plan.options import Options, options_of, supplied_to
 from reweigh.plan.plan import Part, Plan
 from reweigh.plan.schema import SECTIONS, Slot, TrainOptions
-from reweigh.plan.tables import TABLES, member, members, method_named
+from reweigh.plan.tables import TABLES, Options, member, members, method_named, options_of, supplied_to
 
 TRAIN_DEFAULTS = {"judge": 0.0, "prior": False, "looks": 10}  # where neither the recipe nor the method says more
 MIN_FOLD = 0.1  # smallest share of the samples that judges two looks; each fold costs a training

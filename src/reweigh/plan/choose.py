@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import torch
 
 from reweigh.data import Dataset
-from reweigh.data.inputs import Rows
-from reweigh.data.sparse import SparseRows
+from reweigh.data.inputs import Rows, SparseRows
 from reweigh.families import sizes_differ
 from reweigh.features import is_network
 from reweigh.meta_sets import META_SETS

@@ -8,10 +8,9 @@ from typing import Any
 
 from reweigh.errors import ReweighError
 from reweigh.plan.mistakes import Mistake, shown
-from reweigh.plan.options import options_of
 from reweigh.plan.plan import Plan
 from reweigh.plan.schema import SECTIONS, Slot
-from reweigh.plan.tables import member
+from reweigh.plan.tables import member, options_of
 
 
 def put(values: dict[str, Any], path: list[str], value: Any) -> list[Mistake]:

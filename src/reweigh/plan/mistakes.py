@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from reweigh.errors import RecipeError
 from reweigh.names import plural, suggestion
-from reweigh.plan.options import Options
+from reweigh.plan.tables import Options
 
 _LIMITS: dict[type, str] = {Ge: "at least", Gt: "above", Le: "at most", Lt: "below"}
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}

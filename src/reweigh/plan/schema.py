@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import AfterValidator, ValidationInfo, field_validator
 
 from reweigh.names import suggestion
-from reweigh.plan.options import Options, named_member
+from reweigh.plan.tables import Options, named_member
 
 
 class DataOptions(Options):

@@ -19,7 +19,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-LARGEST = 10_000  # bytes of a request
+MAX_REQUEST_BYTES = 1_000_000  # a decision about 100,000 samples
 
 
 class Guard:
@@ -74,6 +74,6 @@ class Guard:
             if not headers.get("content-type", "").startswith("application/json"):
                 return "The content is not JSON.\n", 415
             length = headers.get("content-length", "")
-            if not length.isdigit() or int(length) > LARGEST:
+            if not length.isdigit() or int(length) > MAX_REQUEST_BYTES:
                 return "The content is too large, or its length is not given.\n", 413
         return None

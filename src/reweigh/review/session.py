@@ -1,56 +1,25 @@
 """One reviewer at work: which samples come next, what each shows, and what has been decided."""
 
 import math
-from collections.abc import Callable, Mapping
+import secrets
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from reweigh.errors import DataError
-from reweigh.fit.decisions import Decision, Decisions, agreement, disagree
+from reweigh.fit.decisions import EXCLUSIONS, Decision, Decisions, agreement, disagree
 from reweigh.issues.remaining import remaining
+from reweigh.review.cards import Cards
+from reweigh.review.orders import ORDERS, by_pair, near_copies
 from reweigh.review.similar import Similar
 from reweigh.review.subject import Subject
 from reweigh.runs.audit import RunAudit
 
-LARGE, SMALL = 768, 160  # pixels of the sample that is judged, and of those beside it
-COLUMNS = 3  # values of a similar sample: those that tell most about the one that is judged
-LETTERS = 20_000  # characters of a value
-SHOWN = {"suspicious", "all"}
-REVIEW_ORDER_SEED = 20_220_205  # its own: a small one may have chosen the wrong labels of an experiment too
-STATES = {"open", "decided", "unsure", "disputed", "any"}
-
-
-def doubtful(quality: np.ndarray, suggested: np.ndarray) -> np.ndarray:
-    """The worst label first: finds the most wrong labels with the fewest looks."""
-    return np.argsort(quality, kind="stable")
-
-
-def informative(quality: np.ndarray, suggested: np.ndarray) -> np.ndarray:
-    """The least certain label first, the classes in turn: what training cannot find out by itself.
-
-    A label that is almost certainly wrong, or right, is already treated as such. Classes are those that training
-    suggests, so that each of them gets trusted samples.
-    """
-    certain = np.argsort(np.abs(quality - 0.5), kind="stable")
-    grouped = certain[np.argsort(suggested[certain], kind="stable")]
-    sizes = np.bincount(suggested)
-    place = np.arange(len(grouped)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # 0, 1, ... within each class
-    return grouped[np.lexsort((np.abs(quality[grouped] - 0.5), place))]
-
-
-def random(quality: np.ndarray, suggested: np.ndarray) -> np.ndarray:
-    """Any label: what is found is a fair sample of the data."""
-    return np.random.default_rng(REVIEW_ORDER_SEED).permutation(len(quality))
-
-
-# Each: quality of the given label and suggested class, shape (N,), -> indices of the samples, shape (N,).
-ORDERS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "doubtful": doubtful,
-    "informative": informative,
-    "random": random,
-}
+SHOWN = {"suspicious", "duplicates", "all"}
+STATES = {"open", "decided", "excluded", "unsure", "disputed", "any"}
 
 
 class Session:
@@ -78,6 +47,8 @@ class Session:
         self._index = {row: index for index, row in enumerate(self._rows)}
         self._number = {name: label for label, name in enumerate(subject.class_names)}
         self._orders: dict[str, np.ndarray] = {}
+        self._chains: dict[tuple[int, int, bool], np.ndarray] = {}
+        self.cards = Cards(subject, self.decisions, self._similar, reviewer, blind=audit is not None)
 
     def start(self) -> dict[str, Any]:
         """What the page needs once."""
@@ -92,6 +63,9 @@ class Session:
             "sizes": np.bincount(self._given[samples.labeled], minlength=len(subject.class_names)).tolist(),
             "pairs": [[*pair, count] for pair, count in sorted(pairs.items(), key=lambda each: -each[1])[:200]],
             "orders": {name: (order.__doc__ or "").split(":")[0].strip().rstrip(".") for name, order in ORDERS.items()},
+            "exclusions": EXCLUSIONS,
+            "copies": sum(map(len, self._copies)),
+            "labels": int(samples.labeled.sum()),
             "images": subject.looks is not None and subject.looks.is_images,
             "trouble": subject.trouble,
             "audit": self.audit is not None,
@@ -102,14 +76,52 @@ class Session:
         """Indices of the samples to show, in order.
 
         Args:
-            wanted: ``order``; ``show`` suspicious or all; ``state`` of decision; ``given`` and ``suggested`` class; and
-                the largest ``quality``. What is absent does not restrict.
+            wanted: ``order``; ``show`` suspicious, duplicates or all; ``state`` of decision; ``given`` and
+                ``suggested`` class; and the largest ``quality``. What is absent does not restrict.
         """
+        return [index for group in self.wall(wanted) for index in group["index"]]
+
+    def wall(self, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
+        """The same in groups: near-duplicates, or pairs of given and suggested class if the order is "similar"."""
+        found = self._queue(wanted)
+        if self.audit is None and wanted.get("show") == "duplicates":
+            chosen = {*found.tolist()}
+            groups = [[index for index in group if index in chosen] for group in self._copies]
+            return [{"pair": None, "index": group} for group in groups if group]
+        if self.audit is not None or wanted.get("order") != "similar":
+            return [{"pair": None, "index": found.tolist()}]
+        return [
+            {
+                "pair": [int(self._given[group[0]]), int(self._suggested[group[0]])],
+                "index": self._chained(group, wanted.get("show", "suspicious") == "suspicious").tolist(),
+            }
+            for group in by_pair(found, self._given, self._suggested)
+        ]
+
+    def _chained(self, group: np.ndarray, suspicious: bool) -> np.ndarray:
+        """A group with similar samples side by side; what was decided before does not change their order."""
+        pair = (int(self._given[group[0]]), int(self._suggested[group[0]]), suspicious)
+        if pair not in self._chains:
+            whole = (self._given == pair[0]) & (self._suggested == pair[1]) & (self._issue if suspicious else True)
+            members = np.flatnonzero(whole)
+            worst_first = members[np.argsort(self.subject.quality[members], kind="stable")]
+            self._chains[pair] = self._similar.chained(worst_first)
+        found = self._chains[pair]
+        return found[np.isin(found, group)]
+
+    @cached_property
+    def _copies(self) -> list[list[int]]:
+        samples = self.subject.samples
+        if samples.near_duplicate_of is None:
+            return []
+        return near_copies(samples.near_duplicate_of.tolist(), samples.name or list(map(str, self._rows)))
+
+    def _queue(self, wanted: Mapping[str, str]) -> np.ndarray:
         with self._lock:
             self.decisions.refresh()
         if self.audit is not None:
             drawn, is_open = self._run_audit().queue[: self.audit], self._in_state("open")
-            return drawn[is_open[drawn]].tolist()
+            return drawn[is_open[drawn]]
         order = _one_of("order", wanted.get("order", "doubtful"), ORDERS)
         show = _one_of("show", wanted.get("show", "suspicious"), SHOWN)
         state = _one_of("state", wanted.get("state", "open"), STATES)
@@ -125,7 +137,7 @@ class Session:
         if state != "any":
             keep &= self._in_state(state)
         order_all = self._orders[order]
-        return order_all[keep[order_all]].tolist()
+        return order_all[keep[order_all]]
 
     def _run_audit(self) -> RunAudit:
         """The audit; from its first decision on, what is drawn does not change."""
@@ -143,113 +155,66 @@ class Session:
             found[index] = {
                 "open": mine is None,
                 "decided": mine is not None and mine.label is not None,
-                "unsure": mine is not None and mine.label is None,
+                "excluded": mine is not None and mine.exclude != "",
+                "unsure": mine is not None and not mine.sure,
                 "disputed": disagree(each),
             }[state]
         return found
 
-    def card(self, index: int) -> dict[str, Any]:
-        """A sample, its labels, and what was decided about it."""
-        self._check(index)
-        given, suggested = int(self._given[index]), int(self._suggested[index])
-        subject, weight = self.subject, self.subject.samples.weight
-        looks, values = subject.looks, []
-        if looks is not None and not looks.is_images:
-            values = [(name, text[:LETTERS]) for name, text in looks.values(index, given, suggested)]
-        each = self.decisions.of(self._rows[index])
-        mine = each.pop(self.reviewer, None)
-        return {
-            "index": index,
-            "row": self._rows[index],
-            "name": _plain(looks.name(index) if looks else subject.samples.name[index] if subject.samples.name else ""),
-            "given": given,
-            "suggested": self._other(index),
-            "quality": None if self.audit is not None else _finite(subject.quality[index]),
-            "weight": None if self.audit is not None or weight is None else _finite(weight[index]),
-            "held_out": index >= len(self._rows) - subject.held_out,
-            "values": [(_plain(name), _plain(text)) for name, text in values[:200]],
-            "more": max(0, len(values) - 200),
-            "mine": None if mine is None else {"label": self._decided(mine)},
-            # decisions of others would bias the reviewer, so they are shown afterward
-            "others": [{"by": by, "label": self._decided(its)} for by, its in each.items() if mine],
-        }
-
-    def _decided(self, decision: Decision) -> int | None:
-        return None if decision.label is None else self._number.get(decision.label, -1)
-
-    def similar(self, index: int) -> dict[str, list[dict[str, Any]]]:
-        """The samples most like this one, of the given and of the suggested class; the first time takes a while."""
-        self._check(index)
-        labels = {int(self._given[index]), self._other(index)}
-        return {str(label): self._beside(index, label) for label in labels if label >= 0}
-
-    def _other(self, index: int) -> int:
-        """The suggested class, if it is not the given one; otherwise, and in an audit, -1."""
-        suggested = int(self._suggested[index])
-        return suggested if suggested != self._given[index] and self.audit is None else -1
-
-    def _beside(self, index: int, label: int) -> list[dict[str, Any]]:
-        """The most similar samples of a class whose label a person has confirmed, or nothing speaks against."""
-        among = (self._given == label) & ~self._issue
-        for row, decision in self.decisions.agreed().items():
-            if (place := self._index.get(row)) is not None:
-                among[place] = self._number.get(str(decision.label)) == label
-        looks = self.subject.looks
-        found = self._similar.of(index, among)
-        if looks is None:
-            return []
-        if looks.is_images:
-            return [{"index": each, "text": ""} for each in found]
-        names = [
-            name for name, _ in looks.values(index, int(self._given[index]), int(self._suggested[index]))[:COLUMNS]
-        ]
-
-        def text(each: int) -> str:
-            values = dict(looks.values(each))
-            return "\n".join(f"{name}: {values[name]}" if len(names) > 1 else values[name] for name in names)
-
-        return [{"index": each, "text": _plain(text(each))[:300]} for each in found]
-
-    def picture(self, index: int, small: bool = False) -> bytes:
-        """A sample as PNG."""
-        self._check(index)
-        looks, side = self.subject.looks, SMALL if small else LARGE
-        if looks is None or not looks.is_images:
-            raise DataError("the samples are not images")
-        return looks.png(index, side)
-
-    def decide(self, index: int, label: int | None) -> dict[str, Any]:
-        """Write a decision to disk.
+    def decide(self, indices: int | Sequence[int], label: int | str | None = None, exclude: str = "") -> dict[str, Any]:
+        """Write a decision about one or more samples to disk; one ``undo`` takes it back.
 
         Args:
-            label: The right class; None for one who is not sure.
+            indices: The samples.
+            label: The right class; "suggested" or "given" for that of each sample; None for one who is not sure.
+            exclude: Why to leave the samples out instead, one of ``EXCLUSIONS``.
 
         Raises:
-            DataError: There is no such sample or class.
+            DataError: There is no such sample, class or reason; nothing is written.
             StorageError: The decision could not be written, and does not count.
         """
-        self._check(index)
-        if label is not None and not 0 <= label < len(self.subject.class_names):
-            raise DataError(f"class {label}: there are {len(self.subject.class_names)}, counted from 0")
-        return self._write(index, None if label is None else self.subject.class_names[label])
+        indices = [indices] if isinstance(indices, int) else list(dict.fromkeys(indices))
+        if not indices:
+            raise DataError("index: no sample is chosen; choose one or more")
+        for index in indices:
+            self.cards.check(index)
+        if exclude:
+            _one_of("exclude", exclude, EXCLUSIONS)
+            label = None
+        classes, number = self.subject.class_names, len(self.subject.class_names)
+        if isinstance(label, int) and not 0 <= label < number:
+            raise DataError(f"class {label}: there are {number}, counted from 0")
+        if isinstance(label, str):
+            _one_of("label", label, ("given",) if self.audit is not None else ("given", "suggested"))
+            labels = (self._given if label == "given" else self._suggested)[indices].tolist()
+        else:
+            labels = [label] * len(indices)
+        action = secrets.token_hex(4) if len(indices) > 1 else ""
+        names = [None if each is None else classes[each] for each in labels]
+        pairs = zip(indices, names, strict=True)
+        return self._write([self._decision(index, name, exclude=exclude, action=action) for index, name in pairs])
 
-    def undo(self, index: int) -> dict[str, Any]:
-        """Take back the last decision about a sample; the one before it counts again."""
-        self._check(index)
+    def undo(self, index: int | None = None) -> dict[str, Any]:
+        """Take back the last decision about a sample, or else all of the last action; those before count again."""
         with self._lock:
             self.decisions.refresh()
-        if self.reviewer not in self.decisions.of(self._rows[index]):
-            raise DataError(f"row {self._rows[index]}: {self.reviewer} has not decided about it")
-        return self._write(index, None, undo=True)
+        rows = self.decisions.last_action(self.reviewer)
+        if index is not None:
+            self.cards.check(index)
+            rows = [self._rows[index]] if self.reviewer in self.decisions.of(self._rows[index]) else []
+        indices = [self._index[row] for row in rows if row in self._index]
+        if not indices:
+            raise DataError(f"{self.reviewer} has not decided about {'any' if index is None else 'this'} sample")
+        return self._write([self._decision(each, None, undo=True) for each in indices]) | {"index": indices}
 
-    def _write(self, index: int, label: str | None, undo: bool = False) -> dict[str, Any]:
-        names = self.subject.samples.name
-        given = self.subject.class_names[int(self._given[index])]
-        name = names[index] if names else ""
+    def _decision(self, index: int, label: str | None, **more: Any) -> Decision:
+        names, given = self.subject.samples.name, self.subject.class_names[int(self._given[index])]
+        name, audit = names[index] if names else "", self.audit is not None
+        return Decision(self._rows[index], given, label, self.reviewer, name, audit=audit, **more)
+
+    def _write(self, decisions: Sequence[Decision]) -> dict[str, Any]:
         with self._lock:
-            self.decisions.add(
-                Decision(self._rows[index], given, label, self.reviewer, name, undo=undo, audit=self.audit is not None)
-            )
+            self.decisions.add(*decisions)
         return self.progress()
 
     def progress(self) -> dict[str, Any]:
@@ -259,7 +224,8 @@ class Session:
             rows = [(self._index[row], each) for row, each in self.decisions.rows() if row in self._index]
         agreed = {index: found for index, each in rows if (found := agreement(each)) is not None}
         decided = np.array(list(agreed), dtype=int)
-        wrong = np.array([found.label != found.given for found in agreed.values()], dtype=bool)
+        wrong = np.array([found.wrong is True for found in agreed.values()], dtype=bool)
+        right = np.array([found.wrong is False for found in agreed.values()], dtype=bool)
         labeled = self.subject.samples.labeled
         place = np.cumsum(labeled) - 1
         left = remaining(1 - self.subject.quality[labeled], place[decided[labeled[decided]]], wrong[labeled[decided]])
@@ -269,7 +235,9 @@ class Session:
             "seen": int(self._issue[mine].sum()),
             "decided": len(mine),
             "wrong": int(wrong.sum()),
-            "right": int((~wrong).sum()),
+            "right": int(right.sum()),
+            "excluded": sum(found.exclude != "" for found in agreed.values()),
+            "undo": len(self.decisions.last_action(self.reviewer)),
             "disputed": sum(disagree(each) for _, each in rows),
             "reviewers": sorted({by for _, each in rows for by in each}),
             "remaining": [round(each) for each in left],
@@ -288,10 +256,6 @@ class Session:
             "decided": int((~self._in_state("open"))[drawn].sum()),
             "words": "" if found is None else str(found),
         }
-
-    def _check(self, index: int) -> None:
-        if not 0 <= index < len(self._rows) or self._given[index] < 0:
-            raise DataError(f"sample {index}: there is no such sample with a label; there are {len(self._rows):,}")
 
     def _class(self, key: str, text: str) -> int:
         label = _number(key, text)
@@ -314,12 +278,3 @@ def _number(key: str, text: str) -> float:
     if not math.isfinite(number):
         raise DataError(f"{key}: got {text!r}; give a number")
     return number
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-def _plain(text: str) -> str:
-    """A name as JSON can hold it: bytes of a file name that are not UTF-8 become question marks."""
-    return text.encode("utf-8", "replace").decode()

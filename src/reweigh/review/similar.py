@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 
 from reweigh.data import Dataset
-from reweigh.data.inputs import Fetched, Inputs, Rows
+from reweigh.data.inputs import Fetched, Inputs, Rows, SparseRows
 from reweigh.data.on_demand import fits
-from reweigh.data.sparse import SparseRows
 from reweigh.features import Network
 from reweigh.features.extract import stored
 from reweigh.fit.front import Front
 
 MOST = 3
+CHAIN_LENGTH = 1500  # samples whose likeness to each other is computed at once
 ROWS_IN_MEMORY = 2e9  # bytes; of larger data no neighbors are shown
 
 
@@ -75,6 +75,31 @@ class Similar:
         known = likeness != 0  # without a common word, or a feature, nothing can be said
         others, likeness = others[known], likeness[known]
         return others[np.argsort(-likeness, kind="stable")[:MOST]].tolist()
+
+    def chained(self, index: np.ndarray) -> np.ndarray:
+        """The same samples, each followed by the one left that is most like it; as they are if nothing is known.
+
+        Args:
+            index: Indices of samples, the one to begin with first.
+        """
+        if self._rows is None or len(index) < 3:
+            return index
+        rows = self._rows[index]
+        if len(index) > CHAIN_LENGTH:  # in pieces along the main direction of the samples
+            along = np.random.default_rng(0).standard_normal(rows.shape[1]).astype(np.float32)
+            for _ in range(10):  # power iteration
+                along = rows.T @ (rows @ along)
+                along /= max(float(np.linalg.norm(along)), 1e-12)
+            order = np.argsort(rows @ along, kind="stable")
+            pieces = np.array_split(index[order], -(-len(index) // CHAIN_LENGTH))
+            return np.concatenate([self.chained(piece) for piece in pieces])
+        likeness = rows @ rows.T
+        likeness = np.asarray(likeness.todense() if hasattr(likeness, "todense") else likeness)
+        chain, left = [0], np.zeros(len(index), np.float32)
+        for _ in range(len(index) - 1):
+            left[chain[-1]] = -np.inf
+            chain.append(int(np.argmax(likeness[chain[-1]] + left)))
+        return index[chain]
 
 
 def _small(dataset: Dataset) -> bool:

@@ -10,7 +10,7 @@ from torch import Tensor
 from reweigh.errors import DataError
 from reweigh.issues import Samples, verdict_of
 from reweigh.pseudo_labels import predictions
-from reweigh.reweighter.sample_loss import logits_of
+from reweigh.reweighter.inputs import logits_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,12 +9,11 @@ from torch import Tensor, nn
 from torch.distributed import get_world_size
 from torch.optim import Optimizer
 
-from reweigh.core.fully_sharded import is_fully_sharded
 from reweigh.core.jvp import engine as engine_named
 from reweigh.core.learner import MetaLearner, Order
 from reweigh.core.normalize import NORMALIZERS, Normalize
 from reweigh.core.objective import Loss, MetaObjective, Objective, mean_loss, reweighted
-from reweigh.core.processes import Reduce, all_counts, alone, as_first, averaging, group_of
+from reweigh.core.processes import Reduce, all_counts, alone, as_first, averaging, group_of, is_fully_sharded
 from reweigh.core.step import Step
 from reweigh.core.update import inner_optimizer, refuse_closures
 from reweigh.errors import DataError, RecipeError
@@ -22,10 +21,9 @@ from reweigh.families import Families, FamilyRule
 from reweigh.losses import LOSSES
 from reweigh.names import lookup
 from reweigh.reweighter.curves import Curves, unit_of_losses
+from reweigh.reweighter.inputs import SampleLoss, as_labels, check_batch, scattered, select, spread, training_labels
 from reweigh.reweighter.journal import Recording
-from reweigh.reweighter.labels import as_labels, check_batch, training_labels
 from reweigh.reweighter.pace import Pace, WarmUp
-from reweigh.reweighter.sample_loss import SampleLoss, scattered, select, spread
 from reweigh.weighting import weigher
 
 

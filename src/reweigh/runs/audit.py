@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reweigh.fit.decisions import Decisions, agreement
+from reweigh.fit.decisions import Decision, Decisions, agreement
 from reweigh.fit.run_folder import open_run
 from reweigh.issues.audit import Audit, Audited
 from reweigh.runs.read import read_classes, with_verdicts
@@ -34,7 +34,7 @@ class RunAudit:
         labeled = np.flatnonzero(samples.labeled)
         rows, wrong = samples.row[labeled], np.full(len(labeled), np.nan)
         for index in np.flatnonzero(np.isin(rows, list(known))).tolist():
-            wrong[index] = known[rows[index]].label != known[rows[index]].given
+            wrong[index] = _answer(known[rows[index]])
         self._audit = Audit(samples.quality[labeled], samples.issue[labeled], samples.given[labeled], wrong)
         self.queue: np.ndarray = labeled[self._audit.order]
         """Indices of the samples, the first drawn first."""
@@ -46,11 +46,15 @@ class RunAudit:
             each = self._decisions.of(row)
             if not each:
                 break
-            agreed = agreement(each)
-            answers.append(math.nan if agreed is None else agreed.label != agreed.given)
+            answers.append(_answer(agreement(each)))
         if len(self.queue) and np.isnan(answers).all():
             return None
         return self._audit.estimate(answers, class_names)
+
+
+def _answer(agreed: Decision | None) -> float:
+    """1 if people say that the given label is wrong, 0 if right, NaN if they do not say."""
+    return math.nan if agreed is None or agreed.wrong is None else float(agreed.wrong)
 
 
 def audited(path: Path) -> Audited | None:

@@ -3,7 +3,7 @@
 import io
 import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,7 +42,13 @@ def check_copyable(account: Account) -> None:
         raise DataError(f"the data cannot be copied: {account.no_data}")
 
 
-def corrected_copy(account: Account, changes: Mapping[int, int], out: Path, spreadsheet_safe: bool = False) -> Copy:
+def corrected_copy(
+    account: Account,
+    changes: Mapping[int, int],
+    out: Path,
+    spreadsheet_safe: bool = False,
+    excluded: Collection[int] = (),
+) -> Copy:
     """The same table with other labels; a label file for images, arrays, and labels that had a file of their own.
 
     Args:
@@ -50,14 +56,15 @@ def corrected_copy(account: Account, changes: Mapping[int, int], out: Path, spre
         changes: The new label of each row of the data that changes.
         out: Path of the copy; its ending must be that of the table, or of a label file.
         spreadsheet_safe: Whether to write formulas as text; otherwise the copy is exact but for the labels.
+        excluded: Rows of the data to leave out; in a label file, they have no label.
     """
     source = source_of(account.recipe.source)
     assert source is not None
     if source.path.name.endswith(SUFFIXES) and source.labels is None:
-        return _table(account, source, changes, out, spreadsheet_safe)
+        return _table(account, source, changes, out, spreadsheet_safe, excluded)
     _check_ending(out, ".csv", "a label file")
     usage = shlex.join(["reweigh", "train", *source.words(labels=out)])
-    return Copy(to_csv(_label_file(account, changes), out, spreadsheet_safe), usage)
+    return Copy(to_csv(_label_file(account, changes, excluded), out, spreadsheet_safe), usage)
 
 
 def _check_ending(out: Path, ending: str, what: str) -> None:
@@ -65,7 +72,7 @@ def _check_ending(out: Path, ending: str, what: str) -> None:
         raise DataError(f"{out}: {what} ends in {ending}; got {out.suffix or 'no ending'!r}")
 
 
-def _label_file(account: Account, changes: Mapping[int, int]) -> list[tuple[Any, ...]]:
+def _label_file(account: Account, changes: Mapping[int, int], excluded: Collection[int]) -> list[tuple[Any, ...]]:
     """A header, and index, name and label of every sample of the source, the held-out ones too."""
     train, test = read_training_set(account.recipe.source, account.recipe.train["seed"])
     between = account.recipe.source.options["separator"]
@@ -73,7 +80,7 @@ def _label_file(account: Account, changes: Mapping[int, int]) -> list[tuple[Any,
     for part in (train, test):
         if part.origin is not None:  # a part of the source
             labels |= zip(part.origin.tolist(), _as_written(part, between), strict=True)
-    labels |= {row: train.class_names[label] for row, label in changes.items()}
+    labels |= {row: train.class_names[label] for row, label in changes.items()} | dict.fromkeys(excluded, "")
     names = train.reading.names
     rows = [(row, *names[row : row + 1], label) for row, label in sorted(labels.items())]
     return [("index", "name", "label") if names else ("index", "label"), *rows]
@@ -87,7 +94,14 @@ def _as_written(part: Dataset, separator: str | None) -> list[str]:
     return [separator.join(part.class_names[number] for number in row) for row in part.candidates.tolist()]
 
 
-def _table(account: Account, source: Source, changes: Mapping[int, int], out: Path, spreadsheet_safe: bool) -> Copy:
+def _table(
+    account: Account,
+    source: Source,
+    changes: Mapping[int, int],
+    out: Path,
+    spreadsheet_safe: bool,
+    excluded: Collection[int],
+) -> Copy:
     """The same table, cell by cell, except for the labels that change."""
     path = source.path
     if len(tables_at(path)) > 1:
@@ -101,6 +115,7 @@ def _table(account: Account, source: Source, changes: Mapping[int, int], out: Pa
         if ending == ".parquet":
             frame = pd.read_parquet(path)
         _replace(account, frame, [str(name) for name in frame.columns].index(label), 0, changes)
+        frame = frame.drop(frame.index[sorted(excluded)])
         write = {".parquet": frame.to_parquet, ".feather": frame.to_feather}.get(ending)
         if write is None:
             return Copy(frame.to_csv(index=False), usage)
@@ -126,6 +141,7 @@ def _table(account: Account, source: Source, changes: Mapping[int, int], out: Pa
     elif (frame.iloc[:, -1] == "").all():
         frame = frame.iloc[:, :-1]
     _replace(account, frame, [name.strip() for name in frame.iloc[0].tolist()].index(label), 1, changes)
+    frame = frame.drop(frame.index[[row + 1 for row in sorted(excluded)]])
     if spreadsheet_safe:
         frame = frame.map(as_text)
     else:

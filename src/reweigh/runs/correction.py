@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ACCEPT = ("accept", "accepted", "yes", "y", "ok", "1", "true")
+EXCLUDE = ("exclude", "excluded", "remove", "drop", "left out")
 REJECT = ("reject", "rejected", "no", "n", "keep", "0", "false")
 DECISION_COLUMNS = ("decision", "verdict", "reviewed")
 MAX_MISTAKES = 20  # that are listed
@@ -44,7 +45,7 @@ def correct(
         top: Number of labels to change, the most doubtful first, whether they look wrong or not.
         min_doubt: Change labels of quality 1 - min_doubt or less, whether they look wrong or not.
         decisions: Change what was decided instead: a reviewed run, its file of decisions, or a table with the columns
-            row (or name) and decision (accept, reject or a label).
+            row (or name) and decision (accept, reject, exclude or a label).
 
     Raises:
         DataError: The run has not ended, its data are not files of yours or are gone, or decisions do not fit.
@@ -58,8 +59,10 @@ def correct(
     account = read_account(path, path.name)
     check_copyable(account)
     names = account.classes.names
-    labels = _chosen(samples, min_doubt, top) if decisions is None else read_decided(Path(decisions), samples, names)
-    return Correction(account, samples, labels, decisions is not None)
+    if decisions is None:
+        return Correction(account, samples, _chosen(samples, min_doubt, top))
+    labels, excluded = read_decided(Path(decisions), samples, names)
+    return Correction(account, samples, labels, True, excluded)
 
 
 @dataclass(frozen=True)
@@ -70,33 +73,39 @@ class Correction:
         samples: All samples of the data that have a verdict, those that were held out last.
         labels: The new label of each sample that changes, by index into ``samples``.
         decided: Whether people decided on them.
+        excluded: Indices of samples to leave out of the copy.
     """
 
     account: Account
     samples: Samples
     labels: Mapping[int, int]
     decided: bool = False
+    excluded: Sequence[int] = ()
 
     def table(self) -> "pd.DataFrame":
-        """One row per label that changes: row, name (if samples have one), given_label, new_label, label_quality."""
+        """One row per label that changes: row, name (if samples have one), given_label, new_label, label_quality.
+
+        Samples to leave out come last; their new label is empty.
+        """
         import pandas as pd
 
-        samples, label, index = self.samples, self.account.classes.name, list(self.labels)
+        samples, label, index = self.samples, self.account.classes.name, [*self.labels, *self.excluded]
         assert samples.quality is not None
         columns = {
             "row": samples.row[index],
             **({"name": [samples.name[each] for each in index]} if samples.name else {}),
             "given_label": [label(int(samples.given[each])) for each in index],
-            "new_label": [label(each) for each in self.labels.values()],
+            "new_label": [*map(label, self.labels.values()), *[""] * len(self.excluded)],
             "label_quality": samples.quality[index],
         }
         return pd.DataFrame(columns)
 
     def pairs(self) -> list[tuple[str, str, int]]:
-        """Given class, new class and the number of labels, the most frequent pair first."""
-        label = self.account.classes.name
-        counts = Counter((int(self.samples.given[index]), new) for index, new in self.labels.items())
-        return [(label(old), label(new), count) for (old, new), count in counts.most_common()]
+        """Given class, new class and the number of labels, the most frequent pair first; no new class if left out."""
+        label, given = self.account.classes.name, self.samples.given
+        changes = [*self.labels.items(), *((index, -1) for index in self.excluded)]
+        counts = Counter((int(given[index]), new) for index, new in changes)
+        return [(label(old), label(new) if new >= 0 else "", count) for (old, new), count in counts.most_common()]
 
     def write(
         self, out: str | Path, *, force: bool = False, overwrite: bool = False, spreadsheet_safe: bool = False
@@ -122,7 +131,8 @@ class Correction:
         if out.exists() and not overwrite:
             raise DataError(f"{out}: already exists; choose another path, or replace it with overwrite")
         changes = {int(self.samples.row[index]): label for index, label in self.labels.items()}
-        copy = corrected_copy(self.account, changes, out, spreadsheet_safe)
+        excluded = self.samples.row[list(self.excluded)].tolist()
+        copy = corrected_copy(self.account, changes, out, spreadsheet_safe, excluded)
         if (reasons := self._drastic()) and not force:
             raise DataError(
                 f"{' and '.join(reasons)}; nothing was written. If that is what you want, add --yes (in Python, "
@@ -141,7 +151,8 @@ class Correction:
             reasons.append(f"{plural(beyond, 'of these labels was', 'of these labels were')} not flagged as wrong")
         after = samples.given.copy()
         after[index] = list(self.labels.values())
-        gone = sorted({*samples.given[samples.labeled].tolist()} - {*after[samples.labeled].tolist()})
+        after[list(self.excluded)] = -1
+        gone = sorted({*samples.given[samples.labeled].tolist()} - {*after.tolist()})
         if gone:
             names = listed(repr(self.account.classes.name(number)) for number in gone)
             reasons.append(f"no sample would be left of {'class' if len(gone) == 1 else 'classes'} {names}")
@@ -162,13 +173,13 @@ def _chosen(samples: Samples, min_doubt: float | None, top: int | None) -> dict[
     return dict(zip(index.tolist(), samples.suggested[index].tolist(), strict=True))
 
 
-def read_decided(path: Path, samples: Samples, class_names: Sequence[str]) -> dict[int, int]:
-    """The new label of each sample whose label somebody decided to change.
+def read_decided(path: Path, samples: Samples, class_names: Sequence[str]) -> tuple[dict[int, int], list[int]]:
+    """The new label of each sample whose label somebody decided to change, and samples to leave out.
 
     Args:
         path: A reviewed run or its file of decisions; or a list of labels to which a column was added.
     """
-    if path.is_dir() or path.suffix == ".jsonl":
+    if path.is_dir() or path.suffix in (".json", ".jsonl"):
         return _reviewed(path, samples, class_names)
     frame = read_frame(path)
     column = next((name for name in DECISION_COLUMNS if name in frame.columns), None)
@@ -183,7 +194,7 @@ def read_decided(path: Path, samples: Samples, class_names: Sequence[str]) -> di
     numbers = {name: number for number, name in enumerate(class_names)}
     assert samples.suggested is not None
     found: dict[int, int] = {}
-    mistakes = []
+    excluded, mistakes = [], []
     cells = zip(frame[key].astype(str), frame[column].fillna("").astype(str).str.strip(), strict=True)
     for line, (name, decision) in enumerate(cells, start=2):
         index = index_of.get(name)
@@ -195,24 +206,29 @@ def read_decided(path: Path, samples: Samples, class_names: Sequence[str]) -> di
             found[index] = numbers[decision]
         elif decision.casefold() in ACCEPT:
             found[index] = int(samples.suggested[index])
+        elif decision.casefold() in EXCLUDE:
+            excluded.append(index)
         elif decision.casefold() not in REJECT:
-            wanted = f"accept, reject or a class ({listed(class_names)})"
+            wanted = f"accept, reject, exclude or a class ({listed(class_names)})"
             mistakes.append(f"line {line}: {decision!r}; give {wanted}.{suggestion(decision, class_names)}")
     raise_all(mistakes[:MAX_MISTAKES], str(path))
-    return {index: label for index, label in sorted(found.items()) if label != samples.given[index]}
+    return {index: label for index, label in sorted(found.items()) if label != samples.given[index]}, sorted(excluded)
 
 
-def _reviewed(path: Path, samples: Samples, class_names: Sequence[str]) -> dict[int, int]:
+def _reviewed(path: Path, samples: Samples, class_names: Sequence[str]) -> tuple[dict[int, int], list[int]]:
     """What people decided on the review page, where they agree."""
     file = decisions_file(path)
     numbers = {name: number for number, name in enumerate(class_names)}
     index_of = {row: index for index, row in enumerate(samples.row.tolist())}
-    found, mistakes = {}, []
+    found, excluded, mistakes = {}, [], []
     for row, decision in sorted(Decisions(file).agreed().items()):
         index = index_of.get(row)
-        if index is None or class_names[samples.given[index]] != decision.given or decision.label not in numbers:
+        fits = index is not None and class_names[samples.given[index]] == decision.given
+        if index is None or not fits or (decision.label not in numbers and not decision.exclude):
             mistakes.append(f"row {row}: not a sample of the run with the label {decision.given!r}")
+        elif decision.label is None:
+            excluded.append(index)
         elif decision.label != decision.given:
             found[index] = numbers[decision.label]
     raise_all(mistakes[:MAX_MISTAKES], str(file))
-    return found
+    return found, excluded

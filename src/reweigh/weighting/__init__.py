@@ -3,10 +3,17 @@
 from collections.abc import Callable
 
 from reweigh.weighting.class_aware import ClassAwareNet, WeightNet, num_curves
-from reweigh.weighting.free import FreeWeights
-from reweigh.weighting.learned import LearnedWeights, weigher
-from reweigh.weighting.released import named_release, read_released
-from reweigh.weighting.saved import Origin, construction, load_weighting, made, rebuilt, save_weighting
+from reweigh.weighting.learned import FreeWeights, LearnedWeights, weigher
+from reweigh.weighting.saved import (
+    Origin,
+    construction,
+    load_weighting,
+    made,
+    named_release,
+    read_released,
+    rebuilt,
+    save_weighting,
+)
 
 WEIGHTINGS: dict[str, Callable[[int, int], WeightNet]] = {
     "class-aware": ClassAwareNet,

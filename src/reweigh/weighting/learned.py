@@ -1,4 +1,4 @@
-"""Weights from a net that is trained by its own optimizer, or was trained elsewhere."""
+"""How weights are learned: by a net that its own optimizer trains, or as free numbers for every batch (L2RW)."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -12,6 +12,7 @@ from reweigh.core.processes import Reduce
 from reweigh.core.step import Weigher
 from reweigh.core.update import norm
 from reweigh.errors import ModelError
+from reweigh.weighting.class_aware import WeightNet
 
 
 class LearnedWeights:
@@ -74,3 +75,38 @@ def weigher(net: nn.Module, lr: float, weight_decay: float, amsgrad: bool = Fals
     params = [p for p in net.parameters() if p.requires_grad]
     options = {"weight_decay": weight_decay, "amsgrad": amsgrad, "fused": can_fuse(params)}
     return LearnedWeights(net, Adam(params, lr, **options) if params else None)
+
+
+class FreeWeights(WeightNet):
+    """No net (L2RW): start the weights of a batch at zero, take one step down the meta loss, clip and renormalize.
+
+        v_i = max(0, -d meta / d v_i at 0),   then scaled to a mean of one
+
+    Nothing is kept from one batch to the next, and a batch for which no weights were computed counts fully. Ren et al.,
+    ICML 2018.
+
+    Examples:
+        >>> free = FreeWeights()
+        >>> free(torch.rand(3), torch.zeros(3, dtype=torch.int64))  # a batch for which nothing was computed
+        tensor([1., 1., 1.])
+    """
+
+    learns, remembers = True, False
+
+    def __init__(self, *_: int):
+        super().__init__()
+        self._found = torch.empty(0)
+
+    def propose(self, losses: Tensor, family: Tensor) -> Tensor:
+        return torch.zeros_like(losses, requires_grad=True)
+
+    def forward(self, losses: Tensor, family: Tensor) -> Tensor:
+        found, self._found = self._found, torch.empty(0)
+        return found if len(found) else torch.ones_like(losses)
+
+    def learn(self, weights: Tensor, gradient: Tensor, reduce: Reduce) -> Tensor:
+        clipped = (-gradient).clamp_min(0)
+        count, total = torch.tensor(float(len(clipped))).to(clipped), clipped.sum()
+        reduce([count, total])
+        self._found = clipped * (count / total.clamp_min(1e-30))
+        return gradient.norm()

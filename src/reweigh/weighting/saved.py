@@ -1,20 +1,22 @@
-"""A learned weighting function as one file, to be used on other data."""
+"""A learned weighting function as one file, to be used on other data; also the file that the authors released."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import cast
 
+import torch
 from torch import Tensor, nn
 
 from reweigh.core.step import Weigher
 from reweigh.errors import DataError
 from reweigh.files import write_whole
+from reweigh.files.limits import check_file
 from reweigh.files.tensors import pack, read_as
 from reweigh.names import lookup
-from reweigh.weighting.class_aware import WeightNet, num_curves
-from reweigh.weighting.released import named_release, read_released
+from reweigh.weighting.class_aware import ClassAwareNet, WeightNet, num_curves
 
 KIND = "reweigh weighting function"
 VERSION = 1
@@ -158,3 +160,48 @@ def rebuilt(about: Mapping[str, str], tensors: Mapping[str, Tensor], net: nn.Mod
         net = made(function, int(about["num_families"]), int(about["width"]), float(about["unit"]))
     net.load_state_dict(tensors)
     return cast(WeightNet, net)  # or a module of the caller, which may be used like one
+
+
+SIZES = ("small", "medium", "large")
+"""Classes that each family holds, as our heads are ordered."""
+PUBLISHED = "large,small,medium"
+"""The order of heads that the authors' transfer script writes down for its file."""
+
+
+def read_released(path: str | Path, heads: Sequence[str]) -> ClassAwareNet:
+    """A CMW-Net from its released state dict, heads sorted so that family 0 is the rarest.
+
+    Args:
+        path: PyTorch file with ``feature.layer.0.{weight,bias}`` and ``classfier.layers.{0,1,2}.0.{weight,bias}``
+            (sic). Reading it never executes code; it may have been saved on a GPU.
+        heads: Class size that each head is for, in the order of the file. The file does not say, because K-means
+            numbers clusters at random; the authors' transfer script has large, small, medium.
+
+    Raises:
+        DataError: The file cannot be read or has other contents, or ``heads`` are not the three sizes.
+    """
+    if sorted(heads) != sorted(SIZES):
+        raise DataError(
+            f"{path}: the order of its heads is {','.join(heads) or 'not given'}; should be small, medium and large in "
+            f"the order of the file, such as {path}:{PUBLISHED}"
+        )
+    if not Path(path).is_file():
+        raise DataError(f"{path}: there is no such file")
+    check_file(Path(path))
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        net = ClassAwareNet(len(SIZES), hidden=len(state["feature.layer.0.bias"]))
+        net.hidden.load_state_dict({key: state[f"feature.layer.0.{key}"] for key in ("weight", "bias")})
+        with torch.no_grad():
+            for theirs, size in enumerate(heads):
+                net.heads.weight[SIZES.index(size)] = state[f"classfier.layers.{theirs}.0.weight"][0]
+                net.heads.bias[SIZES.index(size)] = state[f"classfier.layers.{theirs}.0.bias"][0]
+    except Exception as error:  # the reader of torch raises nearly anything for a damaged file
+        raise DataError(f"{path}: not the state dict of a released CMW-Net ({type(error).__name__}: {error})") from None
+    return net
+
+
+def named_release(name: str) -> tuple[str, list[str]] | None:
+    """File and order of heads in a name such as vnet.pth:large,small,medium; None if it is not a PyTorch file."""
+    found = re.fullmatch(r"(.*\.pth?)(?::([\w, ]*))?", name)
+    return None if found is None else (found[1], [word.strip() for word in (found[2] or "").split(",") if word.strip()])

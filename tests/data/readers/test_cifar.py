@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from reweigh.data.readers.cifar import read_cifar, read_records
+from reweigh.data.readers.published import read_cifar, read_records
 from reweigh.errors import DataError
 
 

@@ -3,7 +3,7 @@ import gzip
 import numpy as np
 import pytest
 
-from reweigh.data.readers.idx import find_idx_pair, read_idx, read_idx_pair
+from reweigh.data.readers.published import find_idx_pair, read_idx, read_idx_pair
 from reweigh.data.readers.reader import Request
 from reweigh.errors import DataError
 

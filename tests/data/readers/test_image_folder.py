@@ -11,7 +11,7 @@ from reweigh.data import read
 from reweigh.data.on_demand import OnDemand
 from reweigh.data.readers import has_test_part
 from reweigh.data.readers.image_files import decode, header, resized
-from reweigh.data.readers.image_folder import read_image_folder
+from reweigh.data.readers.image_list import read_image_folder
 from reweigh.data.readers.reader import Request
 from reweigh.errors import DataError
 

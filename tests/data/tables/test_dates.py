@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reweigh.data.tables.dates import order_of, read_dates
+from reweigh.data.tables.cells import order_of, read_dates
 
 DAY = (date(2024, 5, 6) - date(1970, 1, 1)).days
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import torch
 
-from reweigh.data.sparse import SparseRows
+from reweigh.data.inputs import SparseRows
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.errors import DataError
 

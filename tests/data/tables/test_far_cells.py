@@ -12,7 +12,7 @@ from reweigh.data.readers import read_unlabeled
 from reweigh.data.source import open_source
 from reweigh.data.tables.decide import decide
 from reweigh.data.tables.encoding import Encoding, fit_encoding
-from reweigh.data.tables.far_cells import far_cells
+from reweigh.data.tables.numbers import far_cells
 from reweigh.errors import DataError
 
 DRAW = np.random.default_rng(0)

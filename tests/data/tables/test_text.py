@@ -4,7 +4,7 @@ import pytest
 import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from reweigh.data.sparse import SparseRows
+from reweigh.data.inputs import SparseRows
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.data.tables.text import SCALE, fit_tf_idf
 from reweigh.errors import DataError

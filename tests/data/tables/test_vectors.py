@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from reweigh import RobustClassifier
-from reweigh.data.sparse import SparseRows
+from reweigh.data.inputs import SparseRows
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.data.tables.text import fit_words_and_vectors, loaded, mean_vectors
 from reweigh.errors import DataError, ModelError

@@ -4,7 +4,7 @@ from math import log
 
 import torch
 
-from reweigh.methods.long_tail.sade import reverse
+from reweigh.methods.long_tail import reverse
 
 
 def test_reversed_shares():

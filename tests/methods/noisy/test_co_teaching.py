@@ -10,8 +10,7 @@ from torch import nn
 
 from reweigh.errors import RecipeError
 from reweigh.methods.noisy.two_networks import CoTeaching
-from reweigh.recipes.check import check
-from reweigh.recipes.read import Contents
+from reweigh.recipes.read import Contents, check
 
 
 def loss_of(row, label, place=0):

@@ -14,8 +14,7 @@ from reweigh.meta_sets import META_SETS
 from reweigh.methods import build
 from reweigh.methods.noisy.forward import Forward, estimate
 from reweigh.methods.setup import Setup
-from reweigh.recipes.check import check
-from reweigh.recipes.read import Contents
+from reweigh.recipes.read import Contents, check
 
 NOISE = ((0.7, 0.3, 0.0), (0.1, 0.8, 0.1), (0.0, 0.4, 0.6))
 IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))

@@ -5,7 +5,7 @@ from math import log
 import pytest
 import torch
 
-from reweigh.methods.noisy.selfie import uncertainty
+from reweigh.methods.noisy.by_loss import uncertainty
 
 
 def test_uncertainty_by_a_loop():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reweigh.methods.parts.ramp import RAMPS, ramp
+from reweigh.methods.parts.guesses import RAMPS, ramp
 
 
 @pytest.mark.parametrize("shape", RAMPS)

@@ -14,9 +14,8 @@ import torch
 from torch import Tensor, distributed, nn
 
 from reweigh.core.objective import map_tensors
-from reweigh.core.shards.batchwise import Batchwise, Rowwise
+from reweigh.core.shards.batchwise import Batchwise, Rowwise, recomputed_within
 from reweigh.core.shards.exchange import own_rows, rows, shares, spread
-from reweigh.core.shards.recomputing import recomputed_within
 from reweigh.errors import ModelError
 
 T = TypeVar("T")

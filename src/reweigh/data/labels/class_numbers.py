@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from reweigh.data.checks import at_rows, listed
-from reweigh.data.tables.cells import spelling
-from reweigh.data.tables.dates import order_of, read_dates
+from reweigh.data.tables.cells import order_of, read_dates, spelling
 from reweigh.data.tables.numbers import notation_of
 from reweigh.errors import DataError
 from reweigh.files.limits import check_labels

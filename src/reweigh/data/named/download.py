@@ -8,8 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from reweigh.data.readers.cifar import LAYOUTS
-from reweigh.data.readers.idx import STEMS, idx_names
+from reweigh.data.readers.published import LAYOUTS, STEMS, idx_names
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 

@@ -15,8 +15,7 @@ from reweigh.data.dataset import Dataset, Splits
 from reweigh.data.labels.label_file import label_values, read_labels
 from reweigh.data.named.download import folder_of
 from reweigh.data.normalize import Standardize, standardize_like
-from reweigh.data.readers.cifar import read_cifar
-from reweigh.data.readers.idx import find_idx_pair, read_idx
+from reweigh.data.readers.published import find_idx_pair, read_cifar, read_idx
 from reweigh.data.splits import beyond, part
 from reweigh.errors import DataError
 from reweigh.names import plural

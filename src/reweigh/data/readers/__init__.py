@@ -1,5 +1,6 @@
 """Read the data at a path: a table, arrays, IDX or CIFAR files, images in folders, lists, archives or Parquet."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from reweigh.data.dataset import Dataset
 from reweigh.data.labels.label_file import label_values, override
 from reweigh.data.labels.spellings import joined, warn_of_spellings
 from reweigh.data.parts import SPLIT_FOLDERS, archives_at
-from reweigh.data.readers import cifar, idx, image_folder, image_list, npz, parquet_images, shards, table
+from reweigh.data.readers import image_archives, image_list, npz, published, table
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
 from reweigh.data.source import FIELDS, Source, open_source
@@ -20,16 +21,18 @@ from reweigh.data.tables.frames import is_table
 from reweigh.errors import DataError
 from reweigh.files.limits import check_file
 
+logger = logging.getLogger(__name__)
+
 # Asked in this order; the first that recognizes a path reads it.
 READERS: dict[str, Reader] = {
-    "image-list": image_list.READER,
-    "parquet-images": parquet_images.READER,
-    "shards": shards.READER,
+    "image-list": image_list.LISTED,
+    "parquet-images": image_archives.PARQUET,
+    "shards": image_archives.SHARDS,
     "table": table.READER,
     "arrays": npz.READER,
-    "idx": idx.READER,
-    "cifar": cifar.READER,
-    "image-folder": image_folder.READER,
+    "idx": published.IDX,
+    "cifar": published.CIFAR,
+    "image-folder": image_list.FOLDER,
 }
 
 
@@ -85,9 +88,9 @@ def read_files(source: Source, **how: Any) -> Dataset:
             raise DataError(f"{name}: {value!r}; there are: {', '.join(allowed)}")
     path, labels = source.path, source.labels
     reader = reader_of(path)
-    if source.group is not None and reader not in (table.READER, image_list.READER):
+    if source.group is not None and reader not in (table.READER, image_list.LISTED):
         raise DataError(f"{path}: no columns, so no group {source.group!r}; leave it out (groups need a table)")
-    by_name = labels is not None and reader is image_list.READER  # matched by file name, not by order
+    by_name = labels is not None and reader is image_list.LISTED  # matched by file name, not by order
     own_labels = labels is None or (not by_name and reader.has_labels(source))
     dataset = reader.read(
         path,
@@ -101,7 +104,11 @@ def read_files(source: Source, **how: Any) -> Dataset:
     dataset = replace(dataset, reading=replace(dataset.reading, source=source))
     if labels is not None and own_labels:
         new_classes = source.separator is not None or source.join_labels
-        dataset = override(dataset, labels, unlabeled=source.unlabeled, new_classes=new_classes)
+        leave_out = request.drop_unlabeled and not source.unlabeled and source.separator is None
+        dataset = override(dataset, labels, unlabeled=source.unlabeled or leave_out, new_classes=new_classes)
+        if leave_out and not dataset.labeled.all():
+            logger.warning("%s: %d samples without a label are left out", labels, int((~dataset.labeled).sum()))
+            dataset = dataset.subset(dataset.labeled)
     if source.join_labels:
         return joined(dataset, request.class_names, str(path))
     if request.class_names is None:
@@ -123,7 +130,7 @@ def read_unlabeled(path: str | Path, shape: tuple[int, ...], **form: Any) -> Unl
     check_exists(path)
     wanted = Form(tuple(shape), **form)
     is_row = wanted.encoding is not None  # then a table is a table, even if one of its columns names images
-    known = [reader for reader in READERS.values() if not (is_row and reader is image_list.READER)]
+    known = [reader for reader in READERS.values() if not (is_row and reader is image_list.LISTED)]
     readers = [reader.unlabeled for reader in known if reader.unlabeled]
     for reader in readers:
         if reader.recognizes(path):
@@ -149,7 +156,7 @@ def reader_of(path: Path) -> Reader:
 
 def has_columns(path: Path) -> bool:
     """Whether labels at a path have names to choose from: columns of a table, keys or extensions of archives."""
-    return is_table(path) or shards.is_shards(path) or parquet_images.holds_images(path)
+    return is_table(path) or image_archives.is_shards(path) or image_archives.holds_images(path)
 
 
 def has_test_part(path: Path) -> bool:

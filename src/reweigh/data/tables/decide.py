@@ -10,11 +10,22 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from reweigh.data.checks import listed, plural
-from reweigh.data.tables.categories import are_boolean, category_cells
-from reweigh.data.tables.cells import UNSPACED, Cells, as_days, as_numbers, as_text, cells_of, check_plain, spelling
-from reweigh.data.tables.dates import COMPACT, Order, order_of, read_dates
-from reweigh.data.tables.far_cells import MAX_NAMED, far_cells, far_words, gap_option
-from reweigh.data.tables.numbers import PLAIN, USUAL, Notation, Parts, parts, usual_unit, votes
+from reweigh.data.tables.cells import (
+    COMPACT,
+    UNSPACED,
+    Cells,
+    Order,
+    as_days,
+    as_numbers,
+    as_text,
+    cells_of,
+    check_plain,
+    order_of,
+    read_dates,
+    spelling,
+)
+from reweigh.data.tables.columns import are_boolean, category_cells
+from reweigh.data.tables.numbers import PLAIN, USUAL, Notation, Parts, far_cells, far_notes, parts, usual_unit, votes
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
@@ -73,10 +84,7 @@ class ReadAs:
     @property
     def notes(self) -> str:
         """What to look at, in words: what is odd, and numbers that may mean a gap."""
-        far = far_words(self.far) if self.far else ""
-        if 0 < len(self.far) <= MAX_NAMED:
-            far += f"; read as gaps? {gap_option(self.name, [value for value, _ in self.far])}"
-        return "; ".join(filter(None, (self.odd, far)))
+        return "; ".join(filter(None, (self.odd, far_notes(self.name, self.far))))
 
     @property
     def is_id(self) -> bool:

@@ -13,12 +13,11 @@ from scipy.sparse import csr_array, hstack, issparse
 from torch import Tensor
 
 from reweigh.data.checks import listed, raise_all
-from reweigh.data.sparse import SparseRows
-from reweigh.data.tables.categories import Categorical, fit_categorical
+from reweigh.data.inputs import SparseRows
 from reweigh.data.tables.cells import as_numbers, cells_of
-from reweigh.data.tables.columns import Column, Numeric, fit_date, fit_numeric
+from reweigh.data.tables.columns import Categorical, Column, Numeric, fit_categorical, fit_date, fit_numeric
 from reweigh.data.tables.decide import Kind, ReadAs, decide
-from reweigh.data.tables.far_cells import far_words
+from reweigh.data.tables.numbers import far_words
 from reweigh.data.tables.text import (
     Plain,
     TextRows,

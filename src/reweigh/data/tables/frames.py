@@ -14,13 +14,18 @@ import numpy as np
 
 from reweigh.data.checks import listed
 from reweigh.data.parts import archives_at, of_split
-from reweigh.data.tables import arrow
 from reweigh.data.tables.dialect import dialect_of
 from reweigh.errors import DataError
 from reweigh.files.limits import COMPRESSED, check_expanded, check_table, opened
 
 if TYPE_CHECKING:
     import pandas as pd
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 log = logging.getLogger(__name__)
 TEXT = (".csv", ".tsv", ".tab", ".txt")
@@ -53,7 +58,7 @@ def tables_at(path: Path, split: str | None = None) -> list[Path]:
         split: "train" or "test", of a folder that has both; by default the rows of both.
     """
     if path.is_dir():
-        return of_split(path, arrow.SUFFIXES, split) if split else archives_at(path, arrow.SUFFIXES)
+        return of_split(path, ARROW_SUFFIXES, split) if split else archives_at(path, ARROW_SUFFIXES)
     if path.exists() or not glob.has_magic(str(path)):
         return [path]
     return [Path(found) for found in sorted(glob.glob(str(path)))]
@@ -100,8 +105,8 @@ def _read_one(path: Path, sep: str | None, encoding: str | None, named: bool) ->
             raise DataError(f"{path}: the file is empty; a table needs a header and rows")
         check_table(path)
         frame = _read_text(path, sep, encoding) if is_text(path) else _reader(path)(path)
-        if named and path.suffix in arrow.SUFFIXES:
-            frame = arrow.with_names(frame, path)
+        if named and path.suffix in ARROW_SUFFIXES:
+            frame = with_names(frame, path)
     if not len(frame.columns):
         raise DataError(f"{path}: a table without columns")
     stray = [str(name) for name in frame.columns if not str(name).strip() or str(name).startswith("Unnamed:")]
@@ -182,7 +187,7 @@ def _reader(path: Path) -> "Callable[[Path], pd.DataFrame]":
     if plain.endswith(".json"):
         return _read_json
     if path.suffix == ".arrow":
-        return arrow.read_arrow
+        return read_arrow
     return {".parquet": pd.read_parquet, ".feather": pd.read_feather, ".xlsx": _read_excel}[path.suffix]
 
 
@@ -236,3 +241,63 @@ def data_errors(path: Path) -> Iterator[None]:
     except Exception as error:  # pandas, pyarrow and openpyxl raise nearly anything for a damaged file
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"{path}: cannot be read as a table ({reason})") from error
+
+
+ARROW_SUFFIXES = (".arrow", ".parquet")
+
+
+def schema_of(file: Path) -> Any:
+    """The columns of a file, with their types and what is stored beside them."""
+    import pyarrow.parquet as pq
+
+    if file.suffix == ".parquet":
+        return pq.read_schema(file)
+    with _stream(file) as opened:
+        return opened.schema
+
+
+def row_batches(file: Path, columns: Sequence[str], at_once: int) -> Iterator[Any]:
+    """Some rows at a time, with these columns, without reading the whole file."""
+    import pyarrow.parquet as pq
+
+    if file.suffix == ".parquet":
+        with pq.ParquetFile(file) as opened:
+            yield from opened.iter_batches(at_once, columns=list(columns))
+        return
+    with _stream(file) as opened:
+        for batch in opened:
+            batch.validate(full=True)  # pyarrow trusts the offsets in a file
+            chosen = batch.select(list(columns))
+            yield from (chosen.slice(start, at_once) for start in range(0, len(chosen), at_once))
+
+
+def read_arrow(file: Path) -> "pd.DataFrame":
+    """The table of an Arrow file, as the package ``datasets`` writes it; ``check_table`` has looked at its buffers."""
+    with _stream(file) as opened:
+        return opened.read_all().to_pandas()
+
+
+def _stream(file: Path) -> Any:
+    from pyarrow import ipc, memory_map
+
+    return ipc.open_stream(memory_map(str(file)))
+
+
+def class_names(schema: Any) -> dict[str, tuple[str, ...]]:
+    """The class names of each column of class numbers, in their order."""
+    stored = (schema.metadata or {}).get(b"huggingface", b"{}")
+    try:
+        features = json.loads(stored)["info"]["features"]
+        found = {column: feature.get("names") for column, feature in features.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+    return {column: tuple(map(str, names)) for column, names in found.items() if isinstance(names, list)}
+
+
+def with_names(frame: "pd.DataFrame", file: Path) -> "pd.DataFrame":
+    """The table of a file with names in place of class numbers; a number without a name, such as -1, is a gap."""
+    for column, names in class_names(schema_of(file)).items():
+        if column in frame.columns and frame[column].dtype.kind in "iuf":
+            named = dict(enumerate(names))
+            frame[column] = [named.get(number) for number in frame[column]]
+    return frame

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Forward, Loss, Objective, Terms
 from reweigh.families import Families
-from reweigh.meta_sets.chosen import Labeled
+from reweigh.meta_sets import Labeled
 from reweigh.methods.few_labels.labeled_only import LabeledOnly
 from reweigh.methods.parts.labeled_batches import together
 from reweigh.methods.parts.trusted import Trusted

@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from reweigh.core.batch import Batch
 from reweigh.core.descent import descend
 from reweigh.methods.erm import ERM
-from reweigh.methods.parts.guesses import Guesses
+from reweigh.methods.parts.guesses import Guesses, ramp
 from reweigh.methods.parts.labeled_batches import LabeledBatches, together
-from reweigh.methods.parts.ramp import ramp
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel
 

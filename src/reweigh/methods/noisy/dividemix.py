@@ -10,11 +10,10 @@ from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.losses.class_sizes import log_shares, unlike_shares
-from reweigh.losses.labels import as_rows
+from reweigh.losses.cross_entropy import as_rows
 from reweigh.methods.noisy.two_networks import TwoNetworks
-from reweigh.methods.parts.guesses import sharpened
+from reweigh.methods.parts.guesses import ramp, sharpened
 from reweigh.methods.parts.mixture import gaussian_low
-from reweigh.methods.parts.ramp import ramp
 from reweigh.methods.parts.views import another_view
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels.mixup import checked_draw

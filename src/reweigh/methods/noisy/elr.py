@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Objective, instead
-from reweigh.losses.labels import as_rows
+from reweigh.losses.cross_entropy import as_rows
 from reweigh.methods.erm import ERM
 from reweigh.methods.noisy.two_networks import TwoNetworks
 from reweigh.methods.setup import Setup

@@ -15,7 +15,7 @@ from reweigh.core.scope import scoped
 from reweigh.errors import ModelError
 from reweigh.memory import free_memory
 from reweigh.methods.erm import ERM
-from reweigh.methods.parts.ramp import ramp
+from reweigh.methods.parts.guesses import ramp
 from reweigh.methods.parts.stateful import Stateful
 from reweigh.methods.setup import Setup
 from reweigh.models.ensemble import Ensemble, shuffle

@@ -11,9 +11,8 @@ from reweigh.fit.run_folder import open_run
 from reweigh.names import listed
 from reweigh.plan.plan import Plan
 from reweigh.plan.toml import to_values
-from reweigh.recipes.check import check
 from reweigh.recipes.published import Cell, PaperTable
-from reweigh.recipes.read import read
+from reweigh.recipes.read import check, read
 from reweigh.training import Result, Run
 from reweigh.training.status import status
 

@@ -1,12 +1,15 @@
 "use strict";
-// One sample at a time. Text from the data reaches the page as text only (textContent), never as markup.
+// A wall of samples, or one at a time. Text from the data reaches the page as text only (textContent), never as markup.
 
 const $ = (id) => document.getElementById(id);
 let facts = null; // what /start said
 let queue = []; // indices of the samples to show
 let place = 0; // where we are in it
 let card = null; // the sample that is shown
-const decided = []; // indices in the order of decisions, for undo
+let view = "grid"; // or "cards"
+let wall = null;
+let undoable = 0; // samples that one undo takes back
+const tiles = new Map(); // index -> what a tile shows
 const cards = new Map(); // index -> promise of a card: the next ones are fetched ahead
 let busy = false;
 
@@ -32,6 +35,8 @@ function make(kind, attributes = {}, ...children) {
 }
 
 const named = (label) => make("bdi", {}, label === null ? "not sure" : facts.classes[label] ?? "a class that is gone");
+const decision = ({ label, exclude }) => exclude ? make("bdi", {}, "left out: " + exclude) : named(label);
+const counted = (number, one) => `${number.toLocaleString()} ${one}${number === 1 ? "" : "s"}`;
 
 function say(text, error = false) {
   $("said").textContent = text;
@@ -53,7 +58,7 @@ function get(index) {
 async function show() {
   const index = queue[place];
   card = null;
-  $("card").setAttribute("aria-busy", "true");
+  $("main").setAttribute("aria-busy", "true");
   if (index === undefined) {
     $("sample").replaceChildren(make("p", { class: "end" }, queue.length
       ? "This was the last sample. Back shows them again" + (facts.audit ? "." : "; change the filters above to see others.")
@@ -65,16 +70,80 @@ async function show() {
     draw();
     for (const ahead of queue.slice(place + 1, place + 4)) get(ahead).catch(() => {});
   }
-  for (const id of ["accept", "keep", "other", "unsure"]) $(id).disabled = card === null;
+  offer();
+  $("main").setAttribute("aria-busy", "false");
+  $("main").scrollTop = 0;
+}
+
+// Which buttons can be used, and what they would do.
+function offer() {
+  const chosen = view === "grid" ? wall.targets() : card ? [card.index] : [];
+  for (const id of ["accept", "keep", "other", "exclude", "unsure"]) $(id).disabled = !chosen.length;
   const called = (id, words, label) => $(id).querySelector("span").replaceChildren(words, ...(card && label >= 0 ? [": ", named(label)] : []));
-  called("accept", "Accept", card ? card.suggested : -1);
-  called("keep", "Keep", card ? card.given : -1);
-  $("accept").disabled = card === null || card.suggested < 0;
+  if (view === "grid") {
+    const many = wall.selected.size ? " " + chosen.length.toLocaleString() : "";
+    $("accept").querySelector("span").textContent = "Accept" + many;
+    $("keep").querySelector("span").textContent = "Keep" + many;
+    if (wall.selected.size) say(`${chosen.length.toLocaleString()} selected.`);
+    else if ($("said").textContent.endsWith("selected.")) say("");
+  } else {
+    called("accept", "Accept", card ? card.suggested : -1);
+    called("keep", "Keep", card ? card.given : -1);
+    $("accept").disabled = card === null || card.suggested < 0;
+  }
+  for (const id of ["back", "next"]) $(id).hidden = view === "grid";
   $("back").disabled = place === 0;
   $("next").disabled = place >= queue.length;
-  $("undo").disabled = !decided.length && !(card && card.mine);
-  $("card").setAttribute("aria-busy", "false");
-  $("card").scrollTop = 0;
+  $("undo").disabled = !undoable;
+}
+
+// What the tiles on the page show; those that nobody has asked for yet are fetched in one go.
+async function fill(shown) {
+  const missing = shown.map(([index]) => index).filter((index) => !tiles.has(index)).slice(0, 400);
+  if (missing.length) for (const found of await ask("tiles?index=" + missing)) tiles.set(found.index, found);
+  for (const [index, element] of shown) {
+    const tile = tiles.get(index);
+    if (!tile || !element.isConnected || element.childElementCount) continue;
+    const suggested = tile.suggested >= 0 ? facts.classes[tile.suggested] : "no other";
+    const name = `row ${tile.row}${tile.name ? ", " + tile.name : ""}, given ${facts.classes[tile.given]}, suggested ${suggested}`;
+    element.setAttribute("title", name);
+    element.setAttribute("aria-label", name);
+    const words = make("span", { class: "words" }, tile.mine ? decision(tile.mine) : grouped() ? make("bdi", {}, tile.name || `row ${tile.row}`) : pair(tile.given, tile.suggested));
+    if (facts.images) {
+      const image = make("img", { src: `picture/${index}?size=small`, alt: name, draggable: "false" });
+      image.addEventListener("load", () => image.classList.toggle("tiny", image.naturalWidth < 64));
+      image.addEventListener("error", () => image.isConnected && image.getAttribute("src") && image.replaceWith(make("span", { class: "text" }, "cannot be read")));
+      element.append(image, words);
+    } else {
+      element.append(make("span", { class: "text" }, make("bdi", {}, tile.text || tile.name || `row ${tile.row}`)), words);
+    }
+    element.classList.toggle("done", Boolean(tile.mine));
+  }
+}
+
+const grouped = () => wall.groups.length > 0 && wall.groups[0].pair !== null;
+const pair = (given, suggested) => make("span", {}, named(given), ...(suggested >= 0 ? [" → ", named(suggested)] : []));
+
+function title({ pair: both, index }) {
+  const count = make("span", { class: "count" }, index.length.toLocaleString());
+  if (!both) return [make("span", {}, "near-duplicates"), " ", count];
+  return [both[0] === both[1] ? make("span", {}, named(both[0]), " (no other suggested)") : pair(...both), " ", count];
+}
+
+async function turn(to, index) {
+  if (to === "cards") {
+    queue = [...wall.order];
+    place = Math.max(0, queue.indexOf(index ?? wall.focus));
+  }
+  const before = card ? card.index : null;
+  view = to;
+  for (const [id, name] of [["grid", "grid"], ["cards", "cards"]]) $(id).setAttribute("aria-pressed", view === name);
+  document.body.className = view;
+  $("wall").hidden = view !== "grid";
+  $("card").hidden = view === "grid";
+  $("loading").hidden = true;
+  say("");
+  if (view === "grid") { await load(before); if (before !== null) wall.go(wall.focus); } else await show();
 }
 
 function draw() {
@@ -95,9 +164,9 @@ function draw() {
   const add = (kind, title, label) => labels.append(make("div", { class: kind }, make("dt", {}, title), make("dd", {}, named(label))));
   add("given", "Given label", card.given);
   if (card.suggested >= 0) add("suggested", "Suggested label", card.suggested);
-  if (card.mine) add("mine", "You decided", card.mine.label);
+  if (card.mine) labels.append(make("div", { class: "mine" }, make("dt", {}, "You decided"), make("dd", {}, decision(card.mine))));
   for (const other of card.others) {
-    labels.append(make("div", { class: "mine" }, make("dt", {}, make("bdi", {}, other.by), " decided"), make("dd", {}, named(other.label))));
+    labels.append(make("div", { class: "mine" }, make("dt", {}, make("bdi", {}, other.by), " decided"), make("dd", {}, decision(other))));
   }
   const called = make("p", { class: "called" }, `row ${card.row}`);
   if (card.name) called.append(" · ", make("bdi", {}, card.name));
@@ -115,15 +184,16 @@ async function beside({ index, given, suggested }, side) {
   for (const label of [given, suggested]) {
     const samples = found[label] ?? [];
     if (!samples.length) continue;
-    const list = make("ul", {}, ...samples.map((each) => make("li", {}, facts.images
+    const list = make("ul", {}, ...samples.map((each) => make("li", each.doubtful ? { class: "doubtful" } : {}, facts.images
       ? make("img", { src: `picture/${each.index}?size=small`, alt: "similar sample" })
-      : make("bdi", {}, each.text))));
+      : make("bdi", {}, each.text), each.doubtful ? make("span", {}, "label in doubt") : null)));
     side.append(make("section", { class: "similar" }, make("h2", {}, "Most similar with the label ", named(label)), list));
   }
 }
 
 function progress(state) {
-  const { suspicious, seen, decided: mine, wrong, right, disputed, remaining, reviewers, audit } = state;
+  const { suspicious, seen, decided: mine, wrong, right, excluded, disputed, remaining, reviewers, audit, undo: last } = state;
+  undoable = last;
   if (audit) {
     $("bar").max = Math.max(audit.n, 1);
     $("bar").value = audit.decided;
@@ -136,42 +206,56 @@ function progress(state) {
   $("done").textContent = `${seen.toLocaleString()} of ${suspicious.toLocaleString()} suspicious, ${mine.toLocaleString()} in all`;
   const [count, low, high] = remaining.map((each) => each.toLocaleString());
   $("left").textContent = `${wrong.toLocaleString()} wrong and ${right.toLocaleString()} right so far; about ${count} wrong labels left (90 %: ${low} to ${high})`
-    + (disputed ? `; ${disputed} disputed` : "") + (reviewers.length > 1 ? `; reviewers: ${reviewers.join(", ")}` : "");
+    + (excluded ? `; ${excluded.toLocaleString()} left out` : "") + (disputed ? `; ${disputed} disputed` : "") + (reviewers.length > 1 ? `; reviewers: ${reviewers.join(", ")}` : "");
 }
 
-async function act(work) {
-  if (busy) return;
+// One thing at a time: a key that comes meanwhile would act on what nobody has seen, unless it can wait.
+let doing = Promise.resolve();
+function act(work, waits = false) {
+  if (busy && !waits) return doing;
   busy = true;
-  try {
-    await work();
-  } catch (error) {
-    say(error.message, true);
-  }
-  busy = false;
+  const mine = doing.then(work).catch((error) => say(error.message, true)).then(() => { if (doing === mine) busy = false; });
+  doing = mine;
+  return mine;
 }
 
-const decide = (label) => act(async () => {
-  if (!card) return;
-  const { index, row } = card;
-  const state = await ask("decision", { index, label });
-  cards.delete(index);
-  decided.push(index);
+// label: a class, "suggested", "given" or null; or why to leave the samples out
+const decide = (label, exclude) => act(async () => {
+  const chosen = view === "grid" ? wall.targets() : card ? [card.index] : [];
+  if (!chosen.length) return;
+  const state = await ask("decision", exclude ? { index: chosen, exclude } : { index: chosen, label });
+  for (const index of chosen) { cards.delete(index); tiles.delete(index); }
   progress(state);
-  say(label === null ? `Row ${row}: not sure.` : `Row ${row}: ${facts.classes[label]}.`);
-  place += 1;
-  await show();
+  const what = exclude ? "left out, " + facts.exclusions[exclude] : label === null ? "not sure" : label === "suggested" ? "accepted"
+    : label === "given" ? "kept" : facts.classes[label];
+  if (view === "grid") {
+    if ($("wanted").state.value === "open") wall.remove(chosen);
+    else { wall.selected.clear(); wall.set(wall.groups); }
+    say(`${counted(chosen.length, "label")}: ${what}. Z undoes it.`);
+    if (!wall.order.length) explain();
+  } else {
+    say(`Row ${card.row}: ${what}.`);
+    place += 1;
+    await show();
+  }
 });
 
 const undo = () => act(async () => {
-  const index = decided.length ? decided[decided.length - 1] : card && card.mine ? card.index : undefined;
-  if (index === undefined) return;
-  progress(await ask("decision", { index, undo: true }));
-  decided.pop();
-  cards.delete(index);
-  if (queue.includes(index)) place = queue.indexOf(index);
-  await show();
-  say(`Undone: row ${card ? card.row : ""}.`);
-});
+  const state = await ask("decision", { undo: true });
+  for (const index of state.index) { cards.delete(index); tiles.delete(index); }
+  progress(state);
+  if (view === "grid") {
+    await load(state.index[0]);
+    wall.selected = new Set(state.index.filter((index) => state.index.length > 1 && wall.at.has(index)));
+    wall.focus = wall.at.has(state.index[0]) ? state.index[0] : wall.focus;
+    wall.marked();
+    wall.go(wall.focus);
+  } else {
+    if (queue.includes(state.index[0])) place = queue.indexOf(state.index[0]);
+    await show();
+  }
+  say(`Undone: ${counted(state.index.length, "label")}.`);
+}, true);
 
 const move = (by) => act(async () => {
   place = Math.min(Math.max(place + by, 0), queue.length);
@@ -180,7 +264,6 @@ const move = (by) => act(async () => {
 });
 
 function choose() {
-  if (!card) return;
   $("part").value = "";
   find();
   $("choose").showModal();
@@ -198,14 +281,23 @@ function find() {
   }));
 }
 
+function reasons() {
+  $("reasons").showModal();
+  $("why-not").querySelector("button").focus();
+}
+
 const actions = {
-  accept: () => card && card.suggested >= 0 && decide(card.suggested),
-  keep: () => card && decide(card.given),
+  accept: () => decide("suggested"),
+  keep: () => decide("given"),
   other: choose,
+  exclude: reasons,
   unsure: () => decide(null),
   undo,
   back: () => move(-1),
   next: () => move(1),
+  grid: () => view === "grid" || act(() => turn("grid")),
+  cards: () => view === "cards" || act(() => turn("cards")),
+  help: () => $("keys").showModal(),
 };
 const keys = { ArrowLeft: "back", ArrowRight: "next" };
 for (const [id, action] of Object.entries(actions)) {
@@ -213,19 +305,51 @@ for (const [id, action] of Object.entries(actions)) {
   $(id).setAttribute("aria-keyshortcuts", $(id).dataset.key);
   $(id).addEventListener("click", action);
 }
+
+// Keys of the grid alone; returns whether the key was one.
+function onGrid(event) {
+  if ((event.ctrlKey || event.metaKey) && event.key === "a") { wall.pick(wall.order.filter((index) => !wall.selected.has(index))); return true; }
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  if (event.key === "Escape") { wall.clear(); return true; }
+  if (event.key === "+" || event.key === "=") { wall.zoom(1.25); return true; }
+  if (event.key === "-") { wall.zoom(0.8); return true; }
+  if (wall.focus === null) return false;
+  if (event.key.toLowerCase() === "s") { wall.pick(wall.groupOf(wall.focus).index); return true; }
+  if (event.key === "Enter" && event.target.matches(".tile")) { act(() => turn("cards", wall.focus)); return true; }
+  if (event.key === " " && !event.target.matches("button, summary")) { wall.anchor = wall.focus; wall.pick([wall.focus]); wall.go(wall.focus); return true; }
+  return wall.key(event);
+}
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || $("choose").open) return;
-  if (event.target.matches("input, select")) return;
+  const open = document.querySelector("dialog[open]");
+  if (open) {
+    const button = open.id === "reasons" && $("why-not").querySelectorAll("button")[Number(event.key) - 1];
+    if (button) button.click();
+    return;
+  }
+  if (!wall || event.target.matches("input, select")) return;
+  if (view === "grid" && !facts.audit && onGrid(event)) { event.preventDefault(); return; }
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   const id = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-  if (id && !$(id).disabled) { event.preventDefault(); actions[id](); }
+  if (id && !$(id).disabled && !$(id).hidden) { event.preventDefault(); actions[id](); }
 });
 $("part").addEventListener("input", find);
 $("part").addEventListener("keydown", (event) => {
   if (event.key === "Enter") { event.preventDefault(); $("found").querySelector("button")?.click(); }
 });
-$("cancel").addEventListener("click", () => $("choose").close());
+for (const button of document.querySelectorAll(".cancel")) button.addEventListener("click", () => button.closest("dialog").close());
 
-const refill = () => act(async () => {
+// Say what is shown, and why.
+function explain() {
+  const { show: which, order } = $("wanted");
+  const count = wall.order.length;
+  const what = which.value === "duplicates" ? `${counted(count, "sample")} that ${count === 1 ? "is" : "are"} nearly the same as another: leave out all but one of each group, or correct labels that differ.`
+    : which.value === "all" ? `${counted(count, "sample")} of the data.`
+    : `${counted(count, "label")} that look${count === 1 ? "s" : ""} wrong, of ${facts.labels.toLocaleString()}: a model that learned from the other samples sees another class in ${count === 1 ? "it" : "them"}.`;
+  const how = order.value === "similar" && which.value !== "duplicates" ? " Each group is given → suggested class, similar samples side by side. Select those that the suggestion is right for and accept them (A), keep the others (K)." : "";
+  $("why").textContent = count ? what + how : "No sample is left that matches the filters. Change them above.";
+}
+
+async function load(keep = null) {
   const wanted = new URLSearchParams();
   for (const [name, value] of new FormData($("wanted"))) {
     if (value === "") continue;
@@ -233,11 +357,18 @@ const refill = () => act(async () => {
     else if (!wanted.has(name)) wanted.set(name, value);
   }
   const chosen = [...$("wanted").querySelectorAll("select")].filter((each) => each.value && each.name !== "order");
-  queue = await ask("queue?" + wanted);
-  place = 0;
-  $("filtered").textContent = `${queue.length.toLocaleString()} samples: `
+  const groups = await ask("wall?" + wanted);
+  wall.set(groups.filter((group) => group.index.length), keep);
+  $("filtered").textContent = `${wall.order.length.toLocaleString()} samples: `
     + [...chosen.map((each) => each.selectedOptions[0].textContent), $("wanted").order.selectedOptions[0].textContent].join(", ");
-  await show();
+  explain();
+  $("main").setAttribute("aria-busy", "false");
+}
+const refill = () => act(async () => {
+  if (view === "cards") await load();
+  $("main").scrollTop = 0;
+  card = null;
+  await turn(view, wall.order[0]);
 });
 $("wanted").addEventListener("change", refill);
 $("wanted").addEventListener("submit", (event) => event.preventDefault());
@@ -248,7 +379,8 @@ act(async () => {
   if (facts.audit) {
     $("kind").textContent = "Audit";
     $("filters").hidden = true;
-    $("accept").hidden = true;
+    for (const id of ["accept", "grid", "cards"]) $(id).hidden = true;
+    view = "cards";
     $("bar").setAttribute("aria-label", "Labels decided");
   }
   $("title").textContent = facts.title;
@@ -263,5 +395,12 @@ act(async () => {
   for (const [given, suggested, count] of facts.pairs) {
     form.pair.append(make("option", { value: `${given} ${suggested}` }, `${facts.classes[given]} → ${facts.classes[suggested]} (${count})`));
   }
+  if (!facts.copies) form.show.querySelector("[value=duplicates]").remove();
+  $("why-not").append(...Object.entries(facts.exclusions).map(([name, words], place) => {
+    const button = make("button", { type: "button" }, make("kbd", {}, String(place + 1)), " " + words);
+    button.addEventListener("click", () => { $("reasons").close(); decide(null, name); });
+    return make("li", {}, button);
+  }));
+  wall = new Wall($("main"), { fill: (shown) => fill(shown).catch((error) => say(error.message, true)), title, open: (index) => act(() => turn("cards", index)), changed: () => view === "grid" && offer() });
   progress(facts.progress);
 }).then(refill);

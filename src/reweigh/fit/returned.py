@@ -1,0 +1,119 @@
+"""Decisions in a file that comes back from another tool: Label Studio, Argilla, FiftyOne, Hugging Face, or a CSV."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reweigh.errors import DataError
+from reweigh.files import read_bytes
+
+LEAVE_OUT = "(leave out)"  # the choice for a sample that belongs to no class
+MAX_MISTAKES = 5  # that are listed
+
+
+class Returned(NamedTuple):
+    """What somebody chose for a sample.
+
+    Attributes:
+        known: What identifies the sample: row, name and given_label, as they were sent.
+        label: The choice; None if there is none.
+        by: Who chose it.
+    """
+
+    known: Mapping[str, Any]
+    label: Any
+    by: str
+
+
+def read_returned(path: Path) -> list[dict[str, Any]]:
+    """Decisions of a file that another tool wrote, as fields of ``Decision``.
+
+    Raises:
+        DataError: It is no such file, or its samples do not say which they are.
+    """
+    found, mistakes = [], []
+    for place, (known, label, by) in enumerate(_parts(path), start=1):
+        try:
+            row, name, given = int(known["row"]), known.get("name") or "", known["given_label"]
+            if not isinstance(name, str) or not isinstance(given, str) or not isinstance(label, str | None):
+                raise TypeError("a value is not a string")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            mistakes.append(f"sample {place}: {error!r}")
+            continue
+        if label:
+            left_out = label == LEAVE_OUT
+            choice = {"label": None, "exclude": "no-class"} if left_out else {"label": label}
+            found.append({"row": row, "given": given, "by": by, "name": name, **choice})
+    if mistakes:
+        raise DataError(
+            f"{path}: {len(mistakes):,} samples do not say which they are (row, name and given_label, as "
+            f"reweigh issues --to wrote them): {'; '.join(mistakes[:MAX_MISTAKES])}. Export them with all their fields"
+        )
+    if not found:
+        raise DataError(f"{path}: contains no label that somebody chose; export the annotations, not the tasks")
+    return found
+
+
+def _parts(path: Path) -> Iterator[Returned]:
+    text = read_bytes(path).decode("utf-8-sig", "replace")
+    if path.suffix == ".csv":
+        yield from _rows(csv.DictReader(io.StringIO(text, newline="")), path)
+        return
+    try:
+        if path.suffix == ".json":
+            content = json.loads(text)
+        else:
+            content = [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: not JSON ({error}); export .json, .jsonl or .csv") from None
+    if isinstance(content, dict) and isinstance(content.get("labels"), dict):
+        for key, value in content["labels"].items():
+            value = value if isinstance(value, dict) else {"label": value}
+            known = value.get("attributes") or {"row": key}
+            changed = value.get("label") != known.get("given_label")
+            yield Returned(known, value.get("label") if changed else None, "fiftyone")
+        return
+    if not isinstance(content, list) or not all(isinstance(each, dict) for each in content):
+        raise DataError(f"{path}: not a file of Label Studio, Argilla, FiftyOne or Hugging Face datasets, or a CSV")
+    if any("annotations" in each for each in content):
+        yield from _label_studio(content)
+    elif any("responses" in each for each in content):
+        yield from _argilla(content)
+    else:
+        yield from _rows(content, path)
+
+
+def _label_studio(tasks: list[dict[str, Any]]) -> Iterator[Returned]:
+    for task in tasks:
+        for annotation in task.get("annotations") or []:
+            if annotation.get("was_cancelled"):
+                continue
+            by = annotation.get("completed_by")
+            by = by.get("email") or by.get("id") if isinstance(by, dict) else by
+            choices = [
+                each
+                for result in annotation.get("result") or []
+                if result.get("type") == "choices"
+                for each in result["value"].get("choices", [])
+            ]
+            label = choices[0] if len(choices) == 1 else None
+            yield Returned(task.get("data") or {}, label, f"label-studio {by}")
+
+
+def _argilla(records: list[dict[str, Any]]) -> Iterator[Returned]:
+    for record in records:
+        responses = record.get("responses") or {}
+        for each in responses.get("label", []) if isinstance(responses, dict) else []:
+            yield Returned(record.get("metadata") or {}, each.get("value"), f"argilla {each.get('user_id')}")
+
+
+def _rows(rows: Any, path: Path) -> Iterator[Returned]:
+    """Rows with the column ``label``; one that is still the given label was confirmed only if ``decision`` says so."""
+    for row in rows:
+        if "label" not in row:
+            raise DataError(f"{path}: no column 'label' with the right label of each row; it has: {', '.join(row)}")
+        changed = row["label"] != row.get("given_label") or row.get("decision")
+        yield Returned(row, row["label"] if changed else None, path.stem)

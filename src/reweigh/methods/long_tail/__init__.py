@@ -1,1 +1,0 @@
-"""Methods for classes of very different size."""
