@@ -9,6 +9,8 @@ from torch import Tensor
 
 from reweigh.errors import DataError
 
+BatchSize = Annotated[int, Ge(1)] | None
+
 
 class MetaSet(ABC):
     """Chooses samples to trust, again in each epoch. Trusted samples are also trained on.
@@ -30,7 +32,7 @@ class MetaSet(ABC):
     vouched: bool = False
     memory: float = 0.0
 
-    def __init__(self, *, mixup: bool = False, batch_size: Annotated[int, Ge(1)] | None = None):
+    def __init__(self, *, mixup: bool = False, batch_size: BatchSize = None):
         self.mixup = mixup
         self.batch_size = batch_size
 
@@ -75,7 +77,7 @@ class LowestLoss(MetaSet):
         *,
         per_class: Annotated[int, Ge(1)] = 10,
         mixup: bool = True,
-        batch_size: Annotated[int, Ge(1)] | None = None,
+        batch_size: BatchSize = None,
         judge: Literal["model", "average", "training"] = "model",
         memory: Annotated[float, Ge(0), Lt(1)] = 0.9,
     ):
@@ -124,7 +126,7 @@ class BalancedRandom(MetaSet):
         *,
         per_class: Annotated[int, Ge(1)] | None = None,
         mixup: bool = False,
-        batch_size: Annotated[int, Ge(1)] | None = None,
+        batch_size: BatchSize = None,
     ):
         super().__init__(mixup=mixup, batch_size=batch_size)
         self.per_class = per_class
@@ -162,7 +164,7 @@ class Clean(MetaSet):
         path: str | None = None,
         label: str | None = None,
         mixup: bool = False,
-        batch_size: Annotated[int, Ge(1)] | None = None,
+        batch_size: BatchSize = None,
     ):
         super().__init__(mixup=mixup, batch_size=batch_size)
         self.source = path
@@ -192,7 +194,7 @@ class Given(MetaSet):
         *,
         index: tuple[int, ...],
         mixup: bool = False,
-        batch_size: Annotated[int, Ge(1)] | None = None,
+        batch_size: BatchSize = None,
     ):
         super().__init__(mixup=mixup, batch_size=batch_size)
         self.index = torch.tensor(index, dtype=torch.int64)

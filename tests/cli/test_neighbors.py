@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
-from reweigh.cli.neighbors import near_rows
 from reweigh.data import Dataset
+from reweigh.fit.front import near_rows
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reweigh.cli.facts import look
 from reweigh.data.named.own_files import files
 from reweigh.plan.choose import Facts, choose, default_batch_size, default_epochs
 from reweigh.plan.edit import put
+from reweigh.recipes.own_data import look
 from reweigh.recipes.read import Contents, check
 
 

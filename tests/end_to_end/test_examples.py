@@ -73,9 +73,9 @@ def test_most_listed_labels_of_a_pipeline_are_wrong() -> None:
     assert main_of("pipeline_issues")() > 0.7
 
 
-def test_objects_with_a_wrong_class_weigh_less() -> None:
-    right, wrong = main_of("detection_weights")()
-    assert wrong < 0.5 * right
+def test_weights_of_objects_help() -> None:
+    plain, checked, ours = main_of("detection_weights")(seeds=1).values()
+    assert plain < checked < ours - 0.1
 
 
 @pytest.mark.parametrize("script", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)

@@ -9,8 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from reweigh.errors import DataError
-from reweigh.fit.origin import describe
-from reweigh.fit.run_folder import begin, resume
+from reweigh.fit.run_folder import begin, describe, resume
 from reweigh.training import train
 from reweigh.weighting import load_weighting
 

@@ -12,7 +12,7 @@ import typer
 from reweigh.cli import arguments as arg
 from reweigh.cli.arguments import check_target
 from reweigh.cli.printing import console, show_table
-from reweigh.cli.train import separated
+from reweigh.cli.train import separated, show_choices
 from reweigh.errors import RecipeError, ReweighError
 from reweigh.names import plural
 from reweigh.runs.words import in_words
@@ -107,12 +107,13 @@ def compare(
     flags = ["--trust-code"] if trust_code else []
     given = [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
     if data is not None:
-        from reweigh.cli.own_data import recipe_for
-        from reweigh.cli.own_data import title as title_of
-        from reweigh.cli.source import find
+        from reweigh.recipes.own_data import find, recipe_for
+        from reweigh.recipes.own_data import title as title_of
 
         source, _ = find(data, label, labels, written=how)
-        contents = recipe_for(data, label, labels, False, None, changes, how, compare=wanted or ())
+        chosen = recipe_for(data, label, labels, False, None, changes, how, compare=wanted or ())
+        show_choices(data, chosen, changes)
+        contents = chosen.contents
         wanted = wanted or list(contents.values["compare"])
         command = shlex.join(["reweigh", "compare", *source.as_words(), *changes, *given, *flags])
         planned, folder = plan(contents, (), wanted, wanted_biases, seeds), out or default_folder(title_of(data))

@@ -15,10 +15,10 @@ from reweigh.errors import DataError
 
 if TYPE_CHECKING:
     from reweigh.bias import Biased
-    from reweigh.cli.source import Source
     from reweigh.data import Dataset
     from reweigh.plan.mistakes import Mistake
     from reweigh.plan.plan import Part
+    from reweigh.recipes.own_data import Source
 
 LIKELIEST = 3  # wrong labels that are named for a class
 
@@ -52,10 +52,10 @@ def corrupt(
     check_ending("--out", out, (".csv", ".npy"), "a label file")
     check_target("--out", out, [out, out.with_suffix(".json")], [Path(data), *([labels] if labels else [])], overwrite)
 
-    from reweigh.cli.source import find
     from reweigh.files import write_whole
     from reweigh.fit.source import draw
     from reweigh.plan.mistakes import raise_all
+    from reweigh.recipes.own_data import find
 
     parts, wrong_biases = check_biases(bias)
     source, wrong_data = find(data, label, labels, root)

@@ -15,9 +15,9 @@ from reweigh.errors import DataError
 from reweigh.names import plural
 
 if TYPE_CHECKING:
-    from reweigh.cli.source import Source
     from reweigh.data import Dataset
     from reweigh.data.findings import Findings
+    from reweigh.recipes.own_data import Source
 
 FAMILIES = 3  # the paper's K
 EXAMPLES = 3  # of conflicting labels
@@ -45,10 +45,10 @@ def inspect(
     away, and other likely problems. With --neighbors, also looks for photos that are nearly the same or belong to no
     class, by the features of a pretrained network.
     """
-    from reweigh.cli.source import find
     from reweigh.data import inspect as look
-    from reweigh.data.labels.spellings import spellings
+    from reweigh.data.labels.class_numbers import spellings
     from reweigh.plan.mistakes import raise_all
+    from reweigh.recipes.own_data import find
 
     source, mistakes = find(data, label, labels, root, written(sep, encoding, drop, join_labels, group))
     raise_all(mistakes, "reweigh inspect")
@@ -71,14 +71,14 @@ def inspect(
 
 def show_neighbors(source: "Source", dataset: "Dataset", wanted: bool) -> None:
     """Print near-duplicates and outliers if they are wanted, otherwise how to get them."""
-    from reweigh.cli.neighbors import HINT, neighbors_of
+    from reweigh.fit.front import NEIGHBORS_HINT, neighbors_of
     from reweigh.plan.choose import Facts, wants_features
 
     if wanted:
         at_once = dataset if source.part is not None else source.read(usual_size(source, at_least=1), memory_gb=0.0)
         lines = neighbors_of(at_once)
     elif wants_features(Facts.of(dataset), {}):
-        lines = [HINT]
+        lines = [NEIGHBORS_HINT]
     else:
         return
     for line in lines:
@@ -92,9 +92,9 @@ def usual_size(source: "Source", at_least: int = 2) -> int | None:
     Args:
         at_least: Number of different sizes from which on photos are resized.
     """
-    from reweigh.cli.facts import look_at_images
     from reweigh.plan.check import check_slot
     from reweigh.plan.schema import SECTIONS
+    from reweigh.recipes.own_data import look_at_images
 
     if source.part is not None:
         return None
@@ -156,11 +156,11 @@ def describe_folder(source: "Source") -> None:
 
 def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
     """Columns that give the label away, an order of rows, rows and classes that look alike, samples in both parts."""
-    from reweigh.cli.neighbors import near_rows
     from reweigh.data import read
     from reweigh.data.findings import in_both, leaks, order
-    from reweigh.data.labels.spellings import in_words, spellings
+    from reweigh.data.labels.class_numbers import in_words, spellings
     from reweigh.data.readers import has_test_part
+    from reweigh.fit.front import near_rows
 
     found = [*leaks(dataset), *order(dataset), *near_rows(dataset)]
     if groups := spellings(dataset):

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from reweigh.cli.printing import console, show_table, visible
 from reweigh.files import read_json, read_text
-from reweigh.fit.origin import describe
-from reweigh.fit.run_folder import Outcome, open_run
+from reweigh.fit.run_folder import Outcome, describe, open_run
 from reweigh.plan import Plan
 from reweigh.report.figures.weights import curves as curves_of
 from reweigh.runs.tables import read_tested

@@ -1,5 +1,6 @@
 """``reweigh train``: train by a recipe or on the user's own data, or continue an interrupted run."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -8,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reweigh.cli import arguments as arg
-from reweigh.cli.printing import echo
+from reweigh.cli.printing import echo, shape_words, show_columns
 from reweigh.errors import DataError, RecipeError
+from reweigh.names import listed
 
 if TYPE_CHECKING:
+    from reweigh.plan.choose import Choice
+    from reweigh.recipes.own_data import Chosen
     from reweigh.recipes.read import Contents
 
 Candidates = Annotated[
@@ -169,10 +173,12 @@ def contents_of(
 ) -> "tuple[str, Contents]":
     """A name for the run, and the recipe, not yet checked: one for the data, or the one given."""
     if data is not None:
-        from reweigh.cli.own_data import recipe_for
-        from reweigh.cli.own_data import title as title_of
+        from reweigh.recipes.own_data import recipe_for
+        from reweigh.recipes.own_data import title as title_of
 
-        return title_of(data), recipe_for(data, label, labels, candidates, recipe, changes, how)
+        chosen = recipe_for(data, label, labels, candidates, recipe, changes, how)
+        show_choices(data, chosen, changes, recipe)
+        return title_of(data), chosen.contents
     from reweigh.recipes.read import find, read, title
 
     if recipe is not None:
@@ -190,8 +196,8 @@ def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool
     """Check the recipe, train in a new run folder, and print the outcome; returns the folder."""
     from reweigh.cli.arguments import check_outside
     from reweigh.cli.outcome import show_outcome
-    from reweigh.cli.source import files_of
     from reweigh.fit.run_folder import begin, resume
+    from reweigh.recipes.own_data import files_of
     from reweigh.recipes.read import check
     from reweigh.training import Run, processes, progress
 
@@ -203,3 +209,41 @@ def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool
     else:
         show_outcome(begin(checked, folder, progress(), overwrite, trust_code))
     return folder
+
+
+def show_choices(data: str, chosen: "Chosen", changes: Sequence[str], recipe: str | None = None) -> None:
+    """Print what is in the data, and what was chosen for them."""
+    from reweigh.data.labels.label_file import SEPARATOR
+
+    found, facts, shape = chosen.look, chosen.look.facts, shape_words(chosen.look.facts.shape)
+    show_columns(found.readings)
+    echo(f"{data}: {facts.samples:,} samples of {shape} to train on, {len(facts.class_sizes):,} classes")
+    if found.held_out is not None:
+        echo(f"{found.held_out:,} more are held out for testing. Their labels are as doubtful as the others;")
+        echo("if you have a test set with trusted labels, use it instead (data.test=PATH).")
+    if facts.candidates and found.held_out is not None:
+        echo("If a held-out sample has several candidates, any of them counts as right.")
+    if found.several_in_one is not None:
+        name, separator = found.several_in_one
+        other = "" if separator == SEPARATOR else f" data.separator={shlex.quote(separator)}"
+        echo(f"Class {name!r} seems to name several candidates; if it does, add --candidates{other}.")
+    if found.small:
+        echo(f"Classes of one or two samples: {listed(found.small)}. They are kept, but hard to judge.")
+    if recipe is not None:
+        echo(f"Everything except the data comes from {recipe}.")
+    given = [change.partition("=")[0] for change in changes]
+    if lines := [line for choice in chosen.choices for line in as_changes(choice, given)]:
+        echo("Chosen from the data (KEY=VALUE changes any of it):")
+        echo("\n".join(lines))
+    echo()
+
+
+def as_changes(choice: "Choice", given: Sequence[str]) -> list[str]:
+    """A choice as it would be typed, and why; without what the user chose."""
+    from reweigh.plan.toml import inline, plain
+
+    mine = {key: value for key, value in choice.values.items() if key not in given}
+    if not mine or any(key.endswith("name") for key in choice.values.keys() - mine.keys()):  # its options went with it
+        return []
+    words = [f"{key}={value if isinstance(value, str) else inline(plain(value))}" for key, value in mine.items()]
+    return [f"  {shlex.join(words)}  # {choice.why}"]

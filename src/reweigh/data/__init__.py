@@ -5,7 +5,7 @@ from reweigh.data.checks import check, check_samples
 from reweigh.data.dataset import Dataset, Splits
 from reweigh.data.findings import inspect
 from reweigh.data.inputs import Inputs
-from reweigh.data.labels.candidates import one_of_each, with_candidates
+from reweigh.data.labels.label_file import one_of_each, with_candidates
 from reweigh.data.named import DATASETS
 from reweigh.data.on_demand import replace_inputs
 from reweigh.data.readers import read

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from reweigh.data.checks import listed, plural
 from reweigh.data.dataset import Dataset
-from reweigh.data.labels.candidates import SEPARATOR, several_in_one
+from reweigh.data.labels.label_file import SEPARATOR, several_in_one
 from reweigh.data.tables.cells import MISSING
 
 MIN_CLASS_SIZE = 10  # a meta set takes about this many of each class

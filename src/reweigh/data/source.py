@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reweigh.data.labels.candidates import SEPARATOR
+from reweigh.data.labels.label_file import SEPARATOR
 from reweigh.data.tables.dialect import Dialect, dialect_of
 from reweigh.data.tables.frames import is_table, read_frame, tables_at
 from reweigh.data.tables.numbers import gap_option

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
-from reweigh.data.labels.class_numbers import as_array
-from reweigh.data.labels.spellings import warn_of_spellings
+from reweigh.data.labels.class_numbers import as_array, warn_of_spellings
 from reweigh.errors import DataError
 from reweigh.estimator.callbacks import watched
 from reweigh.estimator.inputs import read_inputs, read_more_inputs

@@ -13,13 +13,12 @@ from torch import Tensor, nn
 from reweigh.core.shards import whole
 from reweigh.data import Dataset, with_label
 from reweigh.data.splits import groups_of, joined, near_copies
-from reweigh.fit.decision import Decision
+from reweigh.fit.decision import Decision, after_training, before_training
 from reweigh.fit.front import Front, beside_neighbors, open_front
-from reweigh.fit.held_out import is_held_out, judges, set_apart
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.issues import judge_samples, unseen
+from reweigh.fit.out_of_fold import is_held_out, judges, set_apart
 from reweigh.fit.scored import Scored, judged_by, scored
-from reweigh.fit.shares import after_training, before_training
 from reweigh.fit.trainer import Build, Trained, Trainer, builder, find_device
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Samples

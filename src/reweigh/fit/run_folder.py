@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
-from reweigh.data.labels.candidates import SEPARATOR
+from reweigh.data.labels.label_file import SEPARATOR
 from reweigh.data.splits import at_origin
 from reweigh.errors import DataError, LostProcessError, RecipeError, StorageError
 from reweigh.files import read_json, read_text, write_whole
@@ -19,18 +19,17 @@ from reweigh.files.tensors import read
 from reweigh.fit.decision import Decision
 from reweigh.fit.fitting import Fit, fit, usable
 from reweigh.fit.front import Front, open_front
-from reweigh.fit.held_out import is_held_out
 from reweigh.fit.inputs import InputForm
-from reweigh.fit.origin import describe, origin_of
+from reweigh.fit.out_of_fold import is_held_out
 from reweigh.fit.source import check_there, read_source
 from reweigh.fit.start import refilled
 from reweigh.fit.trainer import builder
 from reweigh.issues import Samples
 from reweigh.models.selective import selects
-from reweigh.plan import Plan
+from reweigh.plan import Part, Plan
 from reweigh.plan.toml import from_toml, to_toml
 from reweigh.training import Observer, Result, Run, processes
-from reweigh.weighting import save_weighting
+from reweigh.weighting import Origin, load_weighting, save_weighting
 
 
 class Outcome(NamedTuple):
@@ -296,3 +295,31 @@ def names_of(run: Run) -> tuple[str, ...]:
     if not isinstance(names, list) or not names:
         raise DataError(f"{run.classes}: no names of classes; is this file the one that the run wrote?")
     return tuple(map(str, names))
+
+
+def origin_of(found: Fit) -> Origin:
+    """Where a weighting function was learned: in this fit, or as recorded in the file that the plan names."""
+    if given := found.plan.method.options.get("weighting"):
+        return load_weighting(given)[1]
+    assert found.weighting is not None
+    centers = tuple(found.weighting.families.centers.tolist())
+    loss = found.plan.own_loss or found.plan.loss.name
+    return Origin(centers, loss, describe(found.plan), found.weighting.reads)
+
+
+def describe(plan: Plan) -> str:
+    """The data of a plan in words: digits, asymmetric (rate=0.4); own files by their name."""
+    data = plan.source
+    path = data.options.get("path")
+    biases = [_described(bias) for bias in data.parts["bias"]]
+    if data.parts["candidates"]:
+        biases.append(f"candidates (q={data.parts['candidates'][0].options['q']})")
+    if data.added["labeled"]:
+        biases.append(f"{data.added['labeled']} labels")
+    return ", ".join([Path(path).name if path else data.name, *biases])
+
+
+def _described(part: Part) -> str:
+    """The name of a part, and the options that have a value."""
+    options = ", ".join(f"{name}={value}" for name, value in part.options.items() if value is not None)
+    return f"{part.name} ({options})" if options else part.name

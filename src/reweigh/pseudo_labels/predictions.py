@@ -1,6 +1,6 @@
 """Running averages of what the model predicts for each training sample: temporal ensembling."""
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor
@@ -11,15 +11,22 @@ FULL_AT_MOST = 2_000_000  # numbers in single precision; 8 MB
 DENSE_AT_MOST = 20_000_000  # numbers in half precision; 40 MB
 
 
-class Predictions(Protocol):
-    """A soft label for each training sample, keyed by its index.
+class Predictions(ABC):
+    """A soft label for each training sample, keyed by its index and started from the given labels.
 
     Attributes:
         momentum: Momentum of the average; 0 keeps only the latest prediction. May be changed during training. Paper:
             alpha.
+
+    Args:
+        stored: Tensors that hold the averages, one row per sample. They should be on the device of the predictions, so
+            that updates need not wait for a copy.
     """
 
-    momentum: float
+    def __init__(self, momentum: float, **stored: Tensor):
+        self.momentum, self._stored = momentum, stored
+        first = next(iter(stored.values()))
+        self._samples, self._device = len(first), first.device
 
     def update(self, index: Tensor, probabilities: Tensor) -> Tensor:
         """Update the averages of some samples with new predictions, and return them.
@@ -33,33 +40,39 @@ class Predictions(Protocol):
         Returns:
             Shape (n, num_classes), rows sum to one.
         """
-        ...
+        index = _checked(index, self._samples, len(probabilities))
+        rows = torch.lerp(probabilities.float().to(self._device), self[index], self.momentum)
+        self.restart(index, rows)
+        return rows.to(probabilities)
 
+    @abstractmethod
     def restart(self, index: Tensor, probabilities: Tensor) -> None:
         """Restart the averages of some samples from these predictions; shapes (n,) and (n, num_classes)."""
 
+    @abstractmethod
     def __getitem__(self, index: Tensor) -> Tensor:
-        """The averages of some samples, shape (n, num_classes), rows sum to one."""
-        ...
+        """The averages of some samples in single precision, shape (n, num_classes), rows sum to one."""
 
+    @abstractmethod
     def labels(self) -> Tensor:
         """The likeliest class of each sample, shape (N,)."""
-        ...
 
-    def state_dict(self) -> dict[str, Any]: ...
+    def state_dict(self) -> dict[str, Tensor]:
+        return dict(self._stored)
 
-    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        self._stored = {name: state[name].to(self._device, copy=True) for name in self._stored}
 
 
-class DensePredictions:
-    """All probabilities of all samples, started from the given labels.
+class DensePredictions(Predictions):
+    """All probabilities of all samples.
 
     Args:
         labels: Shape (N,), given labels; samples without a label, -1, start with equal probabilities.
         num_classes: Number of classes. Paper: C.
-        momentum: Momentum of the average; 0 keeps only the latest prediction. Paper: alpha.
-        device: Where they are kept; should be the device of the predictions, so that updates need not wait for a copy.
-        dtype: Type in which they are kept; they are averaged and returned in single precision.
+        momentum: Momentum of the average.
+        device: Where they are kept.
+        dtype: Type in which they are kept.
     """
 
     def __init__(
@@ -72,45 +85,29 @@ class DensePredictions:
     ):
         rows = torch.zeros(len(labels), num_classes, dtype=dtype).scatter_(1, labels.clamp_min(0)[:, None], 1.0)
         rows[labels < 0] = 1 / num_classes
-        self._rows = rows.to(device)
-        self.momentum = momentum
-
-    def update(self, index: Tensor, probabilities: Tensor) -> Tensor:
-        index = _checked(index, len(self._rows), len(probabilities))
-        rows = torch.lerp(probabilities.float().to(self._rows.device), self[index], self.momentum)
-        self._rows[index] = rows.to(self._rows.dtype)
-        return rows.to(probabilities)
+        super().__init__(momentum, rows=rows.to(device))
 
     def restart(self, index: Tensor, probabilities: Tensor) -> None:
-        self._rows[index.cpu()] = probabilities.to(self._rows)
+        rows = self._stored["rows"]
+        rows[index.cpu()] = probabilities.to(rows)
 
     def __getitem__(self, index: Tensor) -> Tensor:
-        rows = self._rows[index]
+        rows = self._stored["rows"][index]
         if rows.dtype is torch.float32:
             return rows
         rows = rows.float()
         return rows / rows.sum(1, keepdim=True)
 
     def labels(self) -> Tensor:
-        return self._rows.argmax(1).cpu()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"rows": self._rows}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._rows = state["rows"].to(self._rows.device, copy=True)
+        return self._stored["rows"].argmax(1).cpu()
 
 
-class TopPredictions:
+class TopPredictions(Predictions):
     """The largest probabilities of each sample in half precision; the other classes share the rest equally.
 
-    A million samples of a thousand classes take 40 MB instead of 4 GB.
+    A million samples of a thousand classes take 40 MB instead of 4 GB. Arguments are those of ``DensePredictions``.
 
     Args:
-        labels: Shape (N,), given labels; samples without a label, -1, start with equal probabilities.
-        num_classes: Number of classes.
-        momentum: Momentum of the average.
-        device: Where they are kept; see ``DensePredictions``.
         keep: Number of probabilities to keep for each sample.
     """
 
@@ -118,45 +115,30 @@ class TopPredictions:
         self, labels: Tensor, num_classes: int, momentum: float, device: torch.device | str = "cpu", keep: int = 10
     ):
         self._num_classes = num_classes
-        self.momentum = momentum
         keep = min(keep, num_classes)
         values = torch.zeros(len(labels), keep, dtype=torch.float16)
         values[:, 0] = 1
         values[labels < 0] = 1 / num_classes
         # distinct classes in each row, the given label first
         classes = (labels[:, None] + torch.arange(keep)) % num_classes
-        self._values = values.to(device)
-        self._classes = classes.to(torch.int16 if num_classes <= 2**15 else torch.int32).to(device)
-
-    def update(self, index: Tensor, probabilities: Tensor) -> Tensor:
-        index = _checked(index, len(self._values), len(probabilities))
-        rows = torch.lerp(probabilities.float().to(self._values.device), self[index], self.momentum)
-        self._put(index, rows)
-        return rows.to(probabilities)
+        classes = classes.to(torch.int16 if num_classes <= 2**15 else torch.int32)
+        super().__init__(momentum, values=values.to(device), classes=classes.to(device))
 
     def restart(self, index: Tensor, probabilities: Tensor) -> None:
-        self._put(index.cpu(), probabilities.float().to(self._values.device))
-
-    def _put(self, index: Tensor, rows: Tensor) -> None:
-        values, classes = rows.topk(self._values.shape[1], dim=1)
-        self._values[index], self._classes[index] = values.half(), classes.to(self._classes.dtype)
-
-    def labels(self) -> Tensor:
-        return self._classes.gather(1, self._values.argmax(1, keepdim=True)).squeeze(1).long().cpu()
+        values, classes = self._stored.values()
+        top = probabilities.float().to(self._device).topk(values.shape[1], dim=1)
+        values[index.cpu()], classes[index.cpu()] = top.values.half(), top.indices.to(classes.dtype)
 
     def __getitem__(self, index: Tensor) -> Tensor:
-        values, classes = self._values[index].float(), self._classes[index].long()
+        values, classes = self._stored["values"][index].float(), self._stored["classes"][index].long()
         others = self._num_classes - values.shape[1]
         left = (1 - values.sum(1, keepdim=True)).clamp_min(0) / max(others, 1)
         rows = left.expand(-1, self._num_classes).scatter(1, classes, values)
         return rows / rows.sum(1, keepdim=True)
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"values": self._values, "classes": self._classes}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        device = self._values.device
-        self._values, self._classes = (state[key].to(device, copy=True) for key in ("values", "classes"))
+    def labels(self) -> Tensor:
+        values, classes = self._stored.values()
+        return classes.gather(1, values.argmax(1, keepdim=True)).squeeze(1).long().cpu()
 
 
 def _checked(index: Tensor | None, samples: int, n: int) -> Tensor:

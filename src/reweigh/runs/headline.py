@@ -2,7 +2,7 @@
 
 import math
 
-from reweigh.fit.origin import describe
+from reweigh.fit.run_folder import describe
 from reweigh.names import plural
 from reweigh.runs.account import Account
 from reweigh.runs.audit import claim

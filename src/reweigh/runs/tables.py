@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reweigh.data.labels.candidates import SEPARATOR
+from reweigh.data.labels.label_file import SEPARATOR
 from reweigh.errors import DataError
 from reweigh.files import read_bytes
 

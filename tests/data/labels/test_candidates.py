@@ -6,7 +6,7 @@ import torch
 
 from reweigh.core.candidate_sets import CandidateSets
 from reweigh.data import Dataset, one_of_each, with_candidates
-from reweigh.data.labels.candidates import several_in_one, split_names
+from reweigh.data.labels.label_file import several_in_one, split_names
 from reweigh.data.named.own_files import files
 from reweigh.errors import DataError
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from reweigh.data import read
-from reweigh.data.labels.spellings import one_letter_from
+from reweigh.data.labels.class_numbers import one_letter_from
 from reweigh.data.readers.reader import Request
 from reweigh.data.readers.table import from_frame
 from reweigh.errors import DataError

@@ -11,7 +11,7 @@ from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 
 from reweigh.data.dataset import Dataset, Splits
-from reweigh.data.labels.candidates import split_names
+from reweigh.data.labels.label_file import split_names
 from reweigh.data.normalize import Standardize, normalize_like
 from reweigh.data.on_demand import DEFAULT_DISK_GB, DEFAULT_MEMORY_GB
 from reweigh.data.readers import has_test_part, read_files, reader_of, table

@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 from reweigh.data.checks import check_inputs
 from reweigh.data.dataset import Dataset
+from reweigh.data.labels.class_numbers import joined, warn_of_spellings
 from reweigh.data.labels.label_file import label_values, override
-from reweigh.data.labels.spellings import joined, warn_of_spellings
 from reweigh.data.parts import SPLIT_FOLDERS, archives_at
 from reweigh.data.readers import image_archives, image_list, npz, published, table
 from reweigh.data.readers.image_files import Resize

@@ -1,0 +1,356 @@
+"""A recipe for the user's own data: what is in them, and what is chosen for them."""
+
+import glob
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from statistics import median
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import torch
+
+from reweigh.data import Dataset
+from reweigh.data import read as read_data
+from reweigh.data.labels.class_numbers import encode
+from reweigh.data.labels.label_file import SEPARATOR, several_in_one
+from reweigh.data.named.own_files import rows as split_rows
+from reweigh.data.parts import class_folders, split_folder
+from reweigh.data.readers import has_columns, has_test_part
+from reweigh.data.readers.image_archives import find_parquet_images, find_shards, holds_images, is_shards
+from reweigh.data.readers.image_files import check_pillow
+from reweigh.data.readers.image_list import find_list
+from reweigh.data.readers.images import equal_files, find_images, headers
+from reweigh.data.readers.published import find_idx_pair, find_layout
+from reweigh.data.source import Source as Files
+from reweigh.data.splits import joined
+from reweigh.data.tables.decide import ReadAs
+from reweigh.data.tables.frames import is_table
+from reweigh.errors import RecipeError
+from reweigh.fit.source import data_root
+from reweigh.names import suggestion
+from reweigh.plan.check import check_slot
+from reweigh.plan.choose import Choice, Facts, choose, feature_width, features
+from reweigh.plan.edit import put
+from reweigh.plan.mistakes import Mistake, raise_all
+from reweigh.plan.plan import Part
+from reweigh.plan.schema import SECTIONS
+from reweigh.plan.tables import members, method_named, options_of
+from reweigh.recipes.read import Contents, apply, check, read
+
+BASELINE = "erm"
+MAX_SMALL_CLASS = 2  # samples of a class
+SMALL_NETWORK_SIDE = 64  # side in pixels that the small network is made for
+PRETRAINED_SIDE = 224  # and that pretrained networks are made for
+# of a recipe's [data]: how files are read
+KEPT_KEYS = ("size", "test_fraction", "split_seed", "columns", "sep", "encoding", "join_labels", "group")
+
+
+class Source(NamedTuple):
+    """Training data, not yet read.
+
+    Attributes:
+        data: A path that exists, or the name of a dataset.
+        part: The named dataset with its options; None for a path.
+        label: Column or array of a path that holds the labels.
+        labels: Label file.
+        root: Folder of the datasets as the user gave it.
+        written: How the files are written, as options of section [data].
+    """
+
+    data: str
+    part: Part | None
+    label: str | None
+    labels: Path | None
+    root: Path | None
+    written: Mapping[str, Any] = MappingProxyType({})
+
+    def read(self, size: int | None = None, **more: Any) -> Dataset:
+        """The training samples: all of a path that has no test part of its own.
+
+        Args:
+            size: Height and width to resize images to.
+            more: Other options of ``data.read``, for a path.
+        """
+        if self.part is None:
+            how = {"charset" if key == "encoding" else key: value for key, value in self.written.items()}
+            return read_data(
+                self.data, label=self.label, labels=self.labels, size=size, drop_unlabeled=True, **how, **more
+            )
+        return self.part.bind()(data_root(self.root)).train
+
+    @property
+    def takes_labels(self) -> bool:
+        """Whether a recipe can give the data other labels from a file."""
+        return self.part is None or "labels" in self.part.options
+
+    def section(self, candidates: bool, before: Any) -> dict[str, Any]:
+        """The data as section [data] of a recipe.
+
+        Args:
+            candidates: Whether a label may name several candidates.
+            before: Section [data] of the recipe; only how it reads files is kept, and no bias.
+        """
+        section: dict[str, Any] = {"name": "files" if self.part is None else self.data}
+        if self.part is None:
+            section |= {"root": str(Path.cwd()), "path": str(Path(self.data).resolve())}  # root: for data.test
+        if self.label is not None:
+            if Path(self.data).is_dir() and self.labels is None and not has_columns(Path(self.data)):
+                raise RecipeError(
+                    f"--label: got {self.label!r}, but a folder has no columns; leave it out (or use --labels FILE)"
+                )
+            section["label"] = self.label
+        if self.labels is not None:
+            section["labels"] = str(self.labels.resolve())
+        section |= self.written
+        if candidates:
+            if self.part is not None:
+                raise RecipeError(
+                    f"--candidates: {self.data} has one label per sample; use data.candidates to draw candidates"
+                )
+            section["separator"] = SEPARATOR
+        files = isinstance(before, Mapping) and before.get("name") == "files"
+        return {key: before[key] for key in KEPT_KEYS if files and key in before} | section
+
+    def as_words(self, labels: Path | None = None) -> list[str]:
+        """The data as options of ``reweigh train``.
+
+        Args:
+            labels: Label file to use instead of the one given.
+        """
+        written = {key: value for key, value in self.written.items() if key != "columns"}
+        columns = tuple(self.written.get("columns", {}).items())
+        words = Files(Path(self.data), self.label, labels or self.labels, columns=columns, **written).words()
+        return words + ([f"data.root={self.root}"] if self.root and self.part is not None else [])
+
+
+def find(
+    data: str,
+    label: str | None,
+    labels: Path | None,
+    root: Path | None = None,
+    written: Mapping[str, Any] = MappingProxyType({}),
+) -> tuple[Source, list[Mistake]]:
+    """The data of that path or name, and what is wrong with the options; a path wins if it exists."""
+    if Path(data).exists() or (glob.has_magic(data) and glob.glob(data)):
+        return Source(data, None, label, labels, root, written), []
+    fields = {name: options_of(part).model_fields.values() for name, part in members("datasets").items()}
+    names = sorted(name for name in fields if not any(field.is_required() for field in fields[name]))
+    if data not in names:
+        raise RecipeError(
+            f"DATA: {data!r} is neither a path that exists nor the name of a dataset; "
+            f"there are: {', '.join(names)}.{suggestion(data, names)}"
+        )
+    mistakes = [Mistake(f"--{key.replace('_', '-')}", f"{data} is not a table; leave it out") for key in written]
+    if label is not None:
+        mistakes.append(Mistake("--label", f"got {label!r}, but {data} has no columns; leave it out"))
+    options = {"name": data} if labels is None else {"name": data, "labels": str(labels.resolve())}
+    parts, found = check_slot(options, data, SECTIONS["data"])
+    return Source(data, parts[0] if parts else None, label, labels, root), mistakes + found
+
+
+def files_of(data: Part) -> list[Path]:
+    """The user's own files that a section [data] names."""
+    named = [data.options.get(key) for key in ("path", "test", "labels")]
+    return [Path(data_root(data.added["root"]), path) for path in named if path]
+
+
+class Look(NamedTuple):
+    """What is in the user's data.
+
+    Attributes:
+        facts: What the choice of a plan depends on.
+        held_out: Number of samples that are held out for testing; None if there is a separate test set.
+        sizes: Number of different image sizes.
+        size: Side in pixels that images are resized to; None keeps their size.
+        frozen: Whether images pass a frozen network once, so that they need not stay in memory.
+        several_in_one: A class that looks like a set of candidates although --candidates was not given, and the
+            separator between them.
+        readings: How the columns of a table are read.
+        small: Classes with one or two training samples.
+    """
+
+    facts: Facts
+    held_out: int | None
+    sizes: int = 1
+    size: int | None = None
+    frozen: bool = False
+    several_in_one: tuple[str, str] | None = None
+    readings: Sequence[ReadAs] = ()
+    small: Sequence[str] = ()
+
+
+def look(given: Mapping[str, Any]) -> Look | None:
+    """What the choice of a plan depends on; None if section [data] is wrong, which the check of the recipe reports.
+
+    Args:
+        given: The sections that the user has written.
+    """
+    parts, mistakes = check_slot(given["data"], "data", SECTIONS["data"])
+    if mistakes:
+        return None
+    found = look_at_images(parts[0], data_root(parts[0].added["root"]), given)
+    if found is not None:
+        return found
+    train, test = parts[0].bind()(data_root(parts[0].added["root"]))
+    held_out = None if parts[0].name != "files" or train.origin is None else len(test)
+    several = None if train.candidates is not None else several_in_one(train.class_names)
+    readings = train.reading.encoding.readings if train.reading.encoding else ()
+    sizes = zip(train.class_names, train.class_sizes.tolist(), strict=True)
+    small = [name for name, size in sizes if 0 < size <= MAX_SMALL_CLASS]
+    return Look(Facts.of(train), held_out, several_in_one=several, readings=readings, small=small)
+
+
+def look_at_images(part: Part, root: Path, given: Mapping[str, Any]) -> Look | None:
+    """Look at a folder of images by their headers; None if the data are something else."""
+    path = Path(root, part.options.get("path") or "")
+    if part.name != "files" or part.options["separator"]:
+        return None  # folder names are not the classes
+    labels = part.options["labels"] and Path(root, part.options["labels"])
+    rows: list[int] = []
+    if holds_images(path):
+        by_list = find_parquet_images(path, label=part.options["label"])
+    elif is_shards(path):
+        by_list = find_shards(path, label=part.options["label"])
+    else:
+        by_list = find_list(path, labels, part.options["label"], part.options["group"])
+    if by_list is not None:
+        images, _, rows = headers(by_list)
+        numbers, names = encode([by_list.labels[row] for row in rows], by_list.class_names, str(path))
+        found = [image._replace(label=label) for image, label in zip(images, numbers.tolist(), strict=True)]
+    else:
+        if not path.is_dir() or is_table(path) or find_layout(path) or find_idx_pair(path, "train"):
+            return None
+        if not any(entry.is_dir() for entry in path.iterdir()):
+            return None  # nothing known is in it; reading reports that
+        check_pillow()
+        folder = split_folder(path, "train")
+        names = class_folders(folder, None)
+        found, _ = find_images(folder, names)
+    if not found:
+        return None
+    sizes = Counter(image.header[:2] for image in found)
+    height, width = next(iter(sizes))
+    channels = 1 if all(image.header.gray for image in found) else 3
+    usual = round(median(min(image.header[:2]) for image in found))
+    plain = Facts(len(found), (channels, usual, usual), (), images=True, photos=channels == 3, pixels=True)
+    frozen = feature_width(features(plain, given), given) is not None
+    size = asked = part.options["size"]
+    largest = PRETRAINED_SIDE if frozen else SMALL_NETWORK_SIDE
+    if asked is None and (len(sizes) > 1 or max(height, width) > largest):
+        size = min(largest, usual)
+    shape = (channels, size or height, size or width)
+    has_test = part.options["test"] or has_test_part(path)
+    labels, held_out = torch.tensor([image.label for image in found]), None
+    if not has_test:
+        groups = by_list.groups[rows] if by_list is not None and by_list.groups is not None else None
+        together = joined(groups, equal_files([image.path for image in found]))
+        train, test = split_rows(labels, part.options["test_fraction"], part.options["split_seed"], together)
+        labels, held_out = labels[train], len(test)
+    kept = torch.bincount(labels[labels >= 0], minlength=len(names)).tolist()
+    samples = sum(kept)
+    facts = plain._replace(samples=samples, shape=shape, class_sizes=tuple(kept))
+    small = [name for name, size in zip(names, kept, strict=True) if size <= MAX_SMALL_CLASS]
+    return Look(facts, held_out, len(sizes), None if asked else size, frozen, small=small)
+
+
+class Chosen(NamedTuple):
+    """A recipe for data.
+
+    Attributes:
+        contents: The recipe.
+        look: What is in the data.
+        choices: What was chosen for them.
+    """
+
+    contents: Contents
+    look: Look
+    choices: Sequence[Choice]
+
+
+def recipe_for(
+    data: str,
+    label: str | None,
+    labels: Path | None,
+    candidates: bool,
+    recipe: str | None,
+    changes: Sequence[str],
+    written: Mapping[str, Any],
+    compare: Sequence[str] | None = None,
+) -> Chosen:
+    """The recipe that trains on the data.
+
+    Args:
+        recipe: Gives everything but the data; without one everything is chosen from the data.
+        changes: ``key=value``, which win.
+        written: How the files are written, as options of section [data].
+        compare: Methods to choose for, each in a section [compare.METHOD]; if empty, plain training and the method that
+            suits the data.
+    """
+    values = {} if recipe is None else deepcopy(dict(read(recipe).values))
+    source, mistakes = find(data, label, labels, written=written)
+    raise_all(mistakes, "reweigh train --data")
+    values["data"] = source.section(candidates, values.get("data"))
+    given = deepcopy(values)
+    apply(changes, given)
+    if not isinstance(given["data"], dict):
+        check(Contents(f"for {data}", values, apply(changes, values)))  # reports what is wrong with it
+    if given["data"].get("name") == "files" and takes_unlabeled(given):
+        values["data"].setdefault("unlabeled", True)
+        given["data"].setdefault("unlabeled", True)
+    found = look(given)
+    choices = [] if found is None else reading(found)
+    if recipe is None:  # also for data that are named wrongly, so that the check finds no other mistakes
+        facts = Facts(2, (1,), (1, 1)) if found is None else found.facts
+        choices += choose(facts, given)
+    for choice in choices:
+        for key, value in choice.values.items():
+            put(values, key.split("."), value)
+    if compare is not None and found is not None:
+        names = compare or list(
+            dict.fromkeys([BASELINE, given.get("method", {}).get("name") or values["method"]["name"]])
+        )
+        values["compare"] = {name: chosen_for(name, found.facts, given, changes) for name in names}
+    contents = Contents(f"for {data}", values, apply(changes, values), tuple(changes))
+    check(contents)  # mistakes first: they matter more than what was chosen
+    assert found is not None
+    return Chosen(contents, found, choices)
+
+
+def chosen_for(method: str, facts: Facts, given: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
+    """The choices for the data and a method, without those that the user overrides."""
+    own: dict[str, Any] = {}
+    changed = {change.partition("=")[0] for change in changes}
+    with_method = {**given, "method": {**given.get("method", {}), "name": method}}
+    for choice in choose(facts, with_method):
+        for key, value in choice.values.items():
+            if key not in changed and key != "method.name":
+                put(own, key.split("."), value)
+    known = options_of(method_named(method)).model_fields if method in members("methods") else {}
+    own["method"] = {key: value for key, value in own.get("method", {}).items() if key in known}
+    return own
+
+
+def title(data: str) -> str:
+    """A short name for runs on the data."""
+    return Path(data).resolve().name.split(".")[0] or "data"
+
+
+def reading(found: Look) -> list[Choice]:
+    """How images are read: the size that they are resized to, if they are, and when."""
+    choices = []
+    if found.size is not None:
+        why = f"the images have {found.sizes} sizes" if found.sizes > 1 else f"larger than {found.size} pixels"
+        words = f"{why}; all become {found.size} x {found.size}, proportions kept, the middle cropped"
+        choices.append(Choice({"data.size": found.size, "data.resize": "crop"}, words))
+    if found.frozen:
+        choices.append(Choice({"data.memory_gb": 0.0}, "images are read when their features are computed"))
+    return choices
+
+
+def takes_unlabeled(values: Mapping[str, Any]) -> bool:
+    """Whether the method of an unchecked recipe also learns from samples without a label."""
+    method = values.get("method")
+    name = method.get("name") if isinstance(method, Mapping) else method
+    return str(name) in members("methods") and method_named(str(name)).unlabeled
