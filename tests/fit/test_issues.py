@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from reweigh.core.candidate_sets import CandidateSets
-from reweigh.fit.issues import likeliest_candidates
-from reweigh.issues import verdict_unseen
+from reweigh.fit.issues import likeliest_candidates, settled
+from reweigh.issues import Verdict, verdict_unseen
 from reweigh.issues.stock import TEMPERATURES
 
 ROWS = torch.tensor([[0.9, 0.1, 0.0], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.05, 0.9, 0.05]])
@@ -59,3 +59,26 @@ def test_labels_that_were_not_trained_on_one_at_a_time() -> None:
         assert int(found.suggested[row]) == max(range(3), key=rows.__getitem__)
     wrong = (given >= 0) & (given != true)
     assert (found.wrong & wrong).sum() > 0.9 * wrong.sum()
+
+
+def test_as_many_unseen_labels_look_wrong_as_are_expected() -> None:
+    true = torch.arange(200) % 2
+    given = torch.where(torch.arange(200) % 10 == 0, 1 - true, true)
+    given[5] = -1
+    rows = torch.nn.functional.one_hot(true, 2) * 0.6 + 0.2
+    seen = torch.where(torch.arange(200) % 40 == 0, 1 - true, true)
+    plain = verdict_unseen(given, rows, seen, true, prior=False)
+    assert not bool(plain.wrong.any())  # training has seen few wrong labels
+    found = verdict_unseen(given, rows, seen, true, prior=False, share=20 / 199)
+    assert found.wrong.nonzero().flatten().tolist() == list(range(0, 200, 10))
+    assert torch.equal(found.suggested[found.wrong], true[found.wrong])
+    assert bool(found.quality[5].isnan())
+    assert float((1 - found.quality).nansum()) == pytest.approx(20, abs=0.1)
+
+
+def test_labels_that_a_person_has_checked_are_right() -> None:
+    verdict = Verdict(torch.tensor([1, 1, 0]), torch.tensor([0.1, 0.2, 0.9]), torch.tensor([True, True, False]))
+    found = settled(verdict, torch.tensor([0, 0, 0]), torch.tensor([True, False, False]))
+    assert found.suggested.tolist() == [0, 1, 0]
+    assert found.quality.tolist() == pytest.approx([1, 0.2, 0.9])
+    assert found.wrong.tolist() == [False, True, False]

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from reweigh.issues.count import Count, claim, count_wrong, direction, done
+from reweigh.issues.count import HABIT, Count, claim, count_wrong, direction, done
 from reweigh.issues.remaining import Remaining
 from reweigh.issues.stock import confident_joint, take_stock, with_prior
 
@@ -108,7 +108,7 @@ def test_where_classes_may_overlap_nothing_is_claimed() -> None:
     assert count.disagree == pytest.approx(disagree, abs=0.001)
     _, low, high = count.in_all(given)
     assert low == 0
-    assert high > disagree / (1 - 0.43)
+    assert high > disagree / (1 - HABIT)
     words = claim(count, given, torch.eye(3), NAMES)
     assert words.startswith(f"The model disagrees with {disagree:.0%} of the held-out labels. Between 0% and ")
     assert "one label per sample cannot tell more. An audit of 100 labels can: reweigh audit RUN" in words

@@ -51,3 +51,12 @@ def test_on_the_grid_it_is_bayes_rule():
 def test_when_all_is_decided_nothing_is_left():
     doubt, wrong = simulated(0, 0, 1)
     assert remaining(doubt, np.arange(2000), wrong) == (0, 0, 0)
+
+
+def test_before_any_decision_it_is_the_sum_of_the_doubts():
+    nothing = np.empty(0, int)
+    for seed in range(3):
+        doubt, _ = simulated(seed, 0, 1)
+        found = remaining(doubt, nothing, nothing.astype(bool))
+        assert found.estimate == pytest.approx(doubt.sum(), rel=0.001)
+        assert found.low < found.estimate < found.high

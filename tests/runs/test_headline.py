@@ -10,7 +10,7 @@ import numpy as np
 
 from reweigh.issues.verdict import Finding
 from reweigh.report.page import comparison, key_numbers
-from reweigh.runs.headline import about, headline
+from reweigh.runs.headline import about, headline, reached
 
 
 def test_headline(account):
@@ -39,6 +39,16 @@ def test_headline_of_a_claim_and_of_a_part_that_was_held_out(account, tmp_path):
     found = int(account.samples.issue.sum()) + len(unseen)
     assert second.startswith(f"{found:,} of 2,514 labels look wrong (")
     assert third.endswith("of the held-out labels; some of these may be wrong too.")
+    finding = Finding(**stored["finding"])
+    unsure = replace(mine, classes=replace(mine.classes, finding=finding._replace(low=[0.0] * 10)))
+    last = dict(account.history[-1], test_accuracy=0.75, true_accuracy=1.02, true_accuracy_error=0.05)
+    unsure = replace(unsure, history=[*account.history[:-1], last])
+    said = "since some of these may be wrong, it is right for 57.3 % to 100.0 % of them."
+    assert reached(unsure).replace("\u00a0", " ").endswith(said)
+    sure = replace(unsure, classes=replace(mine.classes, finding=finding))
+    assert (
+        reached(sure).replace("\u00a0", " ").endswith("on true labels it would be about 100.0 % (93.8 % to 100.0 %).")
+    )
 
 
 def test_a_model_that_doubts_most_labels_is_in_doubt_itself(account):

@@ -96,3 +96,9 @@ def test_suspects_are_issues_by_quality():
     expected = sorted((index for index in range(40) if FULL.issue[index]), key=FULL.quality.__getitem__)
     assert FULL.suspects.tolist() == expected
     assert replace(FULL, issue=None).suspects.tolist() == []
+
+
+def test_an_outlier_may_belong_to_no_class():
+    samples = Samples(np.arange(2), np.zeros(2, int), suggested=np.array([1, 2]), outlier=np.array([True, False]))
+    assert [samples.suggestion(index, NAMES.__getitem__) for index in (0, 1)] == ["cat, or none of these", "owl"]
+    assert replace(samples, suggested=None).suggestion(0, NAMES.__getitem__) == ""

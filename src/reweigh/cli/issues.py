@@ -105,7 +105,7 @@ def issues(
             echo(
                 f"Regardless of labels: {plural(copies, 'sample has', 'samples have')} a near-duplicate, "
                 f"{plural(alone, 'is an outlier', 'are outliers')}; "
-                f"columns near_duplicate_of and is_outlier of {folder.samples}"
+                f"columns near_duplicate_of and is_outlier of {folder.samples}. In reweigh review, X leaves one out."
             )
     if out:
         write_whole(out, to_csv(table, out, spreadsheet_safe))
@@ -154,6 +154,7 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
         labels: Number of all labels.
     """
     from reweigh.runs.headline import WEAK
+    from reweigh.runs.tables import OR_NONE
 
     header, *rows = table
     title = f"{run}: {len(rows):,} of {labels:,} labels ({len(rows) / max(labels, 1):.1%}) look wrong"
@@ -162,9 +163,17 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
         return
     named = "name" in header
     first, last = (1, 6) if named else (0, 5)
+    alone = header.index("is_outlier") if "is_outlier" in header else None
     cells = [
-        [called, given, suggested, f"{float(quality):.3f}", f"{float(weight):.2f}" if weight else "-"]
-        for called, given, suggested, quality, weight in (row[first:last] for row in rows[:top])
+        [
+            called,
+            given,
+            suggested + (OR_NONE if alone is not None and row[alone] == "True" else ""),
+            f"{float(quality):.3f}",
+            f"{float(weight):.2f}" if weight else "-",
+        ]
+        for row in rows[:top]
+        for called, given, suggested, quality, weight in [row[first:last]]
     ]
     show_table(title, ["file" if named else "row", "given", "suggested", "quality", "weight"], cells)
     if not named:

@@ -14,7 +14,7 @@ from reweigh.data.labels.class_numbers import as_array, warn_of_spellings
 from reweigh.errors import DataError
 from reweigh.estimator.callbacks import watched
 from reweigh.estimator.inputs import read_inputs, read_more_inputs
-from reweigh.estimator.networks import continued, own_builder
+from reweigh.estimator.networks import continued, is_classifier, own_builder
 from reweigh.estimator.parameters import plan_of, takes_unlabeled
 from reweigh.estimator.sample_weights import read_weights
 from reweigh.estimator.targets import Targets, read_candidates, read_consensus, read_more_targets, read_targets
@@ -23,6 +23,7 @@ from reweigh.fit.front import own_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.trainer import builder
 from reweigh.issues.votes import Votes
+from reweigh.looks import check_classifier
 from reweigh.names import listed
 from reweigh.plan.choose import Facts
 
@@ -77,7 +78,11 @@ def learn(
     checked = read_trusted(estimator, *trusted, form, columns, targets.classes)
     own = params["features"]
     front = None if isinstance(own, str | Mapping | None) else own_front(own, train_set.shape)
-    build = None if params["model"] is None or isinstance(params["model"], str) else own_builder(params["model"])
+    model = params["model"]
+    fitted = is_classifier(model)
+    if fitted:
+        check_classifier(model)
+    build = None if model is None or fitted or isinstance(model, str) else own_builder(model)
     facts = Facts.of(train_set) if front is None else Facts.of(train_set).as_features(front.network.width)
     facts = facts._replace(networks_only=goes_on or build is not None or front is not None)
     plan = plan_of(params, facts, checked is not None)
@@ -93,6 +98,7 @@ def learn(
         trusted=checked,
         build=build,
         front=front,
+        classifier=model if fitted else None,
         observer=watched(params["callbacks"], plan.method.name if params["verbose"] else None),
         trust_code=True,  # a network outside the package was named by the caller, in this very call
     )

@@ -12,6 +12,11 @@ from reweigh.models.ensemble import strongest
 from reweigh.models.foreign import checked
 
 
+def is_classifier(model: Any) -> bool:
+    """Whether this is a classifier of scikit-learn's kind: an object with ``fit`` and ``get_params``."""
+    return not isinstance(model, type | nn.Module) and hasattr(model, "fit") and hasattr(model, "get_params")
+
+
 def own_builder(model: Any) -> Build:
     """A function that makes a fresh network from what the user passed.
 
@@ -24,7 +29,7 @@ def own_builder(model: Any) -> Build:
     if not callable(model):
         raise ModelError(
             f"model: got {model!r}; pass a torch.nn.Module, a function of (input_shape, num_classes) that returns "
-            "one, the name of a model, or None"
+            "one, a classifier of scikit-learn's kind, the name of a model, or None"
         )
     return partial(checked, name_of(model), model)
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from reweigh.errors import RecipeError
+from reweigh.estimator.networks import is_classifier
 from reweigh.methods import find
 from reweigh.plan import Plan
 from reweigh.plan.check import examine
@@ -67,6 +69,12 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
     if trusted:
         given["meta_set"] = {"name": "clean", "path": "X_trusted"}
     networks = [name for name in ("model", "features") if not isinstance(params[name], str | Mapping | None)]
+    if is_classifier(params["model"]):
+        networks.remove("model")
+        method = given["method"] = {"name": "two-looks", "beside": "own", "only": True, **given.get("method", {})}
+        if method["name"] != "two-looks":
+            kind = type(params["model"]).__name__
+            raise RecipeError(f"model: {kind} is trained by the method 'two-looks' only, got {shown(method['name'])}")
     if "model" in networks and params["features"] == "auto":  # it is made for the samples themselves
         given["features"] = {"name": "none"}
     if hint := better(facts, given):

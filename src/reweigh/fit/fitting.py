@@ -94,6 +94,7 @@ def fit(
     further: Mapping[str, Dataset] = MappingProxyType({}),
     build: Build | None = None,
     front: Front | None = None,
+    classifier: Any = None,
     run: Callable[[], Run] | None = None,
     observer: Observer | None = None,
     trust_code: bool = False,
@@ -108,6 +109,7 @@ def fit(
         further: Further sets that the model is judged on after each epoch, by name.
         build: Makes the network, if the plan names none.
         front: The frozen network in front of it, if the plan names none and there is one.
+        classifier: A classifier that looks beside the networks, if the plan asks for the user's own.
         run: Opens the folder for metrics and checkpoints. It is called once everything is built, so that a plan that
             cannot be built leaves an earlier run there alone.
         trust_code: Whether a network from outside the package may be built, which runs its code.
@@ -134,7 +136,7 @@ def fit(
     if build is None:
         assert plan.model is not None
         build = builder(plan.model, trust_code)
-    trainer = Trainer(plan, build, device, trusted)
+    trainer = Trainer(plan, build, device, trusted, classifier)
     with threads(plan.train["num_threads"]):
         neighbors = None if front is None else front.neighborhood(train_set.inputs)
         if neighbors is not None:
@@ -209,7 +211,9 @@ def trained_by(
         correction=right,
         votes=used.votes,
         labelers=labelers,
-        unseen=None if test_set is None or tested is None else unseen(plan, test_set, tested, samples),
+        unseen=None
+        if test_set is None or tested is None
+        else unseen(plan, test_set, tested, samples, trained.finding if is_held_out(plan, test_set) else None),
     )
 
 

@@ -12,7 +12,7 @@ from reweigh.fit.out_of_fold import out_of_fold
 from reweigh.fit.scored import Scored
 from reweigh.fit.trainer import Trained, Trainer
 from reweigh.fit.weighting import Weighting
-from reweigh.issues import Rows, Samples, Verdict, chunks, verdict_by_posterior, verdict_of, verdict_unseen
+from reweigh.issues import Finding, Rows, Samples, Verdict, chunks, verdict_by_posterior, verdict_of, verdict_unseen
 from reweigh.issues.stock import label_rows, take_stock_unseen
 from reweigh.plan import Plan
 from reweigh.plan.choose import POSTERIORS
@@ -69,22 +69,27 @@ def judge_samples(
         verdict = verdict._replace(
             suggested=given, quality=torch.full_like(losses, torch.nan), wrong=torch.zeros_like(verdict.wrong)
         )
-    if train_set.trusted is not None:  # a person has the last word
-        verdict = Verdict(
-            *map(partial(torch.where, train_set.trusted), (given, torch.ones(()), torch.tensor(False)), verdict)
-        )
+    verdict = settled(verdict, given, train_set.trusted)
     family = None
     if weighting is not None:
         family = weighting.families.of_class[torch.where(given >= 0, given, verdict.suggested)]
     return Samples(given, *verdict, losses=losses, weights=weights, family=family)
 
 
-def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> Samples | None:
+def settled(verdict: Verdict, given: Tensor, trusted: Tensor | None) -> Verdict:
+    """The verdict, in which labels that a person has checked are right."""
+    if trusted is None:
+        return verdict
+    return Verdict(*map(partial(torch.where, trusted), (given, torch.ones(()), torch.tensor(False)), verdict))
+
+
+def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples, finding: Finding | None) -> Samples | None:
     """What the model makes of labels that it was not trained on; None if these are sets of candidates, or not judged.
 
     Args:
         tested: Its predictions.
         trained: What training made of its own samples.
+        finding: How many of its labels are wrong, if these are of the same kind; as many of these then look wrong.
     """
     if test_set.candidates is not None or bool(trained.quality.isnan().all()):
         return None
@@ -92,7 +97,14 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples) -> S
     if max(tested.logits.numel(), test_set.num_classes**2) > POSTERIORS:
         verdict = verdict_of(test_set.labels, tested.probabilities)
     else:
-        verdict = verdict_unseen(test_set.labels, tested.probabilities, trained.given, trained.suggested, prior)
+        labels, share = test_set.labels, None
+        if test_set.trusted is not None:
+            labels = torch.where(test_set.trusted, -1, labels)  # beyond doubt
+        if finding is not None and bool((labels >= 0).any()):
+            wrong = torch.tensor(finding.share)[test_set.labels[test_set.labels >= 0]].sum()
+            share = min(float(wrong) / int((labels >= 0).sum()), 1.0)
+        verdict = verdict_unseen(labels, tested.probabilities, trained.given, trained.suggested, prior, share)
+    verdict = settled(verdict, test_set.labels, test_set.trusted)
     losses = F.cross_entropy(tested.logits.float(), test_set.labels.clamp_min(0), reduction="none")
     return Samples(test_set.labels, *verdict, losses=losses)
 

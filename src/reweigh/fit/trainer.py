@@ -19,7 +19,7 @@ from reweigh.fit.start import freeze_features, start_from
 from reweigh.fit.two_looks import two_looks
 from reweigh.issues import Finding, Verdict
 from reweigh.issues.stock import Stock
-from reweigh.looks import BoostedTrees, Networks
+from reweigh.looks import BoostedTrees, Classifiers, LogisticRegressions, Networks, OwnClassifier
 from reweigh.losses.class_sizes import prior_corrected, with_class_sizes
 from reweigh.methods.setup import Setup, given_rows
 from reweigh.methods.two_looks import READS
@@ -87,12 +87,14 @@ class Trainer:
         build: Makes the network.
         device: Where to train.
         trusted: Trusted samples apart from the training set, if the meta set asks for them.
+        classifier: A classifier of the user's that looks beside the networks, if the method asks for one.
     """
 
     plan: Plan
     build: Build
     device: torch.device
     trusted: Dataset | None = None
+    classifier: Any = None
 
     def assemble(self, train_set: Dataset, branch: Branch | None = None) -> Assembly:
         """Network, optimizer and method for some samples; initial weights come from the global generators.
@@ -243,12 +245,9 @@ class Trainer:
                 stages=stages,
                 **bound,
             )
-            trees = None
-            if plan.method.options["trees"]:
-                trees = BoostedTrees(
-                    train_set, given_rows(train_set, train_set.labels), stages, bound["seed"], setup.prior
-                )
-            found = two_looks(networks, trees, train_set, vouched(setup), plan.train["judge"], plan.method.options)
+            given = given_rows(train_set, train_set.labels)
+            beside = self._beside(train_set, given, stages, bound["seed"], setup.prior)
+            found = two_looks(networks, beside, train_set, vouched(setup), plan.train["judge"], plan.method.options)
         model, history = ready(found.model), found.history
         recall = Recall(train_set, 1, plan.train["looks"], self.device)
         if plan.train["looks"]:
@@ -261,6 +260,17 @@ class Trainer:
             stages.run.write_summary(Result(history).summary("finished", len(history)))
         named = {key: getattr(found, key) for key in ("weights", "verdict", "finding", "stock", "held_out", "unseen")}
         return Trained(model, history, recall, found.net, found.families, READS, **named)
+
+    def _beside(self, *its: Any) -> Classifiers | None:
+        """What looks beside the networks."""
+        match self.plan.method.options["beside"]:
+            case "boosted-trees":
+                return BoostedTrees(*its)
+            case "linear":
+                return LogisticRegressions(*its)
+            case "own":
+                return OwnClassifier(*its, classifier=self.classifier)
+        return None
 
 
 def vouched(setup: Setup) -> Tensor | None:

@@ -13,7 +13,7 @@ from reweigh.issues.count import Count, claim, claim_of_consensus, done
 from reweigh.issues.labels import Labels
 from reweigh.issues.stock import Stock, with_prior
 from reweigh.issues.verdict import Finding, Verdict, least_believed
-from reweigh.looks import BoostedTrees, Look, Networks, pooled, share_of
+from reweigh.looks import Classifiers, Look, Networks, pooled, share_of
 from reweigh.methods.setup import Again, given_rows
 from reweigh.methods.two_looks import Belief
 from reweigh.models.ensemble import Ensemble
@@ -56,7 +56,7 @@ class Outcome(NamedTuple):
 
 def two_looks(
     networks: Networks,
-    trees: BoostedTrees | None,
+    beside: Classifiers | None,
     train_set: Dataset,
     vouched: Tensor | None,
     share: float,
@@ -65,7 +65,7 @@ def two_looks(
     """Look at the training set, take stock, look again, and combine; ``TwoLooks`` in methods/ says why and how.
 
     Args:
-        trees: Boosted trees that look too; None for networks alone.
+        beside: Classifiers that look too; None for networks alone.
         vouched: Indices of samples whose labels are beyond doubt, besides those that a person has checked.
         share: Share of the samples in a fold, each of which is held out in turn.
         options: Options of the method ``two-looks``.
@@ -78,11 +78,11 @@ def two_looks(
     by_networks = first = networks.first(fold, folds)
     alone = len(by_networks.models) == 1
     weak = twice and (alone or sizes_differ(train_set.class_sizes))
-    by_trees, part = None, 0.0
-    if trees is not None and twice:
-        by_trees = trees.first(fold, folds)
-        part = part_of_trees(by_networks, by_trees, labels, weak)
-        first = pooled(by_networks, by_trees, part)
+    by_others, part, counts = None, 0.0, 1.0 if options["only"] else None
+    if beside is not None and twice:
+        by_others = beside.first(fold, folds)
+        part = min(part_of_others(by_networks, by_others, labels, weak), beside.most)
+        first = pooled(by_networks, by_others, part, counts)
     held_out, unseen = first.held_out, first.unseen.exp()
     stock, count = labels.take_stock(first.best.exp(), unseen, held_out, first.best, weak)
     if not twice:
@@ -95,10 +95,11 @@ def two_looks(
     again = Again(labels.given, targets, labels.likely(stock), later, mixes=first.memorizes)
     learned = networks.again(again, by_networks, options)
     second = learned.look
-    if trees is not None and by_trees is not None:
+    if beside is not None and by_others is not None:
         trusted = learned.weights[:, None]
         _, right, other = Belief.of(targets, labels.given, targets.mean(0))
-        second = pooled(second, trees.again(trusted * right + (1 - trusted) * other, fold, by_trees), part)
+        others = beside.again(trusted * right + (1 - trusted) * other, fold, by_others)
+        second = pooled(second, others, part, counts)
     gain, dropped = compared(second, first, train_set.labels, networks.balanced)
     # a single network of the first look, trained for long, no longer counts
     sure = first.best / stock.temperature if alone else (first.best / stock.temperature + first.consensus) / 2
@@ -119,11 +120,11 @@ def two_looks(
     )
 
 
-def part_of_trees(networks: Look, trees: Look, labels: Labels, weak: bool) -> float:
-    """The share of trees in a mixture with networks, by held-out labels that are seen through the confusion."""
-    both, index = pooled(networks, trees, 0.5), networks.held_out
+def part_of_others(networks: Look, others: Look, labels: Labels, weak: bool) -> float:
+    """The share of others in a mixture with networks, by held-out labels that are seen through the confusion."""
+    both, index = pooled(networks, others, 0.5), networks.held_out
     stock, _ = labels.take_stock(both.best.exp(), both.unseen.exp(), index, both.best, weak)
-    one, other = (with_prior(logs.exp(), stock.prior) for logs in (networks.unseen, trees.unseen_at(index)))
+    one, other = (with_prior(logs.exp(), stock.prior) for logs in (networks.unseen, others.unseen_at(index)))
     return share_of(other, one, labels.likely(stock)[index])
 
 

@@ -27,8 +27,9 @@ def remaining(doubt: np.ndarray, decided: np.ndarray, wrong: np.ndarray) -> Rema
 
         P(wrong | doubt d) = sigmoid(a + b logit(d))
 
-    with a near 0 and b near 1 before any decision. The posterior of (a, b) is computed on a grid. What was decided need
-    not be a random sample: the order of the review depends on the doubts only, which are part of the model.
+    with b near 1 and a near its center before any decision. The center is such that the estimate then is the sum of
+    the doubts. The posterior of (a, b) is computed on a grid. What was decided need not be a random sample: the order
+    of the review depends on the doubts only, which are part of the model.
 
     Args:
         doubt: Shape (N,), from 0 to 1.
@@ -46,11 +47,17 @@ def remaining(doubt: np.ndarray, decided: np.ndarray, wrong: np.ndarray) -> Rema
     shift, slope = (each.ravel() for each in np.meshgrid(SHIFTS, SLOPES, indexing="ij"))
     odds = shift[:, None] + slope[:, None] * centers
     right = -np.logaddexp(0, odds)  # log P(label is right)
-    evidence = (right + odds) @ yes + right @ no
-    evidence -= (shift / SPREAD[0]) ** 2 / 2 + ((slope - 1) / SPREAD[1]) ** 2 / 2
-    belief = np.exp(evidence - evidence.max())
-    belief /= belief.sum()
     share = np.exp(right + odds)
+    expected, total = share @ np.bincount(place, minlength=BINS), float(np.nansum(doubt))
+
+    def prior(center: float) -> np.ndarray:
+        return -(((shift - center) / SPREAD[0]) ** 2) / 2 - ((slope - 1) / SPREAD[1]) ** 2 / 2
+
+    low, high = SHIFTS[0], SHIFTS[-1]
+    for _ in range(30):
+        center = (low + high) / 2
+        low, high = (center, high) if _normalized(prior(center)) @ expected < total else (low, center)
+    belief = _normalized(prior(high) + (right + odds) @ yes + right @ no)
     counts, noise = share @ undecided, (share * (1 - share)) @ undecided
     mean = float(belief @ counts)
     order = np.argsort(counts)
@@ -61,3 +68,8 @@ def remaining(doubt: np.ndarray, decided: np.ndarray, wrong: np.ndarray) -> Rema
         max(0.0, mean - float(np.sqrt((mean - low) ** 2 + extra))),
         min(float(left.sum()), mean + float(np.sqrt((high - mean) ** 2 + extra))),
     )
+
+
+def _normalized(logs: np.ndarray) -> np.ndarray:
+    belief = np.exp(logs - logs.max())
+    return belief / belief.sum()

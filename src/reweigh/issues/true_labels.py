@@ -30,6 +30,22 @@ def correction(transition: Tensor) -> Tensor | None:
     return torch.linalg.inv(transition)
 
 
+def accuracy_limits(agreement: float, wrong: float, repeated: float) -> tuple[float, float]:
+    """Between which limits the accuracy on true labels lies.
+
+    The model is wrong where it repeats a wrong label, and may be right where it contradicts one.
+
+    >>> accuracy_limits(0.75, wrong=0.2, repeated=0.5)
+    (0.65, 0.95)
+
+    Args:
+        agreement: Share of the given labels that the model predicts.
+        wrong: Share of the given labels that are wrong, at most.
+        repeated: Share of these that the model repeats, at most.
+    """
+    return max(agreement - repeated * wrong, 0.0), min(agreement + wrong, 1.0)
+
+
 def on_true_labels(logits: Tensor, given: Tensor, transition: Tensor, labels: int) -> dict[str, tuple[float, float]]:
     """Accuracy, balanced accuracy and log loss on true labels, each with its standard error; empty if unknown.
 
@@ -70,5 +86,6 @@ def on_true_labels(logits: Tensor, given: Tensor, transition: Tensor, labels: in
     assert weights is not None
     found = measured(torch.ones(len(given), dtype=torch.float64), weights)
     errors = torch.stack(drawn).std(0) if len(drawn) > 1 else torch.full((3,), torch.nan)
+    found = torch.cat([found[:2].clamp(0, 1), found[2:].clamp_min(0)])  # chance may lead beyond
     names = ("accuracy", "balanced_accuracy", "log_loss")
     return {name: (float(value), float(error)) for name, value, error in zip(names, found, errors, strict=True)}

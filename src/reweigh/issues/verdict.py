@@ -147,7 +147,9 @@ def in_line_with(share: float, quality: Tensor) -> Tensor:
     return (logits + high).sigmoid().to(quality)
 
 
-def verdict_unseen(given: Tensor, predictions: Tensor, seen: Tensor, suggested: Tensor, prior: bool) -> Verdict:
+def verdict_unseen(
+    given: Tensor, predictions: Tensor, seen: Tensor, suggested: Tensor, prior: bool, share: float | None = None
+) -> Verdict:
     """How credible labels are that the model was not trained on.
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  share(k)  T(y_i | k)
@@ -162,6 +164,7 @@ def verdict_unseen(given: Tensor, predictions: Tensor, seen: Tensor, suggested: 
         seen: Shape (N,), the given labels of the training samples; -1 means no label.
         suggested: Shape (N,), what training takes for their true classes.
         prior: Whether the model predicts as if all classes were equally frequent; otherwise share is left out.
+        share: Share of these labels that are wrong, if it is known: so many look wrong, see ``least_believed``.
     """
     classes = predictions.shape[1]
     known = (seen >= 0).nonzero().flatten()
@@ -172,8 +175,11 @@ def verdict_unseen(given: Tensor, predictions: Tensor, seen: Tensor, suggested: 
     even = torch.full_like(joint, rate / max(classes - 1, 1)).fill_diagonal_(1 - rate)
     sizes = joint.sum(0)
     confusion = 0.9 * joint / sizes + 0.1 * even
-    share = sizes / sizes.sum() if prior else torch.full_like(sizes, 1 / classes)
-    labels = label_rows(given.clamp_min(0), classes)
-    return verdict_by_posterior(
-        explain(predictions.float(), labels, confusion.float(), share.float(), given >= 0)[0], given
-    )
+    sizes = sizes / sizes.sum() if prior else torch.full_like(sizes, 1 / classes)
+    labels, known = label_rows(given.clamp_min(0), classes), (given >= 0).nonzero().flatten()
+    posterior = explain(predictions.float(), labels, confusion.float(), sizes.float(), given >= 0)[0]
+    verdict = verdict_by_posterior(posterior, given)
+    if share is None or len(known) == 0:
+        return verdict
+    believed, labels = verdict.quality[known], given[known]
+    return verdict.replaced(known, least_believed(believed, posterior[known], labels, share))

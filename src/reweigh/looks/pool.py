@@ -35,22 +35,24 @@ def share_of(other: Tensor, one: Tensor, likely: Tensor) -> float:
     return 1.0 if best > NEARLY_ALL else 0.0 if best < 1 - NEARLY_ALL else best
 
 
-def pooled(one: Look, other: Look, share: float) -> Look:
+def pooled(one: Look, other: Look, share: float, counts: float | None = None) -> Look:
     """What both say: evidence of all samples is added up, predictions for held-out samples are mixed.
 
     Args:
         one: The look whose history and held-out samples count; ``other`` has at least these held out.
         share: Share of ``other``.
+        counts: Its share in the model and in predictions for held-out samples, if another one.
     """
+    part = share if counts is None else counts
 
     def logs(a: Tensor, b: Tensor) -> Tensor:
         return ((1 - share) * a + share * b).log_softmax(1)
 
-    shares = torch.tensor([1 - share, share]).clamp_min(TINY).log()
+    shares = torch.tensor([1 - part, part]).clamp_min(TINY).log()
     unseen = torch.stack([one.unseen, other.unseen_at(one.held_out)]) + shares[:, None, None]
     return one._replace(
         models=[*one.models, *other.models],
-        shares=(*_parts(1 - share, one), *_parts(share, other)),
+        shares=(*_parts(1 - part, one), *_parts(part, other)),
         best=logs(one.best, other.best),
         consensus=logs(one.consensus, other.consensus),
         unseen=unseen.logsumexp(0).log_softmax(1),

@@ -1,7 +1,7 @@
 """The second of two looks: learn what is likely right, and how much to trust given labels."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import torch
 from annotated_types import Ge
@@ -115,7 +115,10 @@ class TwoLooks(Stateful, Method):
         mixup: Strength of mixing samples in pairs in the second look; 0 mixes none.
         meta_lr: Learning rate of the weighting function; 0 keeps Bayes' rule.
         weighting: File of a weighting function that ``two-looks`` learned elsewhere, used as it is.
-        trees: Whether boosted trees look too, and the model is a mixture of both; for rows of a table.
+        beside: What looks beside the networks: "boosted-trees", for rows of a table; "linear", which is logistic
+            regression, for texts; "own", a classifier of the user's, in Python; or "none". The model is a mixture, in
+            which held-out labels choose the share of each.
+        only: Whether the model is only what looks beside the networks, which then learn the weights.
     """
 
     train_defaults: ClassVar = {"judge": 0.25, "prior": True, "looks": 1}
@@ -128,7 +131,8 @@ class TwoLooks(Stateful, Method):
         mixup: Annotated[float, Ge(0)] = 1.0,
         meta_lr: Annotated[float, Ge(0)] = 3e-3,
         weighting: str | None = None,
-        trees: bool = False,
+        beside: Literal["none", "boosted-trees", "linear", "own"] = "none",
+        only: bool = False,
     ):
         self._setup, self._again = setup, setup.again or Again.of(setup.train_set)
         self._mixup = mixup if self._again.mixes else 0.0

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
+from reweigh.models.linear import rebuilt_linear
 from reweigh.models.mlp import SparseLinear
 from reweigh.models.trees import rebuilt_trees
 
@@ -90,7 +91,12 @@ def rebuilt(state: Mapping[str, Tensor], build: Callable[[], nn.Module]) -> nn.M
     if not _is_ensemble(state):
         return build()
     members = [member_state(state, number) for number in range(len(state["shares"]))]
-    return Ensemble([rebuilt_trees(its) or build() for its in members])
+    return Ensemble([member_of(its) or build() for its in members])
+
+
+def member_of(state: Mapping[str, Tensor]) -> nn.Module | None:
+    """A classifier that was fitted in one go, into which these weights fit; None if they are those of a network."""
+    return rebuilt_trees(state) or rebuilt_linear(state)
 
 
 def strongest(state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
@@ -98,7 +104,7 @@ def strongest(state: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
     if not _is_ensemble(state):
         return state
     members = [member_state(state, number) for number in state["shares"].argsort(descending=True, stable=True).tolist()]
-    return next((its for its in members if rebuilt_trees(its) is None), members[0])
+    return next((its for its in members if member_of(its) is None), members[0])
 
 
 def member_state(state: Mapping[str, Tensor], number: int) -> dict[str, Tensor]:

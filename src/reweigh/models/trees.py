@@ -1,6 +1,6 @@
 """Boosted trees as a module: trained by scikit-learn, stored and computed as tensors."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,15 +59,17 @@ class Trees(nn.Module):
         num_classes: int,
         iterations: int | None = None,
         edges: Sequence[np.ndarray] | None = None,
+        classes: Sequence[int] | None = None,
     ) -> "Trees":
         """The trees of a fitted ``HistGradientBoostingClassifier`` whose classes are numbers below ``num_classes``.
 
         Args:
             iterations: How many of its iterations count; all by default.
             edges: If it was fitted on the bins of each feature: where they end; see ``bins``.
+            classes: What its classes stand for; themselves by default.
         """
         steps = booster._predictors[:iterations]  # scikit-learn has no public way to its trees; a test compares
-        classes = [int(label) for label in booster.classes_]
+        classes = [int(label) for label in (booster.classes_ if classes is None else classes)]
         outputs = classes[1:] if len(classes) == 2 else classes
         nodes = [predictor.nodes for step in steps for predictor in step]
         found = cls(len(nodes), max((len(each) for each in nodes), default=1), num_classes)
@@ -123,7 +125,7 @@ class Trees(nn.Module):
         return self.offset + values.new_zeros(len(rows), len(self.offset)).index_add(1, self.output, values)
 
 
-def rebuilt_trees(state: dict[str, Tensor]) -> Trees | None:
+def rebuilt_trees(state: Mapping[str, Tensor]) -> Trees | None:
     """Trees that fit this state; None if it is that of another module."""
     if "threshold" not in state or "offset" not in state:
         return None

@@ -8,6 +8,7 @@ import torch
 
 from reweigh.data import Dataset
 from reweigh.data.inputs import Rows, SparseRows
+from reweigh.errors import RecipeError
 from reweigh.families import sizes_differ
 from reweigh.features import is_network
 from reweigh.meta_sets import META_SETS
@@ -73,6 +74,7 @@ ROWS_PER_FEATURE = 2
 JUDGE = 0.1  # share of the samples that judges,
 JUDGED = 2_000  # if there are this many in classes of FEWEST or more; fewer cannot decide
 FEWEST = 3  # samples of a class, without which none of it is held out
+TREES = "boosted-trees"  # a model, and what looks beside networks
 TREE_CLASSES = 30  # at most for boosted trees: each iteration makes a tree for each class
 TREE_CELLS = 20_000_000  # samples times features, likewise
 POSTERIORS = 50_000_000  # samples times classes at most for two looks, which keep several numbers for each
@@ -100,12 +102,30 @@ def chosen(facts: Facts, given: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         given: The sections that the user has written.
     """
+    given = with_trees(given)
     values: dict[str, Any] = {}
     for choice in choose(facts, given):
         for key, value in choice.values.items():
             put(values, key.split("."), value)
     merge(values, given)
     return values
+
+
+def with_trees(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The sections of the user with the model "boosted-trees" as the options of two looks that it stands for.
+
+    >>> with_trees({"model": {"name": "boosted-trees"}})
+    {'method': {'name': 'two-looks', 'beside': 'boosted-trees', 'only': True}}
+
+    Raises:
+        RecipeError: Another method is to train them.
+    """
+    if _section(given, "model").get("name") != TREES:
+        return given
+    method = {"name": "two-looks", "beside": TREES, "only": True, **_section(given, "method")}
+    if method["name"] != "two-looks":
+        raise RecipeError(f"model: 'boosted-trees' are trained by the method 'two-looks' only, got {method['name']!r}")
+    return {**{key: value for key, value in given.items() if key != "model"}, "method": method}
 
 
 def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
@@ -123,8 +143,8 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     trusted = META_SETS.get(_section(given, "meta_set").get("name", ""))
     weigh = name not in (None, "two-looks") or not WEIGHING.isdisjoint(wanted)
     weigh = weigh or ("meta_set" in given and (trusted is None or not trusted.vouched))
-    trees = "model" not in given and width is None and not facts.networks_only
-    how = method(facts, weigh, asked=name == "two-looks", trees=trees)
+    beside = "model" not in given and width is None and not facts.networks_only
+    how = method(facts, weigh, asked=name == "two-looks", beside=beside)
     two_looks = (name or how.values["method.name"]) == "two-looks"
     batch_size = _whole(train.get("batch_size")) or default_batch_size(facts.samples)
     epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size)
@@ -199,14 +219,14 @@ def feature_width(found: list[Choice], given: Mapping[str, Any]) -> int | None:
     return WIDTH if found or is_network(name) else None
 
 
-def method(facts: Facts, weigh: bool = False, asked: bool = False, trees: bool = False) -> Choice:
+def method(facts: Facts, weigh: bool = False, asked: bool = False, beside: bool = False) -> Choice:
     """How to train.
 
     Args:
         weigh: Whether to learn weights in a single training, because the user names an option of methods that do,
             another way to choose trusted samples, or another method.
         asked: Whether the user names two looks.
-        trees: Whether boosted trees may look too: the user has no network of their own, and there is no frozen one.
+        beside: Whether other classifiers may look too: the user has no network, and there is no frozen one.
     """
     if facts.candidates:
         return Choice({"method.name": "proden"}, "finds the right one of the candidates")
@@ -221,11 +241,16 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False, trees: bool =
         why = f"learns how much to trust each row; two-looks needs much memory for {len(facts.class_sizes):,} classes"
         return Choice({"method.name": "cmw-net", **cheap}, why)
     why = "finds wrong labels in a first look, then learns again without them"
-    if not trees or facts.images or facts.text or len(facts.shape) != 1:
+    if not beside or facts.images or len(facts.shape) != 1:
         return Choice({"method.name": "two-looks"}, why)
+    if facts.text:  # with more words than samples, they add up; see default_model
+        if prod(facts.shape) <= facts.samples:
+            return Choice({"method.name": "two-looks"}, why)
+        values = {"method.name": "two-looks", "method.beside": "linear"}
+        return Choice(values, f"{why}; networks and logistic regression together")
     if len(facts.class_sizes) > TREE_CLASSES or facts.samples * prod(facts.shape) > TREE_CELLS:
         return Choice({"method.name": "two-looks"}, f"{why}; without boosted trees, which would take too long")
-    return Choice({"method.name": "two-looks", "method.trees": True}, f"{why}; networks and boosted trees together")
+    return Choice({"method.name": "two-looks", "method.beside": TREES}, f"{why}; networks and boosted trees together")
 
 
 def meta_set(facts: Facts) -> Choice:

@@ -2,10 +2,14 @@
 
 import math
 
+import numpy as np
+
 from reweigh.fit.run_folder import describe
+from reweigh.issues.count import HABIT, Z90
+from reweigh.issues.true_labels import accuracy_limits
 from reweigh.names import plural
 from reweigh.runs.account import Account
-from reweigh.runs.audit import claim
+from reweigh.runs.audit import audited, claim
 from reweigh.runs.tables import Samples
 from reweigh.runs.words import duration, in_words, measured, percent
 
@@ -48,9 +52,31 @@ def reached(account: Account) -> str:
     what = "" if judged_by == "test_accuracy" else f"a {in_words(judged_by)} of "
     if judged_by == "test_accuracy" and held_out(account):
         agrees = f"The model ({account.method}) agrees with {percent(share)} of the held-out labels{when}"
-        return f"{agrees}; some of these may be wrong too."
+        return f"{agrees}; {on_true_labels(account, share)}."
     doubt = ", whose labels may be wrong too" if held_out(account) else ""
     return f"The model ({account.method}) reaches {what}{measured(judged_by, share)} on the test set{when}{doubt}."
+
+
+def on_true_labels(account: Account, agreement: float) -> str:
+    """What the accuracy would be on true labels: by an audit or as estimated, with limits.
+
+    Args:
+        agreement: Share of the held-out labels that the model predicts.
+    """
+    finding, kept, sizes = account.classes.finding, account.kept, np.array(account.classes.sizes)
+    if (audit := audited(account.path)) is not None:
+        low, high = accuracy_limits(agreement, audit.wrong.high, 1.0)
+        return f"by the audit, it is right for {percent(low)} to {percent(high)} of them"
+    if finding is None or len(sizes) != len(finding.share):
+        return "some of these may be wrong too"
+    if any(finding.low) and (estimate := kept.get("true_accuracy")) is not None:
+        error = Z90 * kept.get("true_accuracy_error", math.nan)
+        low, high = max(estimate - error, 0.0), min(estimate + error, 1.0)
+        if math.isfinite(error):
+            return f"on true labels it would be about {percent(min(estimate, 1.0))} ({percent(low)} to {percent(high)})"
+    most = float(sizes @ np.array(finding.high)) / max(int(sizes.sum()), 1)
+    low, high = accuracy_limits(agreement, min(most, 1.0), HABIT)
+    return f"since some of these may be wrong, it is right for {percent(low)} to {percent(high)} of them"
 
 
 def held_out(account: Account) -> bool:

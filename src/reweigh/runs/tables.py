@@ -15,6 +15,8 @@ from reweigh.data.labels.label_file import SEPARATOR
 from reweigh.errors import DataError
 from reweigh.files import read_bytes
 
+OR_NONE = ", or none of these"  # classes
+
 
 @dataclass(frozen=True)
 class Samples:
@@ -65,6 +67,13 @@ class Samples:
             return np.empty(0, int)
         found = np.flatnonzero(self.issue)
         return found[np.argsort(np.nan_to_num(self.quality[found], nan=np.inf), kind="stable")]
+
+    def suggestion(self, index: int, name: Callable[[int], str]) -> str:
+        """The class that is suggested, by its name: an outlier may belong to none."""
+        if self.suggested is None:
+            return ""
+        alone = self.outlier is not None and bool(self.outlier[index])
+        return name(int(self.suggested[index])) + (OR_NONE if alone else "")
 
     def issue_table(self, class_names: Sequence[str]) -> list[tuple[str, ...]]:
         """A header, and one row per label that looks wrong, the worst first."""

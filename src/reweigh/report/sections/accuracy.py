@@ -10,6 +10,7 @@ from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_accuracy_by_size, plot_class_accuracy, plot_matrix, plot_risk_coverage
 from reweigh.report.figures.classes import counts, known
 from reweigh.runs.account import Account
+from reweigh.runs.headline import held_out
 from reweigh.runs.words import percent
 from reweigh.selective import LEVELS, area, error_at, risk_coverage
 from reweigh.training import Run
@@ -45,6 +46,12 @@ def classes_panel(account: Account) -> Panel:
         f"The weakest class is “{names[worst]}” with {percent(rates[worst])} ({sizes[worst]:,} training samples), "
         f"the strongest “{names[best]}” with {percent(rates[best])} ({sizes[best]:,})."
     )
+    if held_out(account) and (finding := account.classes.finding) is not None and len(finding.share) == len(names):
+        words += (
+            f" These are held-out labels as they were given: of those of “{names[worst]}”, about "
+            f"{percent(finding.share[worst])} are wrong ({percent(finding.low[worst])} to "
+            f"{percent(finding.high[worst])}), so that its accuracy on true labels may differ."
+        )
     each = [f"{names[label]} {percent(rates[label])} of {sizes[label]:,}" for label in order.tolist()]
     alternative = f"Test accuracy and training samples by class, the weakest first: {listed(each, MAX_BARS)}."
     if len(names) <= MAX_BARS:

@@ -98,7 +98,7 @@ def card(account: Account, looks: Viewer | None, index: int, shown: Shown, held_
         facts.append(("held out", "judged by the final model"))
     if samples.true is not None:
         facts.append(("true label", label(int(samples.true[index]))))
-    suggested = "" if samples.suggested is None else label(int(samples.suggested[index]))
+    suggested = samples.suggestion(index, label)
     return Card(title(samples, looks, index), label(int(samples.given[index])), suggested, facts, shown)
 
 
@@ -125,7 +125,9 @@ def suspects_table(account: Account, looks: Viewer | None, rows: np.ndarray) -> 
             columns[name] = (Column(name, numbers), [shown(value) for value in values[rows].tolist()])
 
     add("given", samples.given, label)
-    add("suggested", samples.suggested, label)
+    if samples.suggested is not None:
+        suggestions = [samples.suggestion(row, label) for row in rows.tolist()]
+        columns["suggested"] = (Column("suggested"), suggestions)
     if samples.candidates is not None:
         sets = [", ".join(map(label, samples.candidates[row])) for row in rows]
         columns["candidates"] = (Column("candidates"), sets)
