@@ -34,15 +34,16 @@ SHARES = ("estimated", "uniform")
 NUMBERS = ("accuracy", "balanced", "log_loss", "ece")
 
 
+def columns(scale: bool) -> Any:
+    """Numbers with their gaps filled and scaled, or as they are, and categories as columns of zeros and ones."""
+    numbers = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()) if scale else "passthrough"
+    words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    number, word = make_column_selector(dtype_include="number"), make_column_selector(dtype_exclude="number")
+    return make_column_transformer((numbers, number), (words, word))
+
+
 def rivals() -> dict[str, Any]:
     """Logistic regression and calibrated boosted trees, for tables with numbers, categories and gaps."""
-
-    def columns(scale: bool) -> Any:
-        numbers = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()) if scale else "passthrough"
-        words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-        number, word = make_column_selector(dtype_include="number"), make_column_selector(dtype_exclude="number")
-        return make_column_transformer((numbers, number), (words, word))
-
     trees = CalibratedClassifierCV(HistGradientBoostingClassifier(random_state=0), cv=5)
     return {
         "logistic regression": make_pipeline(columns(True), LogisticRegression(max_iter=2000)),

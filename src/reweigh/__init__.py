@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reweigh.data import read
     from reweigh.errors import DataError, DivergedError, ModelError, RecipeError, ReweighError
-    from reweigh.estimator import RobustClassifier
+    from reweigh.estimator import RobustClassifier, weights_for
     from reweigh.issues.find import find_label_issues
     from reweigh.issues.votes import Votes
     from reweigh.meta_sets import LowestLoss
@@ -32,6 +32,7 @@ _HOMES = {
     "load_weighting": "reweigh.weighting",
     "read": "reweigh.data",
     "save_weighting": "reweigh.weighting",
+    "weights_for": "reweigh.estimator",
 }
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "load_weighting",
     "read",
     "save_weighting",
+    "weights_for",
 ]
 
 

@@ -128,7 +128,10 @@ def test_no_class_vanishes_without_a_word(messy, run, tmp_path):
     ("text", "message"),
     [
         ("row,decision\n999,accept\n", "line 2: row 999 is not a sample that the run judged"),
-        ("row,decision\n1,golf\n", "line 2: 'golf'; give accept, reject or a class (gold, lead, silver, tin). Did you"),
+        (
+            "row,decision\n1,golf\n",
+            "'golf'; give accept, reject, exclude or a class (gold, lead, silver, tin). Did you",
+        ),
         ("row,label\n1,gold\n", "it needs the columns row (or name) and decision"),
     ],
 )

@@ -42,7 +42,7 @@ def test_a_report_shows_the_cells_of_a_table_with_a_given_separator(run, trained
 
 
 def test_a_review_shows_them_too(trained):
-    values = Session(of_run(trained), "someone").card(0)["values"]
+    values = Session(of_run(trained), "someone").cards.card(0)["values"]
     assert {name for name, _ in values} == {"size,x", "mass,y"}
 
 

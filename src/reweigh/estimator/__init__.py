@@ -1,5 +1,5 @@
 """The scikit-learn face: ``RobustClassifier`` for tables, sparse matrices and images."""
 
-from reweigh.estimator.classifier import RobustClassifier
+from reweigh.estimator.classifier import RobustClassifier, weights_for
 
-__all__ = ["RobustClassifier"]
+__all__ = ["RobustClassifier", "weights_for"]

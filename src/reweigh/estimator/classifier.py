@@ -382,3 +382,16 @@ class RobustClassifier(Voting, Reviewing, ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def weights_for(X: Any, y: Any, **parameters: Any) -> np.ndarray:
+    """How much to trust each label, for the ``fit(X, y, sample_weight=...)`` of another model; shape (N,).
+
+    >>> from sklearn.datasets import load_iris
+    >>> weights_for(*load_iris(return_X_y=True), epochs=4, random_state=0).shape
+    (150,)
+
+    Args:
+        parameters: Parameters of the ``RobustClassifier`` that learns the weights.
+    """
+    return RobustClassifier(**parameters).fit(X, y).sample_weight_
