@@ -7,6 +7,7 @@ of limits that hold the truth, and the mean width where labels are taken to be w
 """
 
 import argparse
+import importlib
 import sys
 import warnings
 from collections.abc import Iterator
@@ -77,10 +78,9 @@ def drawn(seed: int) -> Iterator[Labeled]:
 def tables(folder: Path, seed: int) -> Iterator[Labeled]:
     """Published tables, whose labels count as right, and some of them with wrong labels."""
     sys.path.insert(0, str(folder))
-    from tables import SETS, load  # pyright: ignore[reportMissingImports]
-
-    for name in SETS:
-        frame, labels = load(name)
+    published = importlib.import_module("tables")
+    for name in published.SETS:
+        frame, labels = published.load(name)
         true = pd.factorize(labels[:MOST], sort=True)[0].astype(np.int64)
         yield name, frame[:MOST], true, true
         if name in WITH_FLIPS:

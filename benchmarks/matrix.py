@@ -62,7 +62,7 @@ def measure(name: str, method: str, seed: int, data: Path, noise: Path, issues: 
 def trained(train: Dataset, test: Dataset, method: str, seed: int, wrong: NDArray | None, tail: bool) -> Row:
     """A method of ours; ``last`` is there if a judge had a choice."""
     method, *changes = method.split(":")
-    given: Row = {"method": {"name": method}, "train": {"seed": seed}}
+    given: Row = {"method": {"name": method}, "train": {"seed": seed, "aim": "balanced"}}  # test sets are balanced
     if wrong is None:
         given["train"]["scoring"] = "in-training"
     for change in changes:

@@ -67,3 +67,13 @@ def test_stored_in_an_ensemble_beside_a_network():
     again = rebuilt(mixed.state_dict(), lambda: torch.nn.Linear(5, 3))
     again.load_state_dict(mixed.state_dict())
     assert torch.equal(again(torch.from_numpy(rows)), mixed(torch.from_numpy(rows)))
+
+
+def test_they_can_be_exported_for_any_number_of_rows():
+    rows, labels = data(3)
+    trees = Trees.of(HistGradientBoostingClassifier(max_iter=4, random_state=0).fit(rows, labels), 3)
+    model, inputs = Ensemble([torch.nn.Linear(5, 3), trees]).eval(), torch.from_numpy(rows)
+    number = {0: torch.export.Dim("n", min=1)}
+    exported = torch.export.export(model, (inputs[:7],), dynamic_shapes=(number,)).module()
+    for some in (inputs[:1], inputs):
+        torch.testing.assert_close(exported(some), model(some))

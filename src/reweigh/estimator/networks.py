@@ -1,4 +1,4 @@
-"""Networks that the user passes to the estimator."""
+"""Models that the user passes to the estimator."""
 
 from copy import deepcopy
 from functools import partial

@@ -142,14 +142,22 @@ class Classifiers(ABC):
 
 def rows_of(dataset: Dataset) -> Any:
     """The samples as a model gets them, shape (N, F): an array in single precision, or a sparse matrix."""
-    batches = [batch.inputs for batch in dataset.batches(torch.arange(len(dataset)).split(dataset.chunk))]
-    if not isinstance(batches[0], SparseBatch):
-        return torch.cat([batch.flatten(1).float() for batch in batches]).numpy()
-    from scipy.sparse import csr_matrix, vstack
+    found = [as_rows(batch.inputs) for batch in dataset.batches(torch.arange(len(dataset)).split(dataset.chunk))]
+    if isinstance(found[0], np.ndarray):
+        return np.concatenate(found)
+    from scipy.sparse import vstack
 
-    every = [batch.entries for batch in batches]  # pyright: ignore[reportAttributeAccessIssue] (all are sparse)
-    shape = (-1, every[0].width)
-    return vstack([csr_matrix((e.values, e.columns, e.offsets), (len(e.offsets) - 1, shape[1])) for e in every], "csr")
+    return vstack(found, "csr")
+
+
+def as_rows(inputs: Tensor) -> Any:
+    """A batch as scikit-learn takes it, shape (n, F)."""
+    if not isinstance(inputs, SparseBatch):
+        return inputs.flatten(1).float().cpu().numpy()
+    from scipy.sparse import csr_matrix
+
+    offsets, columns, values, width = inputs.entries
+    return csr_matrix((values, columns, offsets), (len(inputs), width))
 
 
 @dataclass(frozen=True)
@@ -212,15 +220,7 @@ class ByProbabilities(nn.Module):
 
     @torch.no_grad()
     def forward(self, inputs: Tensor) -> Tensor:
-        rows: Any = inputs
-        if isinstance(inputs, SparseBatch):
-            from scipy.sparse import csr_matrix
-
-            found = inputs.entries
-            rows = csr_matrix((found.values, found.columns, found.offsets), (len(inputs), found.width))
-        else:
-            rows = inputs.flatten(1).float().cpu().numpy()
-        chances = torch.as_tensor(np.asarray(self.classifier.predict_proba(rows), dtype=np.float32))
+        chances = torch.as_tensor(np.asarray(self.classifier.predict_proba(as_rows(inputs)), dtype=np.float32))
         found = torch.full((len(inputs), len(self.offset)), TINY)
         return found.index_copy(1, self.classes, chances).clamp_min(TINY).log().to(self.offset) + self.offset
 

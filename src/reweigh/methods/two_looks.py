@@ -116,8 +116,8 @@ class TwoLooks(Stateful, Method):
         meta_lr: Learning rate of the weighting function; 0 keeps Bayes' rule.
         weighting: File of a weighting function that ``two-looks`` learned elsewhere, used as it is.
         beside: What looks beside the networks: "boosted-trees", for rows of a table; "linear", which is logistic
-            regression, for texts; "own", a classifier of the user's, in Python; or "none". The model is a mixture, in
-            which held-out labels choose the share of each.
+            regression, for columns of text; "own", a classifier of the user's, in Python; or "none". The model is a
+            mixture, in which held-out labels choose the share of each.
         only: Whether the model is only what looks beside the networks, which then learn the weights.
     """
 

@@ -30,7 +30,8 @@ class Trees(nn.Module):
         value: Shape (T, M), what a leaf adds to the logit of the class.
         output: Shape (T,), the class of each tree.
         offset: Shape (C,), logits before any tree.
-        depth: The number of questions from root to leaf, at most; a tensor, so that it is stored too.
+        steps: Shape (depth,), zeros: as many as there are questions from root to leaf, at most. A number in a buffer
+            would not be known when the module is exported; a shape is.
     """
 
     feature: Tensor
@@ -40,9 +41,9 @@ class Trees(nn.Module):
     value: Tensor
     output: Tensor
     offset: Tensor
-    depth: Tensor
+    steps: Tensor
 
-    def __init__(self, trees: int, nodes: int, num_classes: int):
+    def __init__(self, trees: int, nodes: int, num_classes: int, depth: int):
         super().__init__()
         for name in ("feature", "left", "right"):
             self.register_buffer(name, torch.zeros(trees, nodes, dtype=torch.int32))
@@ -50,7 +51,7 @@ class Trees(nn.Module):
         self.register_buffer("value", torch.zeros(trees, nodes))
         self.register_buffer("output", torch.zeros(trees, dtype=torch.int64))
         self.register_buffer("offset", torch.zeros(num_classes))
-        self.register_buffer("depth", torch.tensor(0))
+        self.register_buffer("steps", torch.zeros(depth))
 
     @classmethod
     def of(
@@ -72,11 +73,11 @@ class Trees(nn.Module):
         classes = [int(label) for label in (booster.classes_ if classes is None else classes)]
         outputs = classes[1:] if len(classes) == 2 else classes
         nodes = [predictor.nodes for step in steps for predictor in step]
-        found = cls(len(nodes), max((len(each) for each in nodes), default=1), num_classes)
+        depth = int(max((each["depth"].max() for each in nodes), default=0))
+        found = cls(len(nodes), max((len(each) for each in nodes), default=1), num_classes, depth)
         found.output.copy_(torch.tensor(outputs).repeat(len(steps)))
         for place, each in enumerate(nodes):
             found._fill(place, each, edges)
-        found.depth.fill_(int(max((each["depth"].max() for each in nodes), default=0)))
         found.offset.fill_(ABSENT)
         found.offset[torch.tensor(classes)] = 0.0
         found.offset[torch.tensor(outputs)] = torch.tensor(booster._baseline_prediction.ravel(), dtype=torch.float32)
@@ -108,29 +109,31 @@ class Trees(nn.Module):
         """Logits, shape (n, num_classes)."""
         rows = inputs.flatten(1)
         if len(self.output) == 0:
-            return self.offset.expand(len(rows), -1)
+            return self.offset.expand(rows.shape[0], -1)
+        if torch.compiler.is_exporting():  # the number of rows is not known
+            return self._logits(rows)
         return torch.cat([self._logits(some) for some in rows.split(max(1, MAX_CELLS // len(self.output)))])
 
     def _logits(self, rows: Tensor) -> Tensor:
         trees, nodes = self.feature.shape
         start = torch.arange(trees, device=rows.device) * nodes
-        place = start.expand(len(rows), -1)
+        place = start.expand(rows.shape[0], -1)
         feature, threshold, left, right = (
             each.flatten() for each in (self.feature.long(), self.threshold, self.left.long(), self.right.long())
         )
-        for _ in range(int(self.depth)):
+        for _ in range(len(self.steps)):
             goes_left = rows.gather(1, feature[place]) <= threshold[place]
             place = start + torch.where(goes_left, left[place], right[place])
         values = self.value.flatten()[place]
-        return self.offset + values.new_zeros(len(rows), len(self.offset)).index_add(1, self.output, values)
+        return self.offset + values.new_zeros(rows.shape[0], len(self.offset)).index_add(1, self.output, values)
 
 
 def rebuilt_trees(state: Mapping[str, Tensor]) -> Trees | None:
     """Trees that fit this state; None if it is that of another module."""
-    if "threshold" not in state or "offset" not in state:
+    if not {"threshold", "offset", "steps"} <= state.keys():
         return None
     trees, nodes = state["threshold"].shape
-    return Trees(trees, nodes, len(state["offset"]))
+    return Trees(trees, nodes, len(state["offset"]), len(state["steps"]))
 
 
 def bin_edges(rows: np.ndarray) -> list[np.ndarray]:

@@ -31,6 +31,7 @@ class Facts(NamedTuple):
         sparse: Whether they are stored without their zeros.
         text: Whether most of their features are words; taken for granted if they are sparse.
         networks_only: Whether boosted trees cannot look too: the user has a network, or training is to go on later.
+        columns: Whether the features were made here from the columns of a table.
     """
 
     samples: int
@@ -43,6 +44,7 @@ class Facts(NamedTuple):
     sparse: bool = False
     text: bool = False
     networks_only: bool = False
+    columns: bool = False
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Facts":
@@ -55,7 +57,8 @@ class Facts(NamedTuple):
         several, encoding = dataset.candidates is not None, dataset.reading.encoding
         sparse = isinstance(source, SparseRows)
         text = sparse or (encoding is not None and 2 * encoding.words > prod(dataset.shape))
-        return cls(len(dataset), dataset.shape, sizes, images, photos, several, pixels, sparse, text)
+        own = cls(len(dataset), dataset.shape, sizes, images, photos, several, pixels, sparse, text)
+        return own._replace(columns=encoding is not None)
 
     def as_features(self, width: int) -> "Facts":
         """The facts of the same samples behind a frozen network."""
@@ -76,7 +79,7 @@ JUDGED = 2_000  # if there are this many in classes of FEWEST or more; fewer can
 FEWEST = 3  # samples of a class, without which none of it is held out
 TREES = "boosted-trees"  # a model, and what looks beside networks
 TREE_CLASSES = 30  # at most for boosted trees: each iteration makes a tree for each class
-TREE_CELLS = 20_000_000  # samples times features, likewise
+TREE_WORK = 20_000_000  # samples times features times trees of an iteration, likewise
 POSTERIORS = 50_000_000  # samples times classes at most for two looks, which keep several numbers for each
 MOST_ROWS = 20_000  # more rows make out-of-fold models too slow to be the default
 
@@ -243,12 +246,14 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False, beside: bool 
     why = "finds wrong labels in a first look, then learns again without them"
     if not beside or facts.images or len(facts.shape) != 1:
         return Choice({"method.name": "two-looks"}, why)
-    if facts.text:  # with more words than samples, they add up; see default_model
-        if prod(facts.shape) <= facts.samples:
+    if facts.text:  # with more words than samples, they add up; a matrix of the user's may be scaled in any way
+        if prod(facts.shape) <= facts.samples or not facts.columns:
             return Choice({"method.name": "two-looks"}, why)
         values = {"method.name": "two-looks", "method.beside": "linear"}
         return Choice(values, f"{why}; networks and logistic regression together")
-    if len(facts.class_sizes) > TREE_CLASSES or facts.samples * prod(facts.shape) > TREE_CELLS:
+    classes = len(facts.class_sizes)
+    trees = classes if classes > 2 else 1
+    if classes > TREE_CLASSES or facts.samples * prod(facts.shape) * trees > TREE_WORK:
         return Choice({"method.name": "two-looks"}, f"{why}; without boosted trees, which would take too long")
     return Choice({"method.name": "two-looks", "method.beside": TREES}, f"{why}; networks and boosted trees together")
 

@@ -31,7 +31,7 @@ from reweigh.errors import RecipeError
 from reweigh.fit.source import data_root
 from reweigh.names import suggestion
 from reweigh.plan.check import check_slot
-from reweigh.plan.choose import Choice, Facts, choose, feature_width, features
+from reweigh.plan.choose import TREES, Choice, Facts, choose, feature_width, features
 from reweigh.plan.edit import put
 from reweigh.plan.mistakes import Mistake, raise_all
 from reweigh.plan.plan import Part
@@ -289,6 +289,7 @@ def recipe_for(
             suits the data.
     """
     values = {} if recipe is None else deepcopy(dict(read(recipe).values))
+    changes = spelled_out(changes)
     source, mistakes = find(data, label, labels, written=written)
     raise_all(mistakes, "reweigh train --data")
     values["data"] = source.section(candidates, values.get("data"))
@@ -316,6 +317,18 @@ def recipe_for(
     check(contents)  # mistakes first: they matter more than what was chosen
     assert found is not None
     return Chosen(contents, found, choices)
+
+
+def spelled_out(changes: Sequence[str]) -> list[str]:
+    """The changes with the model "boosted-trees" as the options of two looks that it stands for.
+
+    >>> spelled_out(["model.name=boosted-trees", "train.seed=1"])
+    ['method.name=two-looks', 'method.beside=boosted-trees', 'method.only=true', 'train.seed=1']
+    """
+    stands_for = ["method.name=two-looks", f"method.beside={TREES}", "method.only=true"]
+    if f"model.name={TREES}" not in changes:
+        return list(changes)
+    return [*stands_for, *(change for change in changes if change != f"model.name={TREES}")]
 
 
 def chosen_for(method: str, facts: Facts, given: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import torch
 from reweigh.data import Dataset
 from reweigh.data.inputs import Inputs, Rows
 from reweigh.data.splits import at_origin
+from reweigh.fit.decision import Decision
 from reweigh.issues.verdict import Finding
 from reweigh.plan.plan import Plan
 from reweigh.runs.tables import Samples, Tested
@@ -69,6 +70,7 @@ class Account:
         unseen: Samples of the same data that were held out for testing, read again; None if there are none.
         held_out: What the final model makes of these; None if they were not judged.
         no_data: Why there is no dataset.
+        decision: How logits become probabilities; None if the run does not say so, or as an older version did.
     """
 
     path: Path
@@ -87,6 +89,7 @@ class Account:
     unseen: Dataset | None = None
     held_out: Samples | None = None
     no_data: str = ""
+    decision: Decision | None = None
 
     def with_held_out(self) -> "tuple[Account, int]":
         """All judged samples of the data as one, those that were held out last, and the number of these.

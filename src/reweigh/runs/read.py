@@ -13,6 +13,7 @@ from reweigh.data import Dataset
 from reweigh.data.splits import at_origin
 from reweigh.errors import DataError, ReweighError
 from reweigh.files import read_json, read_text
+from reweigh.fit.decision import Decision
 from reweigh.fit.fitting import usable
 from reweigh.fit.run_folder import not_ended, open_run
 from reweigh.fit.source import read_training_set
@@ -79,6 +80,7 @@ def read_account(path: Path, name: str, known: "list[Known] | None" = None, deco
         unseen=data.unseen,
         held_out=read_samples(run.held_out, classes.names),
         no_data=data.reason,
+        decision=_read_decision(run, len(classes.names)),
     )
 
 
@@ -146,6 +148,15 @@ def read_classes(run: Run) -> Classes:
         return Classes(tuple(map(str, names)), tuple(map(int, sizes)), tuple(map(int, families or ())), finding)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{run.classes}: not the classes of a run ({type(error).__name__}: {error})") from error
+
+
+def _read_decision(run: Run, classes: int) -> Decision | None:
+    try:
+        found = Decision.from_json(read_json(run.classes).get("decision"), str(run.classes)) if classes else None
+        parts = found and (found.given, found.contained, found.estimated, found.shares or found.given)
+        return found if parts and {len(each) for each in parts} == {classes} else None
+    except (DataError, TypeError):
+        return None
 
 
 def with_verdicts(path: Path) -> tuple[Samples, int]:

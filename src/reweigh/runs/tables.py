@@ -133,11 +133,15 @@ class Tested:
 
     Attributes:
         score: Confidence of the model.
+        probability: That of the predicted class.
+        right: What the prediction counts on true labels, as estimated; 1 or 0 where labels count as right.
     """
 
     label: np.ndarray
     predicted: np.ndarray
     score: np.ndarray | None = None
+    probability: np.ndarray | None = None
+    right: np.ndarray | None = None
 
 
 class Kind(NamedTuple):
@@ -199,7 +203,7 @@ def read_tested(path: Path) -> Tested | None:
     if table is None:
         return None
     label, predicted = (np.array(table.parsed(name, INTEGER), np.int64) for name in ("label", "predicted"))
-    return Tested(label, predicted, table.array("score", NUMBER))
+    return Tested(label, predicted, *(table.array(name, NUMBER) for name in ("score", "probability", "right")))
 
 
 @dataclass(frozen=True)

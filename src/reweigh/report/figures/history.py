@@ -107,3 +107,33 @@ def plot_risk_coverage(
     dress(axes, "coverage, % of samples that are predicted", "% of these that are wrong")
     axes.set(xlim=(0, 101), ylim=(0, 108 * highest))
     return drawn
+
+
+def plot_reliability(bins: np.ndarray, true: str) -> "Figure":
+    """The share of samples whose likeliest class is right, by its probability; ``true`` is what to call the shares."""
+    drawn, axes = panels(None, 3.4)
+    _, at, agrees, right, low, high = (100 * each for each in bins)
+    axes.plot([0, 100], [0, 100], color=LIGHT["muted"], linewidth=1, label="if the probabilities hold")
+    axes.vlines(at, low, high, color=LIGHT["accent"], linewidth=1.4)
+    axes.plot(at, right, "o", color=LIGHT["accent"], markersize=5, label=true)
+    if not np.allclose(agrees, right):
+        axes.plot(at, agrees, "x", color=LIGHT["wrong"], markersize=5, label="given labels that agree")
+    dress(axes, "probability of the likeliest class, %", "% of these samples where it is right")
+    axes.set(xlim=(max(at.min() - 3, 0), 101), ylim=(max(np.min([low, agrees, at]) - 3, 0), 101))
+    legend(drawn, axes)
+    return drawn
+
+
+def plot_thresholds(thresholds: np.ndarray, rates: np.ndarray, costs: dict[str, np.ndarray]) -> "Figure":
+    """Precision and recall of a class, shape (2, t), and below them costs by name, against the thresholds (t,)."""
+    drawn, found = panels(None, 4.2, nrows=2, sharex=True)
+    lines = [(found[0], "precision", 100 * rates[0]), (found[0], "recall", 100 * rates[1])]
+    lines += [(found[1], name, cost) for name, cost in costs.items()]
+    for place, (axes, name, line) in enumerate(lines):
+        axes.plot(100 * thresholds, line, color=RUNS[place], linestyle=LINES[place], label=name)
+        axes.legend(frameon=False, fontsize=8.5, labelcolor=LIGHT["ink"])
+    dress(found[0], "", "%")
+    dress(found[1], "predicted from this probability on, %", "expected cost of a sample; a false alarm costs 1")
+    found[0].set(xlim=(0, 100), ylim=(0, 103))
+    found[1].set_ylim(bottom=0)
+    return drawn

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from reweigh.report.content import Section
 from reweigh.report.sections.accuracy import abstaining, classes, confusion
 from reweigh.report.sections.labels import candidates, neighbors, suspects, wrong_labels
+from reweigh.report.sections.probabilities import probabilities
 from reweigh.report.sections.setup import columns, setup
 from reweigh.report.sections.training import convergence, history, settings
 from reweigh.report.sections.weights import losses, weighting, weights
@@ -19,6 +20,7 @@ SECTIONS: dict[str, Callable[[Sequence[Account]], Section | None]] = {
     "neighbors": neighbors,
     "classes": classes,
     "confusion": confusion,
+    "probabilities": probabilities,
     "settings": settings,
     "history": history,
     "weighting": weighting,
