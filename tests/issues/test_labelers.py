@@ -7,7 +7,8 @@ import torch
 
 from reweigh import DataError
 from reweigh.issues.consensus import consensus_table, labeler_table, next_votes, vote_table
-from reweigh.issues.labelers import dependent, weigh_votes
+from reweigh.issues.dependence import dependent
+from reweigh.issues.labelers import weigh_votes
 from reweigh.issues.votes import Votes
 
 
@@ -152,3 +153,21 @@ def test_next_labels_are_those_that_may_change_the_consensus_most():
         next_votes(votes, found, posterior, 1, {"eve": 1.0})
     with pytest.raises(DataError, match="not above 0"):
         next_votes(votes, found, posterior, 1, {"bad": 0.0})
+
+
+def test_a_majority_of_copies_of_a_careless_labeler_is_outvoted_with_a_weak_model():
+    random = np.random.default_rng(3)
+    true = random.choice(3, 900, p=[0.75, 0.15, 0.1])
+
+    def with_errors(rate, of):
+        return np.where(random.random(900) < rate, (of + random.integers(1, 3, 900)) % 3, of)
+
+    careless = with_errors(0.4, true)
+    copies = [careless, with_errors(0.05, careless), with_errors(0.05, careless)]
+    votes = Votes.of(np.stack([with_errors(0.1, true), *copies, with_errors(0.1, true)], 1))
+    predictions = np.where(np.arange(3) == with_errors(0.5, true)[:, None], 0.75, 0.125)
+    found = weigh_votes(votes, torch.tensor(predictions).float())
+    majority = votes.tally().argmax(1).numpy()
+    assert (majority == true).mean() < 0.65
+    assert (found.posterior.argmax(1).numpy() == true).mean() > 0.93
+    assert (found.dependence > 0).nonzero().tolist() == [[1, 2], [1, 3], [2, 1], [2, 3], [3, 1], [3, 2]]

@@ -35,7 +35,15 @@ def as_votes(y: Any) -> Votes | None:
         gaps = there.size < array.size or bool((there == -1).any())
         if (there % 1 != 0).any() or not (gaps or (there > 1).any()):
             return None
-    return None if array.dtype.kind == "b" else Votes.of(y)
+    if array.dtype.kind == "b":
+        return None
+    votes = Votes.of(y)
+    if len(votes) == array.size and int(votes.tally().max()) == 1:  # abstaining rules may never agree, people do
+        raise DataError(
+            f"y: shape {tuple(y.shape)}, but no sample has the same label in two columns, so that they are not labels "
+            "by several labelers; pass one label per sample"
+        )
+    return votes
 
 
 def of_all_rows(found: Fit, votes: Votes, posterior: torch.Tensor) -> Fit:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from reweigh.issues.stock import TEMPERATURES, TINY
+from reweigh.issues.dependence import dependent, shares_of
+from reweigh.issues.stock import TEMPERATURES, TINY, with_prior
 from reweigh.issues.votes import Votes
 
 MAX_ROUNDS = 40  # of expectation maximization
@@ -19,11 +20,9 @@ CHUNK_CELLS = 2_000_000  # of confusions of soft votes at a time
 MIN_EVIDENCE = 1e-4  # probability of any vote
 MAX_CONFUSION_CELLS = 20_000_000  # of all labelers; beyond, labelers differ in their accuracy only
 DISCOUNTS = (0.3, 0.45, 0.6, 0.8, 1.0)  # by which the evidence of all votes is multiplied
+BEST_START = 0.9  # accuracy beyond chance of the best labeler, to begin with
+PRIOR_AGREEMENT = 20.0  # votes without agreement that each labeler is given, to begin with
 MAX_SCORED_VOTES = 50_000  # to choose the discount and the temperature
-MAX_PAIRED_LABELERS = 60  # the busiest ones, whose pairs are compared
-MIN_SHARED_SAMPLES, MAX_SHARED_SAMPLES = 20, 2000  # of two labelers who are compared
-BEYOND_CHANCE = 3.0  # standard errors beyond which two labelers are dependent,
-MIN_DEPENDENCE = 0.4  # and the least dependence that counts
 
 
 class Labelers(NamedTuple):
@@ -129,13 +128,38 @@ def weigh_votes(
         apart = logs.index_copy(0, held_out, unseen.clamp_min(TINY).log())
         some = held_out
     if predictions is not None:
-        # the model alone is no part of a majority of labelers who repeat each other
-        starts = [(starts[0].log() * votes.counts[:, None] + logs).softmax(1), logs.exp()]
+        shares = starts[0].mean(0)
+        both = (starts[0].log() * votes.counts[:, None] + logs).softmax(1)
+        starts = [both, trusted_by_model(votes, predictions, shares)]
     scored = _some_votes(votes, some)
     first = [_converged(votes, logs, _counted(votes, starts[0], None))]
     first += [_counted(votes, start, None) for start in starts[1:]]
     found = [_settled(votes, each, logs, apart, scored, predictions is not None) for each in first]
     return max(found, key=lambda each: _explained(votes, each, found, apart, scored))
+
+
+def trusted_by_model(votes: Votes, predictions: Tensor, shares: Tensor) -> Tensor:
+    """A posterior in which labelers count by how far the model, not other labelers, agrees with them, shape (N, C).
+
+    If some labelers repeat each other, their errors may be a majority, but they are no easier to predict.
+
+    Args:
+        predictions: Shape (N, C), as if all classes were equally frequent.
+        shares: Shape (C,), shares of the classes.
+    """
+    people, classes = len(votes.labelers), len(shares)
+    rows = with_prior(predictions, shares)
+    number = torch.bincount(votes.labeler, minlength=people).float()
+    beyond = (rows - rows.mean(0))[votes.sample, votes.label]
+    agreement = torch.zeros(people).index_add_(0, votes.labeler, beyond) / (number + PRIOR_AGREEMENT)
+    best = float(agreement.max())
+    if best <= 0:
+        return rows
+    accuracy = (1 + (classes - 1) * BEST_START * agreement / best) / classes
+    accuracy = accuracy.clamp(0.01, 0.99)
+    right = (accuracy / (1 - accuracy) * (classes - 1)).log()
+    logs = rows.clamp_min(TINY).log()
+    return logs.index_put_((votes.sample, votes.label), right[votes.labeler], accumulate=True).softmax(1)
 
 
 def _settled(votes: Votes, found: Labelers, logs: Tensor, apart: Tensor, scored: Tensor, predicted: bool) -> Labelers:
@@ -285,78 +309,6 @@ def _chosen(votes: Votes, found: Labelers, logs: Tensor, scored: Tensor, predict
             temperature = max(TEMPERATURES, key=partial(explained, discount))
         discount = max(DISCOUNTS, key=lambda each: explained(each, temperature))
     return found._replace(discount=discount, temperature=temperature)
-
-
-def dependent(votes: Votes, found: Labelers) -> Tensor:
-    """How far labelers repeat each other, shape (M, M): from 0, not at all, to 1, always.
-
-        dependence  =  (agreement - expected agreement) / (1 - expected agreement)
-
-    where agreement of independent labelers is expected from their confusions and the posterior without their votes.
-    Only the busiest labelers are compared, and only those who share enough samples.
-    """
-    people = len(votes.labelers)
-    dependence = torch.zeros(people, people)
-    if found.confusion is None or people < 2:
-        return dependence
-    number = torch.bincount(votes.labeler, minlength=people)
-    busiest = number.argsort(descending=True, stable=True)[:MAX_PAIRED_LABELERS]
-    table = label_table(votes, busiest)
-    logs = found.posterior.clamp_min(TINY**2).log()
-    weights = torch.ones(table.shape)
-    place = torch.full((people,), -1)
-    place[busiest] = torch.arange(len(busiest))
-    there = place[votes.labeler] >= 0
-    weights[votes.sample[there], place[votes.labeler[there]]] = found.weight[there]
-    for one in range(len(busiest)):
-        for other in range(one):
-            shared = ((table[:, one] >= 0) & (table[:, other] >= 0)).nonzero().flatten()
-            if len(shared) < MIN_SHARED_SAMPLES:
-                continue
-            shared = shared[:: -(-len(shared) // MAX_SHARED_SAMPLES)]
-            first, second = (found.confusion[busiest[each]] for each in (one, other))
-            rest = logs[shared]
-            for each, confusion in ((one, first), (other, second)):
-                own = confusion[table[shared, each]].clamp_min(TINY).log()
-                rest = rest - found.discount * weights[shared, each][:, None] * own
-            agree = float((table[shared, one] == table[shared, other]).float().mean())
-            expected = float((rest.softmax(1) @ (first * second).sum(0)).mean())
-            error = (max(expected * (1 - expected), 1 / len(shared)) / len(shared)) ** 0.5
-            if agree - expected > BEYOND_CHANCE * error:
-                share = (agree - expected) / max(1 - expected, TINY)
-                if share >= MIN_DEPENDENCE:
-                    dependence[busiest[one], busiest[other]] = dependence[busiest[other], busiest[one]] = share
-    return dependence
-
-
-def shares_of(votes: Votes, dependence: Tensor) -> Tensor:
-    """How much each vote counts, shape (V,): 1 / (1 + sum of its dependence on others who say the same)."""
-    busiest = (dependence > 0).any(1).nonzero().flatten()
-    if not len(busiest):
-        return torch.ones(len(votes))
-    table = label_table(votes, busiest)
-    repeated = torch.zeros(table.shape)
-    for one in range(len(busiest)):
-        for other in range(one):
-            share = float(dependence[busiest[one], busiest[other]])
-            if share > 0:
-                same = ((table[:, one] == table[:, other]) & (table[:, one] >= 0)).float() * share
-                repeated[:, one] += same
-                repeated[:, other] += same
-    place = torch.full((len(dependence),), -1)
-    place[busiest] = torch.arange(len(busiest))
-    its = place[votes.labeler]
-    return torch.where(its >= 0, 1 / (1 + repeated[votes.sample, its.clamp_min(0)]), 1.0)
-
-
-def label_table(votes: Votes, labelers: Tensor) -> Tensor:
-    """The labels by these labelers, shape (N, number of labelers); -1 means none."""
-    place = torch.full((len(votes.labelers),), -1)
-    place[labelers] = torch.arange(len(labelers))
-    there = place[votes.labeler] >= 0
-    table = torch.full((votes.samples, len(labelers)), -1)
-    table[votes.sample[there], place[votes.labeler[there]]] = votes.label[there]
-    return table
 
 
 def votes_as_rows(votes: Votes) -> Tensor:
