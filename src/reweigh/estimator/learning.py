@@ -106,11 +106,7 @@ def learn(
 
 
 def read_groups(groups: Any, samples: int) -> Tensor | None:
-    """The group of each sample as a number, shape (N,); None if there are none.
-
-    Raises:
-        DataError: They are not one per sample, or missing, or all the same.
-    """
+    """The group of each sample as a number, shape (N,); None if there are none."""
     import pandas as pd
 
     if groups is None:

@@ -51,7 +51,6 @@ def read_targets(y: Any, samples: int, unlabeled: bool = False) -> Targets:
     Args:
         y: N numbers, strings or booleans; or N x num_classes rows that sum to one, where the columns of a DataFrame
             name the classes.
-        samples: N, the number of samples in X.
         unlabeled: Whether -1 (as a number or a string), None and NaN mark samples without a label.
     """
     if y is None:
@@ -194,7 +193,6 @@ def read_candidates(y: Any, samples: int) -> Targets:
     Args:
         y: N x num_classes, true or 1 where a class may be the right one, possibly a sparse array of SciPy; the columns
             of a DataFrame name the classes, otherwise they are 0, 1, ...
-        samples: N, the number of samples in X.
     """
     array = y.tocsr() if issparse(y) else as_array(y)
     if array.ndim != 2 or array.shape[1] < 2:
@@ -224,14 +222,7 @@ def read_candidates(y: Any, samples: int) -> Targets:
 
 
 def mask(rows: Any, first: int) -> Tensor:
-    """Some rows of a mask, as an array or a sparse array.
-
-    Args:
-        first: Index of the first row, for the message.
-
-    Raises:
-        DataError: A value is neither true nor false.
-    """
+    """Some rows of a mask, as an array or a sparse array."""
     try:
         numbers = (rows.toarray() if issparse(rows) else rows).astype(np.float64)
     except (TypeError, ValueError):

@@ -158,7 +158,6 @@ def trained_by(
     """Train on samples as the model takes them, and judge the label of each.
 
     Args:
-        raw: The training samples before the frozen network, if there is one.
         tests: The sets to judge the model on, by what the names of their numbers begin with; nothing for the main one.
     """
     test_set = tests.get("")
