@@ -8,6 +8,7 @@ consensus, accuracy of the model on true labels of other samples, average precis
 """
 
 import argparse
+import importlib
 import sys
 import time
 import warnings
@@ -64,7 +65,7 @@ def cases(given: Any, seed: int) -> Any:
     """Name, inputs, true classes and long votes (sample, labeler, label) of each case."""
     random = np.random.default_rng(seed)
     sys.path.insert(0, given.tables)
-    import tables  # pyright: ignore[reportMissingImports]
+    tables: Any = importlib.import_module("tables")
 
     for name, kind, density in TABLES:
         table, labels = tables.load(name)
