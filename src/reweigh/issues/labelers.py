@@ -255,7 +255,7 @@ def shrunken(right: Tensor, number: Tensor) -> Tensor:
     """Accuracy of each labeler, shrunken toward that of all by as much as labelers are alike (empirical Bayes).
 
     >>> shrunken(torch.tensor([80.0, 3.0]), torch.tensor([100.0, 3.0]))
-    tensor([0.8006, 0.8336])
+    tensor([0.8000, 0.8058])
 
     Args:
         right: Shape (M,), number of right votes of each labeler.
