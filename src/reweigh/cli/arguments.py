@@ -109,8 +109,6 @@ def check_target(option: str, out: Path, targets: Sequence[Path], used: Sequence
     """Refuse to write over existing files, or into the data.
 
     Args:
-        option: Name of the option that gave the path, such as ``--out``.
-        out: The path as given.
         targets: All files that are to be written.
         used: The data; never written into, not even with ``overwrite``.
     """

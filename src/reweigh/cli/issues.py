@@ -164,11 +164,7 @@ def send(run: Path, tool: str, out: Path, prefix: str | None, originals: Sequenc
 
 
 def show_changes(pairs: Sequence[tuple[str, str, int]], labels: int) -> None:
-    """Print how many labels change, by given and new class.
-
-    Args:
-        labels: Number of all labels.
-    """
+    """Print how many labels change, by given and new class."""
     if not pairs:
         echo("No label changes.")
         return
@@ -180,11 +176,7 @@ def show_changes(pairs: Sequence[tuple[str, str, int]], labels: int) -> None:
 
 
 def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> None:
-    """Print the worst labels.
-
-    Args:
-        labels: Number of all labels.
-    """
+    """Print the worst labels."""
     from reweigh.runs.headline import WEAK
     from reweigh.runs.tables import OR_NONE
 

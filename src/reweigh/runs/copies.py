@@ -53,7 +53,6 @@ def corrected_copy(
     """The same table with other labels; a label file for images, arrays, and labels that had a file of their own.
 
     Args:
-        account: A run on files of the user (``check_copyable``).
         changes: The new label of each row of the data that changes.
         out: Path of the copy; its ending must be that of the table, or of a label file.
         spreadsheet_safe: Whether to write formulas as text; otherwise the copy is exact but for the labels.
@@ -172,12 +171,7 @@ def _line_end(path: Path) -> str:
 
 
 def _replace(account: Account, frame: pd.DataFrame, column: int, first: int, changes: Mapping[int, int]) -> None:
-    """Put other labels into a column, each as the table itself writes that class most often.
-
-    Args:
-        first: Row of the frame that holds sample 0.
-        changes: The new label of each row that changes.
-    """
+    """Put other labels into a column, each as the table itself writes that class most often."""
     dataset = account.dataset
     assert dataset is not None
     origin = dataset.origin.tolist() if dataset.origin is not None else range(len(dataset))
