@@ -121,7 +121,7 @@ def issues(
     if out:
         write_whole(out, to_csv(table, out, spreadsheet_safe))
         echo(f"{plural(len(table) - 1, 'label')} written to {out}")
-    if usage:
+    if apply and usage:
         show_copy(apply, usage)
 
 

@@ -56,7 +56,7 @@ def destinations(folder: Path, changes: Mapping[str, str], excluded: Collection[
     moved: dict[Path, str] = {}
     for file in image_paths(folder):
         here = file.relative_to(folder)
-        name = str(file.relative_to(root)) if file.is_relative_to(root) else None
+        name = str(file.relative_to(root)) if file.is_relative_to(root) else ""
         if name in changes:
             moved[here] = changes[name]
         elif name not in excluded:
