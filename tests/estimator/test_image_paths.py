@@ -68,4 +68,4 @@ def test_polars_tables():
     given = polars.from_pandas(frame)
     one, other = fitted(frame, labels), fitted(given, polars.Series(labels.tolist()))
     assert np.array_equal(one.predict_proba(frame), other.predict_proba(given.lazy()))
-    assert other.feature_names_in_.tolist() == ["size", "town"]
+    assert getattr(other, "feature_names_in_").tolist() == ["size", "town"]  # noqa: B009 (set by scikit-learn)

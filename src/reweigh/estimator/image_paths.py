@@ -8,7 +8,7 @@ from typing import Any
 from reweigh.data import Inputs
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.readers.image_files import Header, check_pillow, suffixes
-from reweigh.data.readers.images import Image, headers_of, read_pixels
+from reweigh.data.readers.images import Image, Skipped, headers_of, read_pixels
 from reweigh.errors import DataError
 from reweigh.names import listed, plural
 from reweigh.plan.choose import Facts, wants_features
@@ -45,20 +45,15 @@ def read_images(files: Sequence[Path], what: str, shape: tuple[int, ...] | None,
     check_pillow()
     found = headers_of(files, Path())
     images = [Image(file, 0, its) for file, its in zip(files, found, strict=True) if isinstance(its, Header)]
-    skipped = {file: (0, its) for file, its in zip(files, found, strict=True) if not isinstance(its, Header)}
+    skipped: Skipped = {file: (0, its) for file, its in zip(files, found, strict=True) if not isinstance(its, Header)}
     if not skipped:
-        inputs, _ = read_pixels(
-            images,
-            shape_of(images, estimator) if shape is None else (shape[0], shape[1], shape[2]),
-            DEFAULT_MEMORY_GB,
-            skipped,
-            "crop",
-        )
-    if skipped:
-        broken = [f"{file}: {'no such file' if not file.exists() else why}" for file, (_, why) in skipped.items()]
-        files_are = plural(len(broken), "file cannot", "files cannot")
-        raise DataError(f"{what}: {files_are} be read as an image; leave them out of X and y: {listed(broken)}")
-    return inputs
+        size = shape_of(images, estimator) if shape is None else (shape[0], shape[1], shape[2])
+        inputs, kept = read_pixels(images, size, DEFAULT_MEMORY_GB, skipped, "crop")
+        if len(kept) == len(files):
+            return inputs
+    broken = [f"{file}: {'no such file' if not file.exists() else why}" for file, (_, why) in skipped.items()]
+    files_are = plural(len(broken), "file cannot", "files cannot")
+    raise DataError(f"{what}: {files_are} be read as an image; leave them out of X and y: {listed(broken)}")
 
 
 def shape_of(images: Sequence[Image], estimator: Any) -> tuple[int, int, int]:
