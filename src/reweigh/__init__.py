@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from reweigh.errors import DataError, DivergedError, ModelError, RecipeError, ReweighError
     from reweigh.estimator import RobustClassifier, weights_for
     from reweigh.issues.find import find_label_issues
+    from reweigh.issues.votes import Votes
     from reweigh.meta_sets import LowestLoss
     from reweigh.reweighter import Reweighter
     from reweigh.runs.correction import correct
@@ -25,6 +26,7 @@ _HOMES = {
     "ReweighError": "reweigh.errors",
     "Reweighter": "reweigh.reweighter",
     "RobustClassifier": "reweigh.estimator",
+    "Votes": "reweigh.issues.votes",
     "correct": "reweigh.runs.correction",
     "find_label_issues": "reweigh.issues.find",
     "load_weighting": "reweigh.weighting",
@@ -42,6 +44,7 @@ __all__ = [
     "ReweighError",
     "Reweighter",
     "RobustClassifier",
+    "Votes",
     "__version__",
     "correct",
     "find_label_issues",

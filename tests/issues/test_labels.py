@@ -21,7 +21,7 @@ def test_corrected_labels_are_learned_and_the_confusion_is_that_of_the_labels_be
     torch.testing.assert_close(stock.transition, plain.transition)
     assert torch.equal(stock.posterior[beyond_doubt], known.given[beyond_doubt])
     torch.testing.assert_close(stock.posterior[~beyond_doubt], plain.posterior[~beyond_doubt])
-    likely = known.likely(plain.transition)
+    likely = known.likely(plain)
     assert torch.equal(likely[beyond_doubt], known.given[beyond_doubt])
     torch.testing.assert_close(likely[3], plain.transition[before[3]])
 

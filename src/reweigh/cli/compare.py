@@ -239,11 +239,7 @@ def fitting(columns: list[str], cells: list[list[str]], width: int) -> tuple[lis
 
 
 def spread(values: Sequence[float], name: str = "") -> str:
-    """Mean, and standard deviation if there are several values.
-
-    Args:
-        name: Name of the metric; all but a log loss are shares, and become percent.
-    """
+    """Mean, and standard deviation if there are several values; shares, all metrics but a log loss, in percent."""
     if not values:
         return "-"
     unit, digits = (1, 3) if name.endswith("log_loss") else (100 if name else 1, 2)

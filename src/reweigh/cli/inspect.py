@@ -87,11 +87,7 @@ def show_neighbors(source: "Source", dataset: "Dataset", wanted: bool) -> None:
 
 
 def usual_size(source: "Source", at_least: int = 2) -> int | None:
-    """The side that photos would be resized to in training; None if they need not be.
-
-    Args:
-        at_least: Number of different sizes from which on photos are resized.
-    """
+    """The side that photos would be resized to in training; None if they have fewer than ``at_least`` sizes."""
     from reweigh.plan.check import check_slot
     from reweigh.plan.schema import SECTIONS
     from reweigh.recipes.own_data import look_at_images
@@ -117,11 +113,7 @@ def show_broken(source: "Source") -> bool:
 
 
 def describe_table(source: "Source") -> None:
-    """Print columns and labels of a table.
-
-    Raises:
-        DataError: It is not a table.
-    """
+    """Print columns and labels of a table."""
     from reweigh.data.tables.cells import MISSING, as_text
     from reweigh.data.tables.decide import decide
     from reweigh.data.tables.frames import read_frame
@@ -137,11 +129,7 @@ def describe_table(source: "Source") -> None:
 
 
 def describe_folder(source: "Source") -> None:
-    """Print what is in a folder of images of which some classes are empty, or with one class.
-
-    Raises:
-        DataError: It is not a folder of images, or has none.
-    """
+    """Print what is in a folder of images of which some classes are empty, or with one class."""
     from reweigh.data import inspect as look
     from reweigh.data.parts import class_folders, split_folder
     from reweigh.data.readers import image_list, reader_of

@@ -136,8 +136,6 @@ def draw(
 
     Args:
         curves: Weights of each family at two or more evenly spaced losses from 0 to ``max_loss``.
-        labels: Description of each family, for the legend.
-        what: What the weights depend on.
     """
     top = max(1.0, *(max(curve) for curve in curves))
     grid: list[list[int | None]] = [[None] * width for _ in range(height)]

@@ -45,11 +45,7 @@ def echo(text: object = "", err: bool = False) -> None:
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: bool = False) -> None:
-    """Print a table without frames.
-
-    Args:
-        numbers: Whether all columns but the first hold numbers, which are aligned at the right.
-    """
+    """Print a table without frames; ``numbers`` aligns all columns but the first at the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text

@@ -183,12 +183,7 @@ def _beside(shown: "PaperTable", cells: Sequence["Cell"], paper: float, runs: Pa
 
 
 def hours(plan: "Plan", samples: int, classes: int) -> float:
-    """Hours that plain training by a plan takes here, without reading its data.
-
-    Args:
-        samples: Number of training samples.
-        classes: Number of classes.
-    """
+    """Hours that plain training by a plan takes here, without reading its data."""
     import torch
     import torch.nn.functional as F
 

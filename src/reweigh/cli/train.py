@@ -121,11 +121,7 @@ def train(
 
 
 def with_weighting(source: str, recipe: str | None) -> tuple[str, list[str], str]:
-    """A short name for a weighting function, the method for it unless the recipe's will do, and its file.
-
-    Args:
-        source: A run, a file, or the released file with the order of its heads.
-    """
+    """A short name for a weighting function, the method for it unless the recipe's will do, and its file."""
     from reweigh.weighting import load_weighting, named_release
 
     released = named_release(source)

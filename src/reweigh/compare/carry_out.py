@@ -60,9 +60,6 @@ def carry_out(
         workers: How many runs at once, each in a process of its own with its share of torch's threads. One is this
             process itself.
         resume: Leave finished runs as they are without a look at the data, continue begun ones, begin the others.
-        overwrite: Replace the runs that are there.
-        series: Watches.
-        trust_code: Whether models from outside the package may be built, which runs their code.
 
     Raises:
         DataError: Runs exist already and may be neither continued nor replaced, or ``folder`` is a run itself; nothing
@@ -148,11 +145,7 @@ def _alone(job: Job) -> bool:
 
 
 def check_folders(planned: Mapping[Path, Plan], resume: bool, overwrite: bool) -> None:
-    """Refuse to start if a folder holds files that may not be overwritten.
-
-    Raises:
-        DataError: Names the folders, and says what to do.
-    """
+    """Refuse to start if a folder holds files that may not be overwritten."""
     if overwrite:
         return
     if resume:

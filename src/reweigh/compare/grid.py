@@ -64,11 +64,7 @@ def required(bias: str) -> list[str]:
 
 
 def _add(changes: Changes, text: str) -> None:
-    """Add one bias, or candidates or a number of labels, to what a name stands for.
-
-    Raises:
-        RecipeError: It is not written as one.
-    """
+    """Add one bias, or candidates or a number of labels, to what a name stands for."""
     word, _, number = text.partition("-")
     if word not in OTHERS:
         changes.setdefault("bias", []).append(_one(text))
@@ -80,11 +76,7 @@ def _add(changes: Changes, text: str) -> None:
 
 
 def _one(text: str) -> dict[str, Any]:
-    """One bias as a table.
-
-    Raises:
-        RecipeError: It is not written as one.
-    """
+    """One bias as a table."""
     known = [name for name in members("biases") if text == name or text.startswith(f"{name}-")]
     if not known:
         if text == CLEAN:
@@ -147,13 +139,7 @@ def plan(
 
     Args:
         source: The recipe: a file, a run, the name of a shipped one, or its contents.
-        overrides: ``key=value``, for all runs.
-        methods: By name; the recipe's own if None.
         biases: In short, see ``parse``; the recipe's own if None.
-        seeds: How many, counted from the recipe's.
-
-    Raises:
-        RecipeError: With every mistake for any of the methods and biases.
     """
     contents = source if isinstance(source, Contents) else read(source, overrides)
     own = check(contents)

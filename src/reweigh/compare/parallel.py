@@ -27,7 +27,6 @@ def side_by_side(attempt: str, jobs: Mapping[K, Any], workers: int, ended: Calla
     Args:
         attempt: Function that does a job and returns what went wrong, such as "reweigh.compare.carry_out:attempt".
         jobs: What the function gets, as JSON.
-        workers: How many processes at once.
         ended: Called here as jobs end, in whatever order, with what went wrong.
 
     Raises:

@@ -43,13 +43,7 @@ class Row(NamedTuple):
 
 
 def read_row(recipe: Plan, path: Path, bias: str = "", error: str | None = None) -> Row:
-    """The row of a run.
-
-    Args:
-        recipe: of the run that is, or should be, at ``path``.
-        bias: what its biases are called; otherwise the name is made from the recipe.
-        error: what went wrong, if something did.
-    """
+    """The row of a run."""
     found, result = status(Run(path)), Result(Run(path).read_metrics())
     if error and found in ("absent", "running", "interrupted", "incomplete", "finished"):
         found = "failed"
@@ -74,11 +68,7 @@ def read_row(recipe: Plan, path: Path, bias: str = "", error: str | None = None)
 
 
 def to_json(rows: Iterable[Row], **about: Any) -> str:
-    """The rows with everything that is needed to repeat them.
-
-    Args:
-        about: Further entries, such as the command.
-    """
+    """The rows with everything that is needed to repeat them."""
     import platform
 
     import torch

@@ -21,9 +21,6 @@ def check(dataset: Dataset, what: str = "data") -> Dataset:
     Samples may have no label (-1), or several candidates. Inputs that are not in memory are not read; their reader
     checks them.
 
-    Args:
-        what: Name of the dataset in messages ("training set").
-
     Raises:
         DataError: With every mistake found in labels and inputs.
     """
@@ -39,21 +36,13 @@ def check(dataset: Dataset, what: str = "data") -> Dataset:
 
 
 def check_samples(dataset: Dataset, what: str = "data") -> Dataset:
-    """Return the dataset if its samples are valid; classes may be empty, as in a test set.
-
-    Raises:
-        DataError: With every mistake found in labels and inputs.
-    """
+    """Return the dataset if its samples are valid; classes may be empty, as in a test set."""
     raise_all(sample_mistakes(dataset), what)
     return dataset
 
 
 def check_inputs(inputs: Inputs, what: str = "data") -> None:
-    """Check inputs without labels.
-
-    Raises:
-        DataError: There are none, or some contain NaN or infinity.
-    """
+    """Check inputs without labels."""
     raise_all(input_mistakes(inputs, len(inputs)) if len(inputs) else ["there are no samples"], what)
 
 

@@ -13,13 +13,14 @@ from reweigh.core.candidate_sets import CandidateSets
 from reweigh.data.inputs import Inputs, ahead, drawn, is_image, rows_of
 from reweigh.data.normalize import as_float
 from reweigh.files.seals import checksum
+from reweigh.issues.votes import Votes
 
 if TYPE_CHECKING:
     from reweigh.data.source import Source
 
 SAMPLES_AT_ONCE = 1000  # samples whose predictions are made together, at most
 VALUES_AT_ONCE = 5_000_000  # values of their inputs or outputs; 33 color images of 224 x 224 pixels
-PER_SAMPLE = ("true_labels", "sample_weight", "soft_labels", "trusted", "uncorrected", "groups")  # where they are known
+PER_SAMPLE = ("true_labels", "sample_weight", "soft_labels", "trusted", "uncorrected", "groups", "votes")
 SMALL_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32)
 
 
@@ -62,6 +63,7 @@ class Dataset:
         uncorrected: The labels before a person corrected some, shape (N,); None if nobody did.
         groups: Number of the group of each sample, shape (N,); no split parts samples of a group, such as copies or
             photos of one patient. None if all are free.
+        votes: Labels by several labelers; ``labels`` are then their consensus. None if there is one label per sample.
         origin: Index of each sample in what was read, shape (N,); a subset keeps it. None means 0, 1, ..., N - 1.
         reading: What the reader left out or filled in.
         mirrored: The same samples mirrored, if they are features of images; an augmented batch has either, drawn.
@@ -79,6 +81,7 @@ class Dataset:
     trusted: Tensor | None = None
     uncorrected: Tensor | None = None
     groups: Tensor | None = None
+    votes: Votes | None = None
     origin: Tensor | None = None
     reading: Reading = Reading()
     mirrored: Inputs | None = None
@@ -208,7 +211,13 @@ class Dataset:
         """The same inputs with other given labels; the old ones become the true labels, unless these were known."""
         true_labels = self.labels if self.true_labels is None else self.true_labels
         return replace(
-            self, labels=labels, true_labels=true_labels, soft_labels=None, candidates=None, uncorrected=None
+            self,
+            labels=labels,
+            true_labels=true_labels,
+            soft_labels=None,
+            candidates=None,
+            uncorrected=None,
+            votes=None,
         )
 
 

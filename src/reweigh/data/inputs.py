@@ -81,11 +81,7 @@ class Rows(Fetched):
 
 
 class SparseRows:
-    """Inputs in a SciPy CSR matrix.
-
-    Args:
-        matrix: ``csr_matrix`` or ``csr_array``, shape (N, D); not copied.
-    """
+    """Inputs in a SciPy CSR matrix, shape (N, D), which is not copied."""
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
@@ -107,11 +103,7 @@ def rows_of(inputs: Inputs, index: Tensor) -> Inputs:
 
 
 def drawn(views: Sequence[Tensor], generator: Generator) -> Tensor:
-    """One view of each sample, all equally likely, shape (n, ...).
-
-    Args:
-        views: Each of shape (n, ...).
-    """
+    """One view of each sample, all equally likely, shape (n, ...)."""
     samples = len(views[0])
     which = torch.randint(len(views), (samples,), generator=generator, device=generator.device)
     return torch.stack(list(views))[which.to(views[0].device), torch.arange(samples)]

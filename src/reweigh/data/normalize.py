@@ -32,8 +32,6 @@ class Standardize:
     """(x - mean) / std along dimension 1: channels of images or columns of features.
 
     Args:
-        mean: What is subtracted.
-        std: What the rest is divided by.
         limit: Largest absolute value of the result; larger ones are clipped.
     """
 
@@ -73,9 +71,6 @@ class StandardizeLater(Standardize):
 def normalize_like(inputs: Tensor) -> Standardize:
     """The normalization for a user's own numbers: that of ``standardize_like`` for images; rows of numbers are clipped,
     and absurd ones among them have no say in it.
-
-    Args:
-        inputs: Shape (N, C, ...), bytes or floats.
     """
     if inputs.ndim != 2 or inputs.dtype == torch.uint8:
         return standardize_like(inputs)
@@ -92,9 +87,6 @@ def robust_scale(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     >>> robust_scale(np.array([[1.0], [2.0], [3.0], [4.0], [1e30]]))
     (array([4.6]), array([4.31740663]))
-
-    Args:
-        values: Shape (N, D), float64, without gaps.
     """
     fences = np.stack([fence(column) for column in values.T], axis=1)
     with np.errstate(over="ignore", invalid="ignore"):  # numbers near the largest float are refused by their scale
@@ -122,11 +114,7 @@ def middle_and_spread(column: np.ndarray) -> tuple[float, float]:
 
 
 def standardize_like(inputs: "Inputs") -> Standardize:
-    """The normalization that gives ``inputs`` mean 0 and standard deviation 1; a constant channel keeps its scale.
-
-    Args:
-        inputs: Shape (N, C, ...), bytes or floats; floats may be fetched from elsewhere.
-    """
+    """The normalization that gives ``inputs`` mean 0 and standard deviation 1; a constant channel keeps its scale."""
     # counting the 256 values of bytes needs no float copy of the images
     if isinstance(inputs, Tensor) and inputs.dtype == torch.uint8:
         counts = torch.stack(
@@ -160,9 +148,6 @@ def scale_like(matrix: Any) -> Standardize:
 
     Entries far beyond all others of their column have no say in it, and are clipped. A column without entries keeps its
     scale.
-
-    Args:
-        matrix: CSR matrix, shape (N, D).
     """
     top, logs, counts = np.zeros((3, matrix.shape[1]))
     for start in range(0, len(matrix.data), ENTRIES_AT_ONCE):

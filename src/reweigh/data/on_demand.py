@@ -81,7 +81,6 @@ class OnDemand(Fetched):
 
     Args:
         read_one: Index -> the sample, of ``shape`` and ``dtype``.
-        content: See ``Fetched``.
         disk_gb: Gigabytes that decoded samples may take on disk during a training; larger sets are decoded again
             whenever they are needed.
     """
@@ -280,12 +279,7 @@ class Patched(Fetched):
 
 
 def replace_inputs(dataset: Dataset, replaced: Tensor, foreign: Inputs, seed: int) -> Dataset:
-    """Give each ``replaced`` sample a foreign input under its own label; none is used twice while there are enough.
-
-    Args:
-        replaced: The samples to replace, shape (N,) bool, as ``bias.open_set`` chooses them.
-        foreign: Inputs of the same shape and type (CIFAR-100 for CIFAR-10).
-    """
+    """Give each ``replaced`` sample a foreign input under its own label; none is used twice while there are enough."""
     theirs = foreign[torch.empty(0, dtype=torch.int64)]
     own = dataset.inputs[torch.empty(0, dtype=torch.int64)]
     mistakes = []

@@ -25,9 +25,6 @@ def archives_at(path: Path, suffix: str | tuple[str, ...]) -> list[Path]:
 
     A folder may have sub-folders ``data``, ``train``, ``test`` and the like; one with other sub-folders, such as those
     of classes, is something else, unless the package ``datasets`` saved it, which keeps any number of parts.
-
-    Raises:
-        DataError: The package ``datasets`` saved it, with parts of other names only.
     """
     if path.is_dir():
         parts = {"data", *(name for names in SPLIT_FOLDERS.values() for name in names)}
@@ -83,11 +80,7 @@ def class_folders(root: Path, class_names: Sequence[str] | None) -> tuple[str, .
 
 
 def split_folder(folder: Path, split: str) -> Path:
-    """The sub-folder of a split if the folder is divided into training and test parts, otherwise the folder itself.
-
-    Raises:
-        DataError: There is no such part, or there are both parts and other folders beside them.
-    """
+    """The sub-folder of a split if the folder is divided into training and test parts, otherwise the folder itself."""
     present, parts = sub_folders(folder), _parts(folder)
     others = sorted({*present} - {name for names in parts.values() for name in names})
     if others and all(parts.values()):
@@ -119,11 +112,7 @@ def _parts(folder: Path) -> dict[str, list[str]]:
 
 
 def image_paths(folder: Path, above: frozenset[str] = frozenset()) -> Iterator[Path]:
-    """All files below a folder in a fixed order; links are followed, hidden files ignored.
-
-    Raises:
-        DataError: A link leads back to a folder that contains it.
-    """
+    """All files below a folder in a fixed order; links are followed, hidden files ignored."""
     here = os.path.realpath(folder)
     if here in above:
         raise DataError(f"{folder}: a symbolic link that leads back to {here}, which contains it; remove the link")

@@ -77,14 +77,7 @@ class Source:
         return self._known[key]
 
     def frame(self, split: str = "train") -> "pd.DataFrame":
-        """The table with all its rows, cells of text files as strings; read once, so copy it before you change it.
-
-        Args:
-            split: "train" or "test", of a folder that has both.
-
-        Raises:
-            DataError: It cannot be read as a table.
-        """
+        """The table with all its rows, cells of text files as strings; read once, so copy it before you change it."""
         files = tuple(tables_at(self.path, split))
         return self.once(files, lambda: read_frame(self.path, self.sep, self.encoding, split))
 
@@ -97,12 +90,7 @@ class Source:
         return label_column(self.frame(), self.label, str(self.path))
 
     def words(self, path: Path | None = None, labels: Path | None = None) -> list[str]:
-        """The options of a command that reads the data in the same way.
-
-        Args:
-            path: Copy of the data to read instead.
-            labels: Label file to use instead.
-        """
+        """The options of a command that reads the data in the same way."""
         labels = labels or self.labels
         words = ["--data", str(path or self.path)]
         options = {
@@ -127,16 +115,7 @@ FIELDS = tuple(each.name for each in fields(Source) if each.init)
 
 
 def open_source(path: str | Path, *, columns: "Mapping[str, Kind | ColumnAs] | None" = None, **options: Any) -> Source:
-    """The source of files; the same object for the same options until a file changes, so that it is read once.
-
-    Args:
-        path: The data.
-        columns: Kinds of some columns, or their kinds and gaps.
-        options: The other attributes of ``Source``.
-
-    Raises:
-        DataError: A column has anything but a kind and a gap.
-    """
+    """The source of files; the same object for the same options until a file changes, so that it is read once."""
     kinds, gaps = split_columns(columns or {})
     source = Source(Path(path), columns=kinds, gaps=gaps, **options)
     files = [*tables_at(source.path), *source.files[1:]] if source.is_table else []

@@ -24,12 +24,7 @@ def stratified(labels: Tensor, size: int, seed: int, what: str = "size", groups:
     With the same seed, a smaller part is contained in every larger one. With groups, all this holds only about.
 
     Args:
-        labels: Shape (N,).
-        what: Name of the size in messages.
         groups: Shape (N,), samples of the same number are chosen together, and never all of them; None if all are free.
-
-    Raises:
-        DataError: There are fewer samples, or only one group.
     """
     if not 0 < size <= len(labels):
         raise DataError(f"{what}: {size}; the data have {plural(len(labels), 'sample')}, so give 1 to {len(labels)}")
@@ -70,11 +65,7 @@ def stratified_folds(
     (True, True, [4, 4])
 
     Args:
-        labels: Shape (N,); -1 means no label.
-        folds: Number of folds.
         least: Number of samples that a class must have; smaller classes are never held out.
-        generator: Decides which sample is in which fold.
-        groups: Shape (N,), samples of the same number are in the same fold; None if all are free.
     """
     shuffled = torch.randperm(len(labels), generator=generator)
     sizes = torch.bincount(labels[labels >= 0], minlength=1)
@@ -124,10 +115,7 @@ def held_out_in_turn(
     """The fold of each sample, and which samples of fold 0 are held out of the second look too; shape (N,).
 
     Args:
-        folds: Number of folds, and smallest number of samples that a class must have.
         judging: (m, n): m of n samples of fold 0 are held out of the second look too.
-        generator: Decides both.
-        groups: Shape (N,), samples of the same number are held out together; None if all are free.
     """
     fold = stratified_folds(labels, folds, folds, generator, groups)
     first, (some, of) = (fold == 0).nonzero().flatten(), judging
@@ -237,7 +225,6 @@ def by_chance(columns: Iterable[np.ndarray], rows: int) -> bool:
 
     Args:
         columns: The cells of each column of different rows as numbers from 0 on, shape (rows,); -1 for gaps.
-        rows: Number of these rows.
     """
     expected = float(rows - 1)
     for numbers in columns:
@@ -277,9 +264,6 @@ def few_labels(dataset: Dataset, count: int, seed: int) -> Dataset:
 
     If ``count`` is not a multiple of the number of classes, some classes keep one more. With the same seed, a smaller
     set of labels is part of every larger one. The old labels become the true ones, unless these were known before.
-
-    Args:
-        count: Number of labels to keep, at least one per class.
     """
     classes = dataset.num_classes
     if count < classes:

@@ -52,7 +52,6 @@ class Viewer:
     Args:
         dataset: The samples. Those that were read from files are shown as the files have them; if the files are gone,
             by their features.
-        frame: Table in memory that the features were made from, if there is one.
     """
 
     def __init__(self, dataset: Dataset, frame: "pd.DataFrame | None" = None):
@@ -118,7 +117,6 @@ class Viewer:
         """Name and value of every column, or of every feature if there is no table.
 
         Args:
-            given: Class of the given label.
             suggested: Another class; columns in which the sample resembles this class more than the given one come
                 first.
         """
@@ -158,11 +156,7 @@ class Viewer:
         return (sums / self._dataset.class_sizes.clamp_min(1)[:, None]).numpy()
 
     def picture(self, index: int, side: int) -> "Image":
-        """A sample that is an image, at most ``side`` pixels high and wide; from its file if that is larger.
-
-        Raises:
-            DataError: The file is gone or cannot be decoded.
-        """
+        """A sample that is an image, at most ``side`` pixels high and wide; from its file if that is larger."""
         file = self.file(index)
         if file is not None and side > max(self._dataset.shape[1:]):
             from PIL import ImageOps

@@ -10,11 +10,7 @@ from reweigh.training.result import Means
 
 
 def watched(callbacks: Any, label: str | None) -> Observer | None:
-    """The observer of the training: a progress bar with this label, the user's functions, both, or neither.
-
-    Args:
-        callbacks: A function of the user, several, or None.
-    """
+    """The observer of the training: a progress bar with this label, the user's functions, both, or neither."""
     bar = None if label is None else progress(label=label)
     if callbacks is None:
         return bar

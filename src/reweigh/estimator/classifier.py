@@ -17,6 +17,7 @@ from reweigh.estimator.inputs import read_more_inputs
 from reweigh.estimator.learning import Learned, learn
 from reweigh.estimator.reviewing import Reviewing, trained_html
 from reweigh.estimator.targets import undecided
+from reweigh.estimator.voting import Voting, as_votes, of_all_rows
 from reweigh.fit.decision import Decision, read_costs
 from reweigh.fit.scored import Scored, device_of, scored
 from reweigh.models.selective import selects
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
+class RobustClassifier(Voting, Reviewing, ClassifierMixin, BaseEstimator):
     """A neural classifier that learns, while it trains, how much to trust each sample.
 
     Examples:
@@ -91,6 +92,9 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             calibrated on.
         finding_: How many labels are wrong: ``finding_.words`` is one sentence; ``share``, ``low`` and ``high`` have
             one number per class, as in ``classes_``. None for a method that does not estimate it.
+        consensus_: DataFrame, one row per sample, if it was fitted to labels by several labelers.
+        labelers_: DataFrame, one row per labeler: how far it can be trusted, likewise.
+        vote_issues_: DataFrame, one row per vote, the least credible first, likewise.
         weighting_: The learned weighting function, ``weighting_(losses, family)``; None for a method without one.
         n_features_in_: Number of columns of X; for images, the size of the second dimension.
         feature_names_in_: Column names of a DataFrame.
@@ -162,7 +166,8 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             X: Rows of numbers, dense (NaN is a gap) or sparse; a DataFrame, whose columns may be numbers, dates,
                 categories and text, with gaps; or images (N, channels, height, width), bytes or floats.
             y: N labels; N x num_classes rows of probabilities; or with ``candidates`` a mask of that shape. For methods
-                that also learn from samples without a label, -1, None and NaN mark these samples.
+                that also learn from samples without a label, -1, None and NaN mark these samples. Labels by several
+                labelers are ``Votes``, or N x M, one column per labeler, with gaps: see ``labelers_``.
             sample_weight: Shape (N,), a factor of the loss of each sample; ones change nothing.
             X_trusted: Samples whose labels were checked. The weights are learned on them; the network is not trained on
                 them. By default, held-out labels or the samples with the lowest losses are used instead.
@@ -174,11 +179,17 @@ class RobustClassifier(Reviewing, ClassifierMixin, BaseEstimator):
             ValueError: A parameter, the data or the labels are not valid; the message says which, and what to do.
         """
         earlier = self._learned if self.warm_start and hasattr(self, "_learned") else None
-        self._remember(
-            learn(
-                self, X, y, sample_weight, (X_trusted, y_trusted), earlier, groups=groups, goes_on=bool(self.warm_start)
-            )
-        )
+        votes = None if self.candidates else as_votes(y)
+        if votes is not None and len(votes.labelers) == 1:  # one label per sample
+            y, votes = votes.only_column(), None
+        given, trusted = y if votes is None else votes, (X_trusted, y_trusted)
+        learned = learn(self, X, given, sample_weight, trusted, earlier, groups=groups, goes_on=bool(self.warm_start))
+        self._remember(learned)
+        if votes is not None and learned.fit.labelers is not None:
+            posterior = learned.fit.labelers.posterior
+            if len(posterior) < votes.samples:
+                posterior = torch.from_numpy(self.predict_proba(X)).float().index_copy(0, learned.fit.origin, posterior)
+            self._remember(learned._replace(fit=of_all_rows(learned.fit, votes, posterior)))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -79,7 +79,6 @@ def read_more_inputs(estimator: Any, X: Any, form: InputForm, columns: tuple[str
 
     Args:
         columns: All columns of the table that was trained on; empty if X was not a table.
-        what: Name of X in messages.
     """
     import pandas as pd
 

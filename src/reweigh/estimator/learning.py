@@ -17,11 +17,12 @@ from reweigh.estimator.inputs import read_inputs, read_more_inputs
 from reweigh.estimator.networks import continued, is_classifier, own_builder
 from reweigh.estimator.parameters import plan_of, takes_unlabeled
 from reweigh.estimator.sample_weights import read_weights
-from reweigh.estimator.targets import Targets, read_candidates, read_more_targets, read_targets
+from reweigh.estimator.targets import Targets, read_candidates, read_consensus, read_more_targets, read_targets
 from reweigh.fit import Fit, fit
 from reweigh.fit.front import own_front
 from reweigh.fit.inputs import InputForm
 from reweigh.fit.trainer import builder
+from reweigh.issues.votes import Votes
 from reweigh.looks import check_classifier
 from reweigh.names import listed
 from reweigh.plan.choose import Facts
@@ -105,11 +106,7 @@ def learn(
 
 
 def read_groups(groups: Any, samples: int) -> Tensor | None:
-    """The group of each sample as a number, shape (N,); None if there are none.
-
-    Raises:
-        DataError: They are not one per sample, or missing, or all the same.
-    """
+    """The group of each sample as a number, shape (N,); None if there are none."""
     import pandas as pd
 
     if groups is None:
@@ -131,7 +128,11 @@ def _first(estimator: Any, X: Any, y: Any, classes: np.ndarray | None) -> tuple[
     unlabeled = takes_unlabeled(str(estimator.method))
     read = read_inputs(estimator, X)
     samples = len(read.inputs)
-    targets = read_candidates(y, samples) if estimator.candidates else read_targets(y, samples, unlabeled)
+    votes = y if isinstance(y, Votes) else None
+    if votes is not None:
+        targets = read_consensus(votes, samples)
+    else:
+        targets = read_candidates(y, samples) if estimator.candidates else read_targets(y, samples, unlabeled)
     if classes is not None and classes.tolist() != targets.classes.tolist():
         targets = read_more_targets(y, classes, samples, "y")
     dataset = Dataset(
@@ -142,6 +143,7 @@ def _first(estimator: Any, X: Any, y: Any, classes: np.ndarray | None) -> tuple[
         soft_labels=targets.rows,
         candidates=targets.candidates,
         reading=Reading(encoding=read.encoding),
+        votes=votes,
     )
     warn_of_spellings(dataset, "y", "write each class in one way (y.str.strip().str.lower(), y.replace(...))")
     return dataset, targets, read.columns, read.index
@@ -151,6 +153,8 @@ def _more(estimator: Any, X: Any, y: Any, earlier: Learned) -> tuple[Dataset, Ta
     """More samples of the same form and the same classes."""
     if estimator.candidates:
         raise DataError("candidates=True: a classifier of candidate labels cannot continue training; fit a new one")
+    if isinstance(y, Votes):
+        raise DataError("votes: a classifier cannot continue training on labels by several labelers; fit a new one")
     form = earlier.fit.inputs
     if form.width is not None:
         raise DataError(

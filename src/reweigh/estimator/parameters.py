@@ -38,12 +38,7 @@ KEYS = {
 
 
 def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
-    """The plan that the parameters describe; whatever they leave open is chosen from the data.
-
-    Args:
-        params: Parameters of the estimator.
-        trusted: Whether trusted samples are given.
-    """
+    """The plan that the parameters describe; whatever they leave open is chosen from the data."""
     given: dict[str, Any] = {"train": {"seed": draw_seed(params["random_state"])}}
     for name, key in KEYS.items():
         value = plain(params[name])

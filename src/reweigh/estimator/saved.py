@@ -29,12 +29,7 @@ def save(
     classes: np.ndarray,
     columns: tuple[str, ...],
 ) -> None:
-    """Write the file whole or not at all.
-
-    Args:
-        params: Parameters of the estimator; the user's own network is not stored.
-        seen: Attributes about X that scikit-learn asks for.
-    """
+    """Write the file whole or not at all."""
     more = {
         "params": {name: plain(value) for name, value in _storable(params).items()},
         "seen": seen,
@@ -47,11 +42,7 @@ def save(
 def load(
     path: str | Path, names: Iterable[str], model: Any, features: Any, trust_code: bool
 ) -> tuple[Fit, dict[str, Any], dict[str, Any], np.ndarray, tuple[str, ...]]:
-    """What ``save`` was given; the network is on the device where it was trained, if this computer has one.
-
-    Args:
-        names: Names of the classifier's parameters in this version.
-    """
+    """What ``save`` was given; the network is on the device where it was trained, if this computer has one."""
     build = None if model is None or isinstance(model, str) else own_builder(model)
     found, more = store.load(path, build, features, trust_code)
     try:

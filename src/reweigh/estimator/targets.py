@@ -15,10 +15,15 @@ from reweigh.data import one_of_each
 from reweigh.data.checks import candidate_mistakes, raise_all
 from reweigh.data.labels.class_numbers import as_array, known
 from reweigh.errors import DataError
+from reweigh.issues.labelers import weigh_votes
+from reweigh.issues.votes import Votes
 from reweigh.names import listed
 
 logger = logging.getLogger(__name__)
-SEVERAL = "If each sample has several labels, fit one classifier per column: sklearn.multioutput.MultiOutputClassifier"
+SEVERAL = (
+    "If each column is a labeler, pass reweigh.Votes.of(y). If each sample has several labels, fit one classifier per "
+    "column: sklearn.multioutput.MultiOutputClassifier"
+)
 SEQUENCES = (list, tuple, set, dict, np.ndarray)
 PLAIN = (int, float, np.number, np.bool_)  # bool is an int
 SLACK = 1e-3  # by which the sum of a soft label may differ from one
@@ -46,7 +51,6 @@ def read_targets(y: Any, samples: int, unlabeled: bool = False) -> Targets:
     Args:
         y: N numbers, strings or booleans; or N x num_classes rows that sum to one, where the columns of a DataFrame
             name the classes.
-        samples: N, the number of samples in X.
         unlabeled: Whether -1 (as a number or a string), None and NaN mark samples without a label.
     """
     if y is None:
@@ -76,6 +80,15 @@ def read_targets(y: Any, samples: int, unlabeled: bool = False) -> Targets:
     if (count := len(targets.classes)) > max(samples - 1, 2):
         raise DataError(f"y: {count} classes for {samples} samples; some class needs two samples or more")
     return targets
+
+
+def read_consensus(votes: Votes, samples: int) -> Targets:
+    """The consensus of several labelers, to begin training with; -1 for samples without a vote."""
+    check_length(votes.samples, samples, "votes")
+    labels = torch.where(votes.counts > 0, weigh_votes(votes).posterior.argmax(1), -1)
+    if without := int((labels < 0).sum()):
+        logger.info("votes: %d of %d samples have none; they are predicted, not trained on", without, samples)
+    return Targets(labels, votes.classes)
 
 
 def read_more_targets(y: Any, classes: np.ndarray, samples: int, what: str) -> Targets:
@@ -180,7 +193,6 @@ def read_candidates(y: Any, samples: int) -> Targets:
     Args:
         y: N x num_classes, true or 1 where a class may be the right one, possibly a sparse array of SciPy; the columns
             of a DataFrame name the classes, otherwise they are 0, 1, ...
-        samples: N, the number of samples in X.
     """
     array = y.tocsr() if issparse(y) else as_array(y)
     if array.ndim != 2 or array.shape[1] < 2:
@@ -210,14 +222,7 @@ def read_candidates(y: Any, samples: int) -> Targets:
 
 
 def mask(rows: Any, first: int) -> Tensor:
-    """Some rows of a mask, as an array or a sparse array.
-
-    Args:
-        first: Index of the first row, for the message.
-
-    Raises:
-        DataError: A value is neither true nor false.
-    """
+    """Some rows of a mask, as an array or a sparse array."""
     try:
         numbers = (rows.toarray() if issparse(rows) else rows).astype(np.float64)
     except (TypeError, ValueError):

@@ -64,15 +64,7 @@ def text_as(name: str | None) -> TextAs:
 
 
 def find(name: str, trust_code: bool = False) -> Callable[..., Network | TextNetwork | None]:
-    """The builder of a network in ``FEATURES``, or of one from outside the package, such as ``hf:NAME``.
-
-    Args:
-        trust_code: Whether a name with a colon, which stands for code outside the package, may be built.
-
-    Raises:
-        RecipeError: No network has that name.
-        ModelError: One side of the colon is empty.
-    """
+    """The builder of a network in ``FEATURES``, or of one from outside the package, such as ``hf:NAME``."""
     return foreign.foreign(name, trust_code) if ":" in name else lookup(FEATURES, name, "network for features")
 
 

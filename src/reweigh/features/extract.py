@@ -34,9 +34,7 @@ class StoredRows(Fetched):
     Another process that gets this object maps the same files.
 
     Args:
-        width: Numbers per row.
         places: Shape (N, 2): in which part the row of each sample is, -1 for none, and at which place in it.
-        parts: The files.
     """
 
     def __init__(self, width: int, places: Tensor, parts: Sequence[Path]) -> None:
@@ -128,9 +126,7 @@ def extract(
     """The features of every sample.
 
     Args:
-        inputs: Raw images, in memory or read on demand, or strings.
         cache: Whether to read and store features on disk, by content and network.
-        count: Called after each batch that is computed.
         memory_gb: Gigabytes that the features may take in memory; more stay in the cache, if there is one, and are
             read from there.
 
@@ -279,10 +275,6 @@ def encoded(
     """Features of rows with text, shape (N, D + columns * width): of the D others first, then of each text column.
 
     Each distinct text passes the network once, those of a length together. A missing text has NaN.
-
-    Raises:
-        DataError: There is no text column; or features are not finite.
-        StorageError: The cache does not fit on the disk.
     """
     found = TextRows.behind(inputs)
     if found is None:

@@ -23,10 +23,6 @@ def foreign(name: str, trust_code: bool = False) -> Callable[..., Network | Text
         name: ``timm:NAME``, ``torchvision:NAME``, ``hf:NAME`` (transformers: images or text),
             ``sentence-transformers:NAME`` (text), or ``package.module:Class``, a module of the user's own that takes
             pixels in [0, 1].
-        trust_code: Whether the user allows code outside the package to run.
-
-    Raises:
-        ModelError: One side of the colon is empty.
     """
     source, _, member = name.partition(":")
     if not source or not member:
@@ -93,11 +89,7 @@ def own_network(
     std: tuple[float, ...] = (),
     resize: Resize = "crop",
 ) -> Network:
-    """A module as features. Without size and mean it gets the samples as they are, bytes divided by 255.
-
-    Raises:
-        ModelError: It cannot take the samples, or does not return one row for each.
-    """
+    """A module as features. Without size and mean it gets the samples as they are, bytes divided by 255."""
     found = Network(name, module.eval(), 0, size, mean, std, resize)
     return replace(found, width=probed(found, input_shape))
 

@@ -57,10 +57,6 @@ def neighborhood(rows: Inputs, rule: Rule) -> Neighborhood | None:
     where k is, say, a fiftieth of the samples: foreign images come in groups that are alike, and with a small k they
     would vouch for each other.
 
-    Args:
-        rows: Features, shape (N, width).
-        rule: ``PHOTOS`` or ``TEXT``.
-
     Returns:
         None if there are too few samples, or too many.
     """
@@ -89,9 +85,6 @@ def whitened(rows: Tensor) -> Tensor:
 
     Foreign samples differ where the others do not. The mean on the diagonal keeps noise in directions in which nothing
     differs from counting as much.
-
-    Args:
-        rows: Shape (N, width).
     """
     unit = F.normalize(rows.double(), dim=1)
     unit = unit - unit.mean(0)
@@ -129,9 +122,6 @@ def near_duplicates(rows: Tensor) -> Tensor:
     In d dimensions, a row is t times closer to its nearest neighbor than to the next k by chance with a probability of
     about k t^d. Rows count as nearly the same if they are so close that a tenth of a pair is expected by chance; d is
     estimated from the distances (Levina, Bickel: Maximum likelihood estimation of intrinsic dimension, 2005).
-
-    Args:
-        rows: Shape (N, width), of comparable scale.
     """
     if len(rows) < MIN_SAMPLES:
         return torch.empty(0, 2, dtype=torch.int64)

@@ -67,11 +67,7 @@ class Network:
         return self.module(self.prepare(images))
 
     def prepare(self, images: Tensor) -> Tensor:
-        """Raw images as the network takes them.
-
-        Raises:
-            DataError: Floats lie outside [0, 1].
-        """
+        """Raw images as the network takes them."""
         if images.is_floating_point() and not bool(((images >= -MAX_ROUNDING) & (images <= 1 + MAX_ROUNDING)).all()):
             raise DataError(
                 f"features: images are floats from {float(images.min()):.3g} to {float(images.max()):.3g}, but "
@@ -111,12 +107,7 @@ def key_of(name: str, module: nn.Module, about: str) -> str:
 
 
 def resized(images: Tensor, size: int, how: Resize) -> Tensor:
-    """Square images with their proportions kept, by Pillow's bicubic filter, which such networks were trained with.
-
-    Args:
-        images: Shape (n, channels, height, width), bytes or floats in [0, 1].
-        size: Side in pixels.
-    """
+    """Square images with their proportions kept, by Pillow's bicubic filter, which such networks were trained with."""
     if images.device.type != "cpu":  # bytes are resized on the CPU alone
         images = as_float(images)
     height, width = images.shape[2:]
@@ -137,11 +128,7 @@ def resized(images: Tensor, size: int, how: Resize) -> Tensor:
 
 
 def probed(network: Network, shape: tuple[int, ...]) -> int:
-    """The number of features that a network gives, tried on two samples of zeros.
-
-    Raises:
-        ModelError: It cannot take such samples, or does not return one row per sample.
-    """
+    """The number of features that a network gives, tried on two samples of zeros."""
     try:
         with torch.inference_mode():
             rows = network(torch.zeros(2, *shape))
@@ -159,11 +146,7 @@ def probed(network: Network, shape: tuple[int, ...]) -> int:
 
 
 def check_images(name: str, shape: tuple[int, ...]) -> None:
-    """Refuse samples that are not images in gray or color.
-
-    Raises:
-        DataError: They are something else.
-    """
+    """Refuse samples that are not images in gray or color."""
     if not is_image(shape) or shape[0] not in (1, 3):
         got = f"one sample has the shape {shape}" if shape else "the samples are rows of a table with text"
         raise DataError(
@@ -187,9 +170,6 @@ def seen(images: Tensor, view: int) -> Tensor:
     """One view of each image: 0 as it is, 1 its mirror image, from 2 on a distorted one, in [0, 1].
 
     The image and the number of the view determine the distortion, and the rest of the batch does not.
-
-    Args:
-        images: Shape (n, 1 or 3, height, width), bytes or floats in [0, 1], on the CPU.
     """
     if view < FIRST_DISTORTED:
         return images.flip(3) if view else images

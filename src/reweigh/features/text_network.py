@@ -126,11 +126,7 @@ TEXT_SOURCES: dict[str, Callable[[str], tuple[nn.Module, str]]] = {
 
 
 def text_network(name: str, source: str, member: str) -> TextNetwork:
-    """An encoder of text, tried on a few words.
-
-    Raises:
-        ModelError: The source has none, or the network does not return one row for each text.
-    """
+    """An encoder of text, tried on a few words."""
     if source not in TEXT_SOURCES:
         forms = " or ".join(f"{each}:NAME" for each in TEXT_SOURCES)
         raise ModelError(f"features {name!r}: for images, but the samples have text; give {forms}, or leave it out")

@@ -30,12 +30,7 @@ def count_formulas(rows: Iterable[Sequence[Any]]) -> int:
 
 
 def to_csv(rows: Sequence[Sequence[Any]], path: Path, spreadsheet_safe: bool = False) -> str:
-    """Rows as CSV; formulas are written as text on request, otherwise unchanged and with a warning.
-
-    Args:
-        path: Name of the file in the warning.
-        spreadsheet_safe: Whether to write formulas as text.
-    """
+    """Rows as CSV; formulas are written as text on request, otherwise unchanged and with a warning."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(
         [[as_text(cell) for cell in row] for row in rows] if spreadsheet_safe else rows

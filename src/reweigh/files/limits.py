@@ -60,15 +60,7 @@ def variable(name: str) -> str:
 
 
 def check_amount(name: str, amount: int, path: object, what: str) -> None:
-    """Refuse more than a limit.
-
-    Args:
-        path: What the message begins with.
-        what: What is too large, such as "a header".
-
-    Raises:
-        DataError: With the limit, and how to raise it.
-    """
+    """Refuse more than a limit."""
     if amount > (most := limit(name)):
         raise DataError(
             f"{path}: {what} of {amount:,} {LIMITS[name].unit}; the limit is {most:,}. If you trust the file, raise it "
@@ -77,11 +69,7 @@ def check_amount(name: str, amount: int, path: object, what: str) -> None:
 
 
 def check_file(path: Path, name: str | None = None) -> None:
-    """Refuse a path that is not a regular file, such as a pipe that would block, or a file over a limit.
-
-    Raises:
-        DataError: The path exists, and is neither a file nor a folder, or the file is too large.
-    """
+    """Refuse a path that is not a regular file, such as a pipe that would block, or a file over a limit."""
     try:
         found = path.stat()
     except (OSError, ValueError):  # no such file: whoever opens it reports that
@@ -93,11 +81,7 @@ def check_file(path: Path, name: str | None = None) -> None:
 
 
 def check_expanded(path: Path, expanded: int, name: str = "expanded") -> None:
-    """Refuse a compressed file that would grow out of all proportion.
-
-    Raises:
-        DataError: It grows more than ``RATIO`` times, and over the limit.
-    """
+    """Refuse a compressed file that would grow out of all proportion."""
     if expanded > RATIO * path.stat().st_size:
         check_amount(name, expanded, path, "a compressed file with contents")
 
@@ -134,11 +118,7 @@ def check_table(path: Path) -> None:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """A file, opened for reading; a compressed one is unpacked, by its ending.
-
-    Raises:
-        DataError: A zip archive holds something other than one file.
-    """
+    """A file, opened for reading; a compressed one is unpacked, by its ending."""
     if path.suffix != ".zip":
         return {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(path.suffix, open)(path, "rb")
     with zipfile.ZipFile(path) as archive:
@@ -148,11 +128,7 @@ def opened(path: Path) -> IO[bytes]:
 
 
 def check_lines(path: Path) -> None:
-    """Refuse a text table, plain or compressed, with too long a line, too many columns, or too large when unpacked.
-
-    Raises:
-        DataError: With the limit, and how to raise it.
-    """
+    """Refuse a text table, plain or compressed, with too long a line, too many columns, or too large when unpacked."""
     longest, expanded = limit("line"), 0
     packed = path.suffix in COMPRESSED
     try:

@@ -52,12 +52,7 @@ class Usage(NamedTuple):
 
 
 class RowCache:
-    """Rows of one width in a folder.
-
-    Args:
-        name: Name of the folder below ``cache_root()``; says what the rows were computed with.
-        width: Numbers per row.
-    """
+    """Rows of one width in a folder."""
 
     def __init__(self, name: str, width: int) -> None:
         self.folder = cache_root() / name
@@ -67,9 +62,6 @@ class RowCache:
         """Where rows are: the number of a part and a place in it, shape (N, 2), -1 if unknown; and the parts.
 
         The checksum of each part is compared; what is damaged is deleted.
-
-        Args:
-            digests: N digests; the same one may occur several times.
         """
         firsts: dict[bytes, int] = {}
         first = torch.tensor([firsts.setdefault(name, index) for index, name in enumerate(digests)], dtype=torch.int64)
@@ -168,11 +160,7 @@ def usage() -> list[Usage]:
 
 
 def clear(names: Sequence[str]) -> None:
-    """Delete caches; nothing else in their folders is touched.
-
-    Raises:
-        StorageError: A file cannot be deleted.
-    """
+    """Delete caches; nothing else in their folders is touched."""
     for name in names:
         folder = cache_root() / name
         with writing(folder):

@@ -32,11 +32,7 @@ def unseal(folder: Path, files: Iterable[Path]) -> None:
 
 
 def sums(folder: Path) -> dict[str, str]:
-    """The checksum of each sealed file of a folder; empty if nothing is sealed there.
-
-    Raises:
-        DataError: The list itself is damaged.
-    """
+    """The checksum of each sealed file of a folder; empty if nothing is sealed there."""
     path = folder / NAME
     check_file(path, "json")
     if not path.is_file():
@@ -54,9 +50,6 @@ def sums(folder: Path) -> dict[str, str]:
 
 def read_bytes(path: str | Path, limit: str = "results") -> bytes:
     """The content of a file, which must be the one that was sealed if its folder has checksums.
-
-    Args:
-        limit: Name of the limit on its size.
 
     Raises:
         DataError: The file is damaged or was changed, is too large, or is not a file.
@@ -113,9 +106,6 @@ def pinned(what: str, package: str, files: Mapping[str, str], extra: str) -> lis
         package: Name of the package, as it is imported.
         files: SHA-256 of each file, by its path in the package.
         extra: The extra of reweigh that installs the package.
-
-    Raises:
-        ModelError: The package is not installed, or a file is not the one that is known here.
     """
     project = package.replace("_", "-")
     again = f"install it again: pip install --force-reinstall {project}"

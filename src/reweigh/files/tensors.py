@@ -27,7 +27,6 @@ def pack(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
 
     Args:
         tensors: On the CPU, contiguous, none sharing storage with another.
-        metadata: What else to store.
     """
     from safetensors.torch import save
 
@@ -42,11 +41,7 @@ def unpack(data: bytes, what: object, sealed: bool = True) -> tuple[dict[str, Te
     """Tensors and metadata of a file's content, each tensor in its own memory.
 
     Args:
-        what: Name of the file in messages.
         sealed: Whether a checksum is needed. Otherwise, as for files of other programs, it is compared if it is there.
-
-    Raises:
-        DataError: It is not a safetensors file, or damaged, or has no checksum.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load
@@ -96,14 +91,7 @@ def read(path: str | Path, sealed: bool = True) -> tuple[dict[str, Tensor], dict
 
 
 def read_as(path: str | Path, kind: str, version: int, what: str) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and metadata of a file that reweigh wrote with this kind and version in its metadata.
-
-    Args:
-        what: What the file should be, in messages.
-
-    Raises:
-        DataError: It is something else, or of another version; or see ``read``.
-    """
+    """Tensors and metadata of a file that reweigh wrote with this kind and version in its metadata."""
     try:
         tensors, about = read(path)
     except DataError as error:

@@ -93,12 +93,7 @@ def calibrate(scores: Tensor, given: Tensor, joint: Tensor, biases: bool = True)
 
 
 def supposed_joint(scores: Tensor, given: Tensor) -> Tensor:
-    """Share of samples by given (row) and true (column) class, shape (C, C), as held-out predictions see it.
-
-    Args:
-        scores: Shape (n, C), logits of samples that were not trained on, without class shares.
-        given: Shape (n,), their given labels; -1 means no label.
-    """
+    """Share of samples by given (row) and true (column) class, shape (C, C), as held-out predictions see it."""
     known = given >= 0
     classes = scores.shape[1]
     if not bool(known.any()):

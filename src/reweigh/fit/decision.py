@@ -83,10 +83,6 @@ class Decision:
 
         Args:
             shares: One of ``NAMED_SHARES``, or a mapping from class to share.
-            class_names: Names of the classes, in the order of the logits.
-
-        Raises:
-            RecipeError: The shares are not valid.
         """
         if isinstance(shares, Mapping):
             return replace(self, shares=read_shares(shares, class_names))
@@ -102,14 +98,7 @@ class Decision:
 
     @classmethod
     def from_json(cls, content: Any, where: str) -> Self:
-        """The decision that ``to_json`` wrote.
-
-        Args:
-            where: Name of the file, for the message.
-
-        Raises:
-            DataError: It is another content, such as that of an older version.
-        """
+        """The decision that ``to_json`` wrote."""
         try:
             lists = {name: tuple(map(float, each)) for name, each in content.items() if isinstance(each, list | tuple)}
             found = cls(**{**content, **lists})
@@ -132,15 +121,7 @@ def unknown_shares(shares: Any, what: str = "class_shares") -> str:
 
 
 def read_shares(shares: Mapping[Any, Any], class_names: Sequence[Any], what: str = "class_shares") -> Shares:
-    """Shares in the order of the classes, which sum to one exactly.
-
-    Args:
-        what: Name of the value, for the message.
-
-    Raises:
-        RecipeError: A class is missing or unknown, a share is not a number from 0 to 1, or the sum is not 1; all
-            mistakes in one message.
-    """
+    """Shares in the order of the classes, which sum to one exactly."""
     by_name = {str(name): share for name, share in shares.items()}
     names = [str(name) for name in class_names]
     wrong = []
@@ -170,11 +151,6 @@ def read_costs(costs: Any, class_names: Sequence[Any], what: str = "costs") -> n
 
     Args:
         costs: A mapping from class to the cost of missing it, or an array of that shape.
-        class_names: Names of the classes, in the order of the logits.
-        what: Name of the value, for the message.
-
-    Raises:
-        RecipeError: A class is missing or unknown, or a cost is not a finite number of at least 0.
     """
     classes = len(class_names)
     allowed = (
@@ -201,17 +177,7 @@ logger = logging.getLogger(__name__)
 
 
 def before_training(plan: Plan, labels: Tensor, weights: Tensor | None, class_names: Sequence[str]) -> Decision:
-    """The decision as far as it is known before training: the given labels count as right, nothing is calibrated.
-
-    Args:
-        plan: How to train.
-        labels: Shape (N,), the given labels; -1 means no label.
-        weights: Shape (N,), the user's own factor of each sample; None if there is none.
-        class_names: Names of the classes.
-
-    Raises:
-        RecipeError: The class shares of the plan do not suit the classes.
-    """
+    """The decision as far as it is known before training: the given labels count as right, nothing is calibrated."""
     given = shares_of(labels, weights, len(class_names))
     contained = (1 / len(given),) * len(given) if contains(plan) == "uniform" else given
     return Decision(contained, given, given).meeting(plan.train["class_shares"], class_names)
@@ -232,9 +198,7 @@ def after_training(
     None if no labels were held out.
 
     Args:
-        first: See ``before_training``.
         weights: Shape (N,), factors by which the method trained on the samples; NaN means 1. None if it has none.
-        labels: Shape (N,), the labels that these weigh.
         apart: Logits (n, C) and given labels (n,) of samples that were not trained on; None if there are none.
         joint: Shape (C, C), share of samples by given (row) and true (column) class, if the method knows.
     """

@@ -23,13 +23,7 @@ from reweigh.training.checkpoint import plain_tensor
 
 
 class Normalized(nn.Module):
-    """A model and the normalization before it.
-
-    Args:
-        mean: by channel or feature; empty takes nothing off.
-        std: likewise.
-        limit: Largest absolute value of the result; None does not clip it.
-    """
+    """A model and the normalization before it."""
 
     def __init__(
         self,
@@ -143,9 +137,6 @@ def to_onnx(trained: TrainedModel) -> bytes:
 
     A frozen network for images is part of it; images must be resized to its input size before. Text must be turned into
     features before.
-
-    Raises:
-        ModelError: packages are missing, or the model cannot be expressed in ONNX.
     """
     absent = [package for package in ("onnx", "onnxscript") if find_spec(package) is None]
     if absent:

@@ -22,8 +22,10 @@ from reweigh.fit.scored import Scored, judged_by, scored
 from reweigh.fit.trainer import Build, Trained, Trainer, builder, find_device
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Samples
+from reweigh.issues.labelers import Labelers, weigh_votes
 from reweigh.issues.true_labels import correction, on_true_labels
 from reweigh.issues.verdict import Finding
+from reweigh.issues.votes import Votes
 from reweigh.plan import Plan
 from reweigh.plan.tables import method_named
 from reweigh.threads import one_at_a_time, threads
@@ -56,6 +58,8 @@ class Fit:
         apart: Predictions for training samples by networks that were not trained on them; None if there are none.
         correction: Shape (C, C), how much a given label of a test sample counts for each true class
             (``reweigh.issues.true_labels``); None if test labels count as right.
+        votes: The votes of several labelers; None if there is one label per sample.
+        labelers: What was found out about these labelers.
     """
 
     plan: Plan
@@ -76,6 +80,8 @@ class Fit:
     unseen: Samples | None = None
     apart: Scored | None = None
     correction: Tensor | None = None
+    votes: Votes | None = None
+    labelers: Labelers | None = None
 
 
 @one_at_a_time()
@@ -152,7 +158,6 @@ def trained_by(
     """Train on samples as the model takes them, and judge the label of each.
 
     Args:
-        raw: The training samples before the frozen network, if there is one.
         tests: The sets to judge the model on, by what the names of their numbers begin with; nothing for the main one.
     """
     test_set = tests.get("")
@@ -182,6 +187,9 @@ def trained_by(
     if tested is not None and confusion is not None and is_held_out(plan, test_set):
         right = correction(confusion)
         line |= if_labels_were_right(tested, decision, confusion)
+    labelers = None if trained.stock is None else trained.stock.labelers
+    if used.votes is not None and labelers is None:
+        labelers = weigh_votes(used.votes)
     return Fit(
         plan=plan,
         inputs=InputForm.of(train_set, raw if front is not None else None),
@@ -200,6 +208,8 @@ def trained_by(
         front=front,
         apart=predicted,
         correction=right,
+        votes=used.votes,
+        labelers=labelers,
         unseen=None
         if test_set is None or tested is None
         else unseen(plan, test_set, tested, samples, trained.finding if is_held_out(plan, test_set) else None),

@@ -59,9 +59,6 @@ class Front:
         Args:
             normalize: Normalization of the features; by default to mean 0 and standard deviation 1 in these samples.
                 Columns of a table that are not text stay as they are.
-
-        Raises:
-            DataError: No sample can be read, or features are not finite.
         """
         rows, unreadable = self._features(dataset, self.network, device, observer)
         if unreadable:
@@ -80,12 +77,7 @@ class Front:
         device: torch.device | str = "cpu",
         observer: Observer | None = None,
     ) -> Dataset:
-        """Features of images with those of their further views.
-
-        Args:
-            train_set: What ``through`` made.
-            raw: What it was made of.
-        """
+        """Features of images with those of their further views."""
         if self.views == 1:
             return train_set
         assert isinstance(self.network, Network)
@@ -129,18 +121,7 @@ class Front:
 def open_front(
     part: Part | None, shape: tuple[int, ...], encoding: Encoding | None = None, trust_code: bool = False
 ) -> Front | None:
-    """The network that a plan names; None if it names none.
-
-    Args:
-        shape: Shape of one raw sample.
-        encoding: How the columns of a table are read.
-        trust_code: Whether a network from outside the package may be built, which runs its code.
-
-    Raises:
-        ModelError: The network or its weights are not available, or it does not accept such samples.
-        DataError: The samples are neither images nor rows with text.
-        RecipeError: A network for text is to see several views, or distortions need a package.
-    """
+    """The network that a plan names; None if it names none."""
     if part is None:
         return None
     if encoding is not None and encoding.texts:
@@ -206,11 +187,7 @@ MAX_EXAMPLES = 3
 
 
 def neighbors_of(dataset: Dataset) -> list[str]:
-    """Near-duplicates and outliers among photos, in words.
-
-    Args:
-        dataset: Photos, read on demand as training does, so that training finds their features in the cache.
-    """
+    """Near-duplicates and outliers among photos, in words."""
     network = build(PRETRAINED, dataset.shape)
     assert network is not None
     observer = progress()

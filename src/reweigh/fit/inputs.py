@@ -76,9 +76,6 @@ class InputForm:
         """Raw inputs of this form as samples to predict; their labels mean nothing.
 
         Bytes and the same numbers as floats give the same samples.
-
-        Args:
-            front: The frozen network, if the model stands behind one. Samples that cannot be read are left out.
         """
         unknown = torch.zeros(len(inputs), dtype=torch.int64)
         if self.width is not None:
@@ -97,11 +94,7 @@ class InputForm:
 
     @classmethod
     def from_json(cls, text: str, what: str) -> "InputForm":
-        """The form that ``to_json`` wrote.
-
-        Args:
-            what: Name of the text in the message.
-        """
+        """The form that ``to_json`` wrote."""
         from pydantic import TypeAdapter, ValidationError
 
         try:

@@ -32,10 +32,6 @@ def judge_samples(
 
     If the method has a verdict of its own, that counts. Samples that were held out are judged by the model at the end,
     which has not seen them.
-
-    Args:
-        kept: Indices of the samples that were trained on.
-        apart: Indices of the others.
     """
     recall, plan = trained.recall, trainer.plan
     store = predictions(train_set.labels, train_set.num_classes, 0.0)
@@ -87,8 +83,6 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples, find
     """What the model makes of labels that it was not trained on; None if these are sets of candidates, or not judged.
 
     Args:
-        tested: Its predictions.
-        trained: What training made of its own samples.
         finding: How many of its labels are wrong, if these are of the same kind; as many of these then look wrong.
     """
     if test_set.candidates is not None or bool(trained.quality.isnan().all()):
@@ -110,12 +104,7 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples, find
 
 
 def likeliest_candidates(candidates: CandidateSets, predictions: Rows) -> Tensor:
-    """The candidate of each sample that was predicted most, shape (N,).
-
-    Args:
-        candidates: One or more of each sample.
-        predictions: See ``verdict_of``.
-    """
+    """The candidate of each sample that was predicted most, shape (N,)."""
     parts = chunks(*candidates.shape)
     return torch.cat([predictions[index].float().where(candidates[index], -1.0).argmax(1) for index in parts])
 

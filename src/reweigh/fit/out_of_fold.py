@@ -101,12 +101,7 @@ class HeldOut:
 
 
 def held_out(trainer: Trainer, train_set: Dataset, out: Tensor, stop: bool = False) -> HeldOut:
-    """Train on all labeled samples but some, and look at these.
-
-    Args:
-        out: Shape (N,) bool, the samples to hold out.
-        stop: End the training when these are no longer predicted better.
-    """
+    """Train on all labeled samples but some, and look at these."""
     look = HeldOut(train_set.subset(out), trainer.device, stop)
     others = train_set.subset(train_set.labeled & ~out)
     batch_size = min(trainer.plan.train["batch_size"], len(others))

@@ -56,10 +56,6 @@ def begin(
 ) -> Outcome:
     """Train in a new run folder.
 
-    Args:
-        overwrite: Whether to replace the run that is there.
-        trust_code: Whether a network from outside the package may be built, which runs its code.
-
     Raises:
         DataError: There is a run at ``path`` already, or another process is writing there.
     """
@@ -80,7 +76,6 @@ def resume(
 
     Args:
         expected: The plan that the run should have; one of another plan is refused.
-        trust_code: Whether a network from outside the package may be built, which runs its code.
 
     Raises:
         DataError: There is no run, or one of another plan, or another process is writing there.
@@ -219,9 +214,6 @@ class TrainedModel(NamedTuple):
 
         Args:
             shares: A name, or the share of each class, such as "cat=0.9,dog=0.1".
-
-        Raises:
-            RecipeError: The shares are not valid.
         """
         if shares is None:
             return self
@@ -240,12 +232,7 @@ def _number(text: str) -> float | str:
 
 
 def open_run(path: Path) -> tuple[Run, Plan]:
-    """A run folder and its plan. Nothing in the folder is changed: it may be in use.
-
-    Raises:
-        DataError: There is no run.
-        RecipeError: Its recipe cannot be read here, such as that of a newer version.
-    """
+    """A run folder and its plan. Nothing in the folder is changed: it may be in use."""
     run = Run(Path(path))
     if not run.recipe.is_file():
         raise DataError(f"{path}: there is no run here (no {run.recipe.name}); give the folder of a run")
@@ -263,16 +250,7 @@ def not_ended(run: Run, missing: Path) -> DataError:
 
 
 def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
-    """The trained model of a run.
-
-    Args:
-        trust_code: Whether a network from outside the package may be built, which runs its code.
-
-    Raises:
-        DataError: There is no run, or it has not ended.
-        RecipeError: Its recipe cannot be read here.
-        ModelError: The stored weights are not those of the model in the recipe.
-    """
+    """The trained model of a run."""
     run, plan = open_run(path)
     for file in (run.model, run.inputs, run.classes):
         if not file.is_file():

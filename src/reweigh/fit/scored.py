@@ -77,9 +77,6 @@ def judged_by(
 
     Args:
         test_sets: By what the names of their numbers begin with; nothing for the main one.
-        class_sizes: samples of each class in the training set, shape (num_classes,).
-        abstains: whether to report the errors among the surest samples too.
-        decision: how logits become predictions; by default they are taken as they are.
         aim: what is reported first, see ``TrainOptions``.
     """
 
@@ -117,8 +114,6 @@ def metrics(logits: Tensor, labels: Tensor, class_sizes: Tensor, scores: Tensor 
     over all coverages. The smaller, the better.
 
     Args:
-        logits: shape (n, num_classes).
-        labels: shape (n,).
         class_sizes: samples of each class in the training set, shape (num_classes,).
         scores: shape (n,), how sure each prediction is, for a model that abstains.
     """

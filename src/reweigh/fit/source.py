@@ -48,12 +48,7 @@ class Samples(NamedTuple):
 
 
 def read_source(plan: Plan) -> Samples:
-    """The samples that a plan names.
-
-    Raises:
-        DataError: The data cannot be read or used.
-        RecipeError: The plan changes labels of samples that have several, or none.
-    """
+    """The samples that a plan names."""
     train, test, apart = _read(plan.source, plan.train["seed"], text_as(plan.features and plan.features.name))
     meta_set = plan.meta_set.bind()()
     if (plan.meta_set.name == "clean" and meta_set.source is None) != (apart is not None):
@@ -73,20 +68,12 @@ def read_source(plan: Plan) -> Samples:
 
 
 def read_training_set(data: Part, seed: int) -> tuple[Dataset, Dataset]:
-    """The training set of a section [data], biased, and the test set.
-
-    Args:
-        seed: The seed of the run; a bias may have its own.
-    """
+    """The training set of a section [data], biased, and the test set."""
     return _read(data, seed)[:2]
 
 
 def _read(data: Part, seed: int, text: TextAs = "tf-idf") -> tuple[Dataset, Dataset, Dataset | None]:
-    """The same, and samples with right labels that were set apart, if the section asks for some.
-
-    Args:
-        text: How text columns are read, in a table of the user's own.
-    """
+    """The same, and samples with right labels that were set apart, if the section asks for some."""
     if data.parts["candidates"] and data.added["labeled"] is not None:
         raise RecipeError("data.labeled and data.candidates: no method learns from both; remove one of them")
     train, test = data.bind()(data_root(data.added["root"]), *([text] if data.name == "files" else []))
@@ -134,15 +121,7 @@ def partially_labeled(train: Dataset, rule: Part, seed: int) -> Dataset:
 def read_like(
     train: Dataset, path: str, data: Part, what: str, label: str | None = None, part: str = "train"
 ) -> Dataset:
-    """Other data with the classes, and in the form, of the training samples.
-
-    Args:
-        path: Where they are, below the root of the data.
-        data: The section [data], for that root and for how images are resized.
-        what: The option that names them, for messages.
-        label: The column of the labels, if it is not that of the training data.
-        part: Which part to read, "train" or "test", where there are two.
-    """
+    """Other data with the classes, and in the form, of the training samples."""
     source = data_root(data.added["root"]) / path
     like = train.reading.source or Source(source)
     written = {
@@ -216,7 +195,6 @@ def draw(train: Dataset, parts: Sequence[Part], seed: int, file: str | None = No
     """What biases in sequence do to the labels of a training set; the set itself stays as it is.
 
     Args:
-        parts: The biases; one without a seed of its own gets a stream of ``seed``.
         file: Posteriors for feature-dependent noise, a .npy; by default those of a probe.
     """
     own = [part.added["seed"] for part in parts]

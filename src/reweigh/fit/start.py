@@ -25,10 +25,6 @@ def start_from(model: nn.Module, path: str | Path) -> None:
 
     Args:
         path: a run folder, or a safetensors file with the names of ``model.state_dict()``.
-
-    Raises:
-        ModelError: there is no such file, it cannot be read or holds numbers that are not finite, or some tensor of the
-            model below its last layer is missing in it or has another shape.
     """
     file = _file(Path(path))
     found = strongest(_read(file))
@@ -56,13 +52,7 @@ def start_from(model: nn.Module, path: str | Path) -> None:
 
 
 def refilled(method: str, state: Mapping[str, Tensor], build: Callable[[], nn.Module], wrong: str) -> nn.Module:
-    """The model of a fit, with the weights that a file holds for it.
-
-    Args:
-        method: Name of the method, which may train more than the network itself.
-        build: Makes the network.
-        wrong: What to say if they are not weights of this model.
-    """
+    """The model of a fit, with the weights that a file holds for it."""
     ensemble = rebuilt(state, build)
     model = ensemble if isinstance(ensemble, Ensemble) else method_named(method).wraps(ensemble)
     fill(model, state, wrong)
@@ -70,11 +60,7 @@ def refilled(method: str, state: Mapping[str, Tensor], build: Callable[[], nn.Mo
 
 
 def fill(model: nn.Module, state: Mapping[str, Tensor], wrong: str) -> None:
-    """Give a model the weights that a file holds for it.
-
-    Args:
-        wrong: What to say if they are not weights of this model.
-    """
+    """Give a model the weights that a file holds for it."""
     try:
         model.load_state_dict(dict(state))
     except RuntimeError as error:

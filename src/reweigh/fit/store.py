@@ -34,11 +34,7 @@ VERSION = 4
 
 
 def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
-    """Write a fit to a file, whole or not at all.
-
-    Args:
-        more: What the caller wants to store with it, as JSON can hold it.
-    """
+    """Write a fit to a file, whole or not at all."""
     weighting = found.weighting
     content = {
         "plan": to_values(found.plan),
@@ -75,11 +71,6 @@ def load(
     Args:
         build: Makes the network, if it was the caller's own.
         module: The frozen network in front of it, if it was the caller's own.
-        trust_code: Whether a network from outside the package, which the file names, may be built.
-
-    Raises:
-        DataError: There is no such file, or it is not a fit of a version known here.
-        ModelError: The network is needed, or does not fit.
     """
     try:
         return _loaded(path, build, module, trust_code)

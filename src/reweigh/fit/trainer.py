@@ -97,14 +97,7 @@ class Trainer:
     classifier: Any = None
 
     def assemble(self, train_set: Dataset, branch: Branch | None = None) -> Assembly:
-        """Network, optimizer and method for some samples; initial weights come from the global generators.
-
-        Args:
-            branch: What network and optimizer continue from.
-
-        Raises:
-            ModelError: The network does not fit the samples, or the weights that it should start from.
-        """
+        """Network, optimizer and method for some samples; initial weights come from the global generators."""
         plan, setup = self.plan, self.setup(train_set, branch)
         schedule = plan.optimizer.parts["schedule"][0].bind()(setup.optimizer, plan.train["epochs"])
         return Assembly(methods.build(plan.method.name, setup, **plan.method.options), schedule, setup)
@@ -173,10 +166,6 @@ class Trainer:
             run: Opens the folder for metrics and checkpoints, once everything is built; a training that was interrupted
                 there continues.
             held_out: Samples that judge which epoch is kept; None keeps the last.
-
-        Raises:
-            DivergedError: The loss or a parameter is no longer finite.
-            ModelError: As for ``assemble``.
         """
         if self.looks_twice:
             return self._look_twice(train_set, evaluate, run, observer)
@@ -288,11 +277,7 @@ def ready(model: nn.Module) -> nn.Module:
 
 
 def builder(part: Part, trust_code: bool = False) -> Build:
-    """Makes the network that a plan names, with its channels last in memory if the plan says so.
-
-    Args:
-        trust_code: Whether a network from outside the package may be built, which runs its code.
-    """
+    """Makes the network that a plan names, with its channels last in memory if the plan says so."""
     last = part.added["channels_last"]
     if last is None:
         last = part.name in models.MODELS  # one from outside may not work that way

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from reweigh.data import Dataset
 from reweigh.data.splits import held_out_in_turn
 from reweigh.families import Families, sizes_differ
-from reweigh.issues.count import Count, claim, done
+from reweigh.issues.count import Count, claim, claim_of_consensus, done
 from reweigh.issues.labels import Labels
 from reweigh.issues.stock import Stock, with_prior
 from reweigh.issues.verdict import Finding, Verdict, least_believed
@@ -88,10 +88,11 @@ def two_looks(
     if not twice:
         verdict = judged(train_set, labels, stock, count, None, False)
         return Outcome(combined([first]), first.history, *verdict, held_out=held_out, unseen=first.unseen)
-    hardly_wrong = count.in_all(labels.given)[0] < SLIGHT and bool((labels.given.amax(1) == 1).all())
+    single = labels.votes is None and bool((labels.given.amax(1) == 1).all())
+    hardly_wrong = single and count.in_all(labels.given)[0] < SLIGHT
     targets = labels.given if hardly_wrong else stock.posterior
     later = networks.second_folds(fold, judging)
-    again = Again(labels.given, targets, labels.likely(stock.transition), later, mixes=first.memorizes)
+    again = Again(labels.given, targets, labels.likely(stock), later, mixes=first.memorizes)
     learned = networks.again(again, by_networks, options)
     second = learned.look
     if beside is not None and by_others is not None:
@@ -124,7 +125,7 @@ def part_of_others(networks: Look, others: Look, labels: Labels, weak: bool) -> 
     both, index = pooled(networks, others, 0.5), networks.held_out
     stock, _ = labels.take_stock(both.best.exp(), both.unseen.exp(), index, both.best, weak)
     one, other = (with_prior(logs.exp(), stock.prior) for logs in (networks.unseen, others.unseen_at(index)))
-    return share_of(other, one, labels.likely(stock.transition)[index])
+    return share_of(other, one, labels.likely(stock)[index])
 
 
 def labels_of(train_set: Dataset, vouched: Tensor | None) -> Labels:
@@ -135,7 +136,7 @@ def labels_of(train_set: Dataset, vouched: Tensor | None) -> Labels:
     known = torch.zeros(len(train_set), dtype=torch.bool) if train_set.trusted is None else train_set.trusted.clone()
     if vouched is not None:
         known[vouched] = True
-    return Labels(given, uncorrected, known)
+    return Labels(given, uncorrected, known, train_set.votes)
 
 
 def compared(second: Look, first: Look, labels: Tensor, balanced: bool) -> tuple[tuple[float, float], bool]:
@@ -158,7 +159,10 @@ def judged(
     """The verdict on every label, what was found in words, and the stock that both are from."""
     believed = (labels.given * stock.posterior).sum(1)
     verdict = least_believed(believed, stock.posterior, train_set.labels, count.in_all(labels.given)[0])
-    found = claim(count, labels.given, stock.joint, train_set.class_names)
+    if labels.votes is None:
+        found = claim(count, labels.given, stock.joint, train_set.class_names)
+    else:
+        found = claim_of_consensus(count, labels.given, stock.posterior)
     words = f"{found} {done(count, gain, dropped)}"
     count = count.by_class(1 - verdict.quality, labels.given)
     return verdict, Finding(count.share.tolist(), count.low.tolist(), count.high.tolist(), words, found), stock

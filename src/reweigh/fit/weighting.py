@@ -23,7 +23,6 @@ class Weighting:
         weights = weighting([0.1, 2.0, 5.0], family=1)
 
     Args:
-        net: The weight net.
         families: Families of the classes it was used on; a net from elsewhere may have more curves, matched by rank.
         reads: What it reads of a sample besides the family of its class: "loss" as in the paper, or "doubt".
 

@@ -24,6 +24,7 @@ HABIT = 0.59  # share of the wrong labels that a held-out model repeats if they 
 LEVEL = 0.6  # conflicts of sure predictions for each one of less sure ones, at least, if labels are wrong at random
 MIN_SURE_CONFLICTS = 0.5  # conflicts of sure predictions for each one of all, at least, if labels are wrong at random;
 MIN_SURE_CONFLICTS_WEAK = 0.85  # of a weak model
+CONSENSUS_RANGE = (0.5, 1.6)  # times the estimate from votes; measured on CIFAR-10N and simulated votes
 Z90 = 1.645  # standard deviations on either side of a 90 % interval
 BORROWED = 10.0  # samples that each class borrows from all others
 FEW = 0.05  # shares below this are shown with a decimal
@@ -167,6 +168,22 @@ def count_wrong(
     return Count(*shares, disagree=disagree, at_random=at_random, predicted=predicted)
 
 
+def count_consensus(posterior: Tensor, given: Tensor) -> Count:
+    """Count wrong consensus labels of several labelers: how likely each of them is wrong, on average.
+
+    The limits allow for labelers who make the same errors more often than was recognized (``CONSENSUS_RANGE``).
+
+    Args:
+        posterior: Shape (N, C), posterior of the true class from votes and predictions.
+        given: Shape (N, C), the consensus labels as rows that sum to one.
+    """
+    number, share = len(given), _missing(posterior, given).masked_fill(given.sum(0) == 0, 0.0).clamp(0, 1)
+    total = max(float(given.mean(0) @ share), 0.5 / number)
+    chance = Z90 * (total * (1 - total) / number) ** 0.5
+    low, high = (max(total * CONSENSUS_RANGE[0] - chance, 0.0), total * CONSENSUS_RANGE[1] + chance)
+    return Count(share, share * low / total, (share * high / total).clamp_max(1.0), disagree=total)
+
+
 def _at_random(conflicts: Tensor, least: float) -> bool:
     """Whether labels may be wrong at random: the surest predictions are contradicted about as often as less sure ones.
 
@@ -226,6 +243,24 @@ def claim(count: Count, given: Tensor, joint: Tensor, names: Sequence[str]) -> s
         f"The model disagrees with {disagree} of the held-out labels{where}. Between {low} and {high} of the labels "
         "are wrong; one label per sample cannot tell more. An audit of 100 labels can: reweigh audit RUN, or "
         "classifier.audit()."
+    )
+
+
+def claim_of_consensus(count: Count, given: Tensor, posterior: Tensor) -> str:
+    """How many consensus labels are wrong, by votes alone and with the model, and what that rests on.
+
+    Args:
+        count: Count of wrong labels among ``given``, the consensus of votes alone.
+        posterior: Shape (N, C), posterior of the true class from votes and model.
+    """
+    best = torch.zeros_like(posterior).scatter_(1, posterior.argmax(1, keepdim=True), 1.0)
+    alone, both = (
+        "{} ({} to {})".format(*(f"{each:.1%}" if each < FEW else f"{each:.0%}" for each in counted))
+        for counted in (count.in_all(given), count_consensus(posterior, best).in_all(best))
+    )
+    return (
+        f"About {both} of the consensus labels are wrong, and {alone} of those by votes alone; more if most labelers "
+        "of a sample make the same error."
     )
 
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from reweigh.issues.count import Count, count_wrong
+from reweigh.issues.count import Count, count_consensus, count_wrong
+from reweigh.issues.labelers import even_confusion, weigh_votes
 from reweigh.issues.remaining import Remaining, remaining
 from reweigh.issues.stock import (
     TINY,
@@ -19,6 +20,7 @@ from reweigh.issues.stock import (
     with_prior,
 )
 from reweigh.issues.verdict import in_line_with
+from reweigh.issues.votes import Votes
 
 MAX_CHANGE = 2.0  # of doubts, by decisions about labels that were chosen
 CHOSEN = 1.8  # times the mean doubt: decisions about labels of higher doubt were not about any labels
@@ -32,11 +34,13 @@ class Labels(NamedTuple):
         uncorrected: Shape (N, C), the labels before any correction. They show how often labels are wrong, and between
             which classes.
         known: Shape (N,) bool, whether a label is beyond doubt.
+        votes: Labels by several labelers, whose consensus the labels are; None if there is one label per sample.
     """
 
     given: Tensor
     uncorrected: Tensor
     known: Tensor
+    votes: Votes | None = None
 
     def take_stock(
         self, predictions: Tensor, unseen: Tensor, held_out: Tensor, latest: Tensor, weak: bool
@@ -53,6 +57,8 @@ class Labels(NamedTuple):
             latest: Shape (N, C), logits of the last model.
             weak: Whether the model is weak or classes are rare; see ``count_wrong``.
         """
+        if self.votes is not None:
+            return self._stock_of_votes(self.votes, predictions, unseen, held_out)
         given = self.uncorrected
         known, apart = (held_out, unseen) if len(held_out) else (torch.arange(len(given)), predictions)
         prior = expected_shares(apart, given[known])
@@ -88,13 +94,21 @@ class Labels(NamedTuple):
             return Remaining(left, left * low / max(share, TINY), left * high / max(share, TINY))
         return remaining(doubt.numpy(), self.known.nonzero().flatten().numpy(), wrong.numpy())
 
-    def likely(self, transition: Tensor) -> Tensor:
-        """Probability of the label of each sample for each true class, shape (N, C).
+    def _stock_of_votes(
+        self, votes: Votes, predictions: Tensor, unseen: Tensor, held_out: Tensor
+    ) -> tuple[Stock, Count]:
+        """The same for several labels per sample; what is counted is wrong consensus labels."""
+        found = weigh_votes(votes, predictions, unseen, held_out)
+        posterior = self._settled(found.posterior)
+        joint = self.given.T @ posterior + even_confusion(0.9, posterior.shape[1])
+        stock = Stock(posterior, joint, joint / joint.sum(0), found.prior, found.temperature, found)
+        return stock, count_consensus(posterior, self.given)
 
-        Args:
-            transition: Shape (C, C), T(y | k); see ``Stock``.
-        """
-        return self._settled(self.uncorrected @ transition)
+    def likely(self, stock: Stock) -> Tensor:
+        """Probability of the labels of each sample for each true class, shape (N, C); of votes up to a factor."""
+        if self.votes is not None and stock.labelers is not None:
+            return self._settled(stock.labelers.likely(self.votes))
+        return self._settled(self.uncorrected @ stock.transition)
 
     def _settled(self, rows: Tensor) -> Tensor:
         return torch.where(self.known[:, None], self.given, rows)

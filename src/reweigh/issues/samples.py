@@ -1,9 +1,10 @@
 """What training found out about each sample, and the table of suspicious labels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
@@ -35,6 +36,31 @@ class Samples:
     family: Tensor | None = None
     outlier: Tensor | None = None
     near_duplicate_of: Tensor | None = None
+
+    def among(self, rows: Tensor, suggested: Tensor) -> "Samples":
+        """The samples as some rows of a larger table; the other rows have no label.
+
+        Args:
+            rows: Shape (n,), the row of each of these samples.
+            suggested: Shape (N,), the class of each row of the table, if it has no label.
+        """
+
+        def spread(values: Tensor | None, empty: float) -> Tensor | None:
+            if values is None:
+                return None
+            return values.new_full((len(suggested),), empty).index_copy(0, rows, values)
+
+        near = self.near_duplicate_of
+        if near is not None:
+            near = torch.where(near >= 0, rows[near.clamp_min(0)], -1)
+        filled: Any = {"given": -1, "quality": torch.nan, "wrong": 0, "losses": torch.nan, "weights": torch.nan}
+        filled |= {"family": 0, "outlier": 0}
+        return replace(
+            self,
+            suggested=suggested.index_copy(0, rows, self.suggested),
+            near_duplicate_of=spread(near, -1),
+            **{name: spread(getattr(self, name), empty) for name, empty in filled.items()},
+        )
 
     def label_issues(self, class_names: Sequence[object], index: "pd.Index | None" = None) -> "pd.DataFrame":
         """One row per sample, the worst label first.

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from reweigh.issues.labelers import Labelers
 
 TEMPERATURES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5)
 SURE = 0.8  # no bar is higher: if networks are sure nearly always, none of the few labels that they doubt would count
@@ -29,6 +32,7 @@ class Stock(NamedTuple):
         transition: Shape (C, C), T(y | k): probability of the given class y (row) if k is the true one (column).
         prior: Shape (C,), share of each true class.
         temperature: Temperature by which predictions were sharpened.
+        labelers: What is known about each labeler, if there are several labels per sample.
     """
 
     posterior: Tensor
@@ -36,6 +40,7 @@ class Stock(NamedTuple):
     transition: Tensor
     prior: Tensor
     temperature: float
+    labelers: "Labelers | None" = None
 
 
 def label_rows(labels: Tensor, num_classes: int) -> Tensor:

@@ -43,15 +43,7 @@ __all__ = ["MODELS", "build", "find"]
 
 
 def find(name: str, trust_code: bool = False) -> Callable[..., nn.Module]:
-    """The builder of a model in ``MODELS``, or of ``timm:NAME``, ``torchvision:NAME``, ``package.module:Class``.
-
-    Args:
-        trust_code: Whether a name with a colon, which stands for code outside the package, may be built.
-
-    Raises:
-        RecipeError: No model has that name.
-        ModelError: One side of the colon is empty.
-    """
+    """The builder of a model in ``MODELS``, or of ``timm:NAME``, ``torchvision:NAME``, ``package.module:Class``."""
     return foreign.foreign(name, trust_code) if ":" in name else lookup(MODELS, name, "model")
 
 
@@ -67,12 +59,7 @@ def build(
     """A fresh model, initialized from torch's global generator.
 
     Args:
-        name: Name of the model, as for ``find``.
-        input_shape: Shape of one sample, without the batch dimension.
-        num_classes: Number of logits.
-        trust_code: As for ``find``.
         logits: Kind of logits; "cosine" replaces the last layer, see ``reweigh.models.last_layer``.
-        options: Keyword arguments of the model.
 
     Raises:
         RecipeError: Unknown model or option.

@@ -51,16 +51,7 @@ def cnn(input_shape: tuple[int, ...], num_classes: int, *, width: Annotated[int,
 
 
 def image_shape(model: str, input_shape: tuple[int, ...], at_least: int) -> tuple[int, int, int]:
-    """Channels, height and width of an image model's input.
-
-    Args:
-        model: Name of the model in messages.
-        input_shape: Shape of one sample, without the batch dimension.
-        at_least: Smallest height and width that the model can pool.
-
-    Raises:
-        ModelError: The samples are not images (C, H, W), or the images are too small.
-    """
+    """Channels, height and width of an image model's input."""
     shape = tuple(input_shape)
     if len(shape) != 3 or min(shape) < 1:
         raise ModelError(

@@ -86,11 +86,7 @@ def installed() -> bool:
 
 
 def imagenet() -> EfficientNetLite0:
-    """The network with its ImageNet weights, in evaluation mode; it takes (images - MEAN) / STD.
-
-    Raises:
-        ModelError: The package is not installed, or its file is not the one that is known here.
-    """
+    """The network with its ImageNet weights, in evaluation mode; it takes (images - MEAN) / STD."""
     (content,) = pinned("efficientnet-lite0", PACKAGE, FILES, "pretrained")
     file = BytesIO(content)
     state = torch.load(file, map_location="cpu", weights_only=True)

@@ -25,10 +25,6 @@ class Ensemble(nn.Module):
 
     Attributes:
         shares: Shape (members,), share of each member; a buffer that sums to one.
-
-    Args:
-        members: Networks that take the same inputs.
-        shares: Share of each; the same by default.
     """
 
     shares: Tensor
@@ -83,11 +79,7 @@ def mean_of(each: Tensor, shares: Tensor) -> Tensor:
 
 
 def rebuilt(state: Mapping[str, Tensor], build: Callable[[], nn.Module]) -> nn.Module:
-    """A model into which the weights of a file fit: an ensemble of as many networks as it holds, or a single network.
-
-    Args:
-        build: Makes one network.
-    """
+    """A model into which the weights of a file fit: an ensemble of as many networks as it holds, or one network."""
     if not _is_ensemble(state):
         return build()
     members = [member_state(state, number) for number in range(len(state["shares"]))]
@@ -187,11 +179,7 @@ class Stack(nn.Module):
 
 
 class Blocks(nn.Module):
-    """A linear layer for each network: (n, members * in) -> (n, members * out).
-
-    Args:
-        layers: One ``nn.Linear`` per network.
-    """
+    """A linear layer for each network: (n, members * in) -> (n, members * out)."""
 
     def __init__(self, layers: Sequence[nn.Linear]):
         super().__init__()

@@ -21,9 +21,6 @@ class Experts(nn.Module):
 
     Args:
         classifier: Any model that ends in a linear layer and calls each layer once; it becomes the first expert.
-
-    Raises:
-        ModelError: The model does not end in a linear layer.
     """
 
     def __init__(self, classifier: nn.Module, experts: int = EXPERTS):

@@ -24,9 +24,6 @@ def foreign(name: str, trust_code: bool = False) -> Callable[..., nn.Module]:
     Args:
         trust_code: Whether the user allows code outside the package to run. Without it the builder refuses, because the
             name may come from a file that somebody else wrote.
-
-    Raises:
-        ModelError: One side of the colon is empty.
     """
     source, _, member = name.partition(":")
     if not source or not member:
@@ -93,11 +90,7 @@ def _may_build(member: Any) -> bool:
 
 
 def imported(module: str, remedy: str) -> ModuleType:
-    """A module that may not be installed, or may be incompatible with other packages.
-
-    Raises:
-        ModelError: It cannot be imported; the message says what to do.
-    """
+    """A module that may not be installed, or may be incompatible with other packages."""
     try:
         return import_module(module)
     except (ImportError, RuntimeError) as error:  # a torchvision that does not match torch raises RuntimeError
@@ -107,11 +100,7 @@ def imported(module: str, remedy: str) -> ModuleType:
 def checked(
     name: str, build: Callable[..., Any], input_shape: tuple[int, ...], num_classes: int, /, **options: Any
 ) -> nn.Module:
-    """Build a model and try it on two samples of zeros, in evaluation mode.
-
-    Raises:
-        ModelError: It cannot be built or called, is not a module, or its logits are not of shape (2, num_classes).
-    """
+    """Build a model and try it on two samples of zeros, in evaluation mode."""
     try:
         model = build(input_shape, num_classes, **options)
     except ModelError:

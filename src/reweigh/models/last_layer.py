@@ -20,15 +20,7 @@ class Needs(TypedDict):
 
 
 def linear_head(model: nn.Module, who: str, instead: str) -> tuple[str, nn.Linear]:
-    """The name of the last layer, which is linear, and the layer.
-
-    Args:
-        who: What needs a linear layer, for the message.
-        instead: What to do with another model, for the message.
-
-    Raises:
-        ModelError: The last layer is not linear.
-    """
+    """The name of the last layer, which is linear, and the layer."""
     named: dict[str, Tensor] = dict(model.named_parameters())
     name = last_layer(model, named) if named else ""
     layer = model.get_submodule(name)
@@ -46,12 +38,7 @@ def with_features(
     """What enters a layer, shape (n, width), and what the model returns.
 
     Args:
-        layer: Name of the layer, as ``linear_head`` gives it.
         cut: Whether the layer reads the features without their graph, so that its gradient ends there.
-        inputs, named: Arguments of the model.
-
-    Raises:
-        ModelError: The layer does not read one row of features per sample, once.
     """
     entered: list[Tensor] = []
 
@@ -94,11 +81,7 @@ class CosineLinear(nn.Linear):
 
 
 def with_cosine_head(model: nn.Module, scale: float = SCALE) -> nn.Module:
-    """The model itself, its last layer replaced by a fresh cosine head of that scale, unless it has one.
-
-    Raises:
-        ModelError: The last layer is not linear.
-    """
+    """The model itself, its last layer replaced by a fresh cosine head of that scale, unless it has one."""
     name, layer = linear_head(model, "a cosine head", "give a model with a linear classifier")
     if isinstance(layer, CosineLinear):
         layer.scale.fill_(scale)

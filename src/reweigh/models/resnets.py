@@ -74,9 +74,6 @@ class Block(nn.Module):
     """Convolutions with BatchNorm and ReLU between them, around a shortcut that is projected where the shape changes.
 
     Args:
-        inputs: Input channels.
-        width: Channels of the 3x3 convolutions.
-        stride: 2 halves the image.
         bottleneck: Whether the block is one 3x3 convolution between two 1x1, with four times as many output channels;
             otherwise it is two 3x3 convolutions.
     """

@@ -33,12 +33,6 @@ class SelectiveModel(nn.Module):
 
     Attributes:
         ranks: whether the selection head ranks the predictions, otherwise their probability; a bool buffer.
-
-    Args:
-        classifier: any model that ends in a linear layer.
-
-    Raises:
-        ModelError: the last layer is not linear.
     """
 
     ranks: Tensor
@@ -55,11 +49,7 @@ class SelectiveModel(nn.Module):
         self.register_buffer("ranks", torch.tensor(True, device=layer.weight.device))
 
     def forward(self, *inputs: Any, heads: bool = False, **named: Any) -> Any:
-        """Logits, or ``Heads``.
-
-        Raises:
-            ModelError: the last layer does not read one row of features per sample, once.
-        """
+        """Logits, or ``Heads``."""
         if not heads:
             return self.classifier(*inputs, **named)
         features, logits = with_features(self.classifier, self._last, *inputs, **NEEDS, **named)

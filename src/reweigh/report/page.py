@@ -21,16 +21,7 @@ MOST_RUNS = 10  # beyond this nothing can be read side by side, and the page gro
 
 
 def write_report(paths: Sequence[str | Path], out: str | Path) -> list[str]:
-    """Write the report of some runs, and return the headline of each.
-
-    Args:
-        paths: Run folders; several are shown side by side.
-        out: The HTML file, replaced if it exists.
-
-    Raises:
-        DataError: There is no run at a path, a file of it is broken, or there are too many runs.
-        RecipeError: A recipe cannot be read here, such as that of a newer version.
-    """
+    """Write the report of some runs, and return the headline of each."""
     if not 1 <= len(paths) <= MOST_RUNS:
         raise DataError(f"{len(paths)} runs; a page holds 1 to {MOST_RUNS}, so write several pages")
     accounts = read_accounts([Path(path) for path in paths])

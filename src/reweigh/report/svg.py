@@ -19,12 +19,7 @@ LENGTHY = re.compile(r"-?\d+\.\d{2,}")
 
 
 def to_svg(figure: "Figure", prefix: str, alternative: str) -> str:
-    """The figure as an ``<svg>`` element.
-
-    Args:
-        prefix: Prefix of its ids, unique in the page.
-        alternative: What the figure shows, for readers who cannot see it.
-    """
+    """The figure as an ``<svg>`` element, whose ids begin with ``prefix``."""
     import matplotlib as mpl
 
     text = io.StringIO()

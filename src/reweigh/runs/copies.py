@@ -18,6 +18,7 @@ from reweigh.files.cells import as_text, to_csv, warn_of_formulas
 from reweigh.files.limits import opened
 from reweigh.fit.source import check_there, read_training_set, source_of
 from reweigh.runs.account import Account
+from reweigh.runs.folders import is_folder_of_classes
 
 
 class Copy(NamedTuple):
@@ -52,7 +53,6 @@ def corrected_copy(
     """The same table with other labels; a label file for images, arrays, and labels that had a file of their own.
 
     Args:
-        account: A run on files of the user (``check_copyable``).
         changes: The new label of each row of the data that changes.
         out: Path of the copy; its ending must be that of the table, or of a label file.
         spreadsheet_safe: Whether to write formulas as text; otherwise the copy is exact but for the labels.
@@ -62,9 +62,19 @@ def corrected_copy(
     assert source is not None
     if source.path.name.endswith(SUFFIXES) and source.labels is None:
         return _table(account, source, changes, out, spreadsheet_safe, excluded)
-    _check_ending(out, ".csv", "a label file")
+    what = "a folder of images has no ending, and a label file" if is_folder_of_classes(source) else "a label file"
+    _check_ending(out, ".csv", what)
     usage = shlex.join(["reweigh", "train", *source.words(labels=out)])
     return Copy(to_csv(_label_file(account, changes, excluded), out, spreadsheet_safe), usage)
+
+
+def copy_ending(source: Source) -> str:
+    """How the name of a corrected copy ends; a folder of images by class has no ending."""
+    if source.path.name.endswith(SUFFIXES) and source.labels is None and is_text(source.path):
+        return ".tsv" if source.dialect().separator == "\t" else ".csv"
+    if source.path.suffix in (".parquet", ".feather") and source.labels is None:
+        return source.path.suffix
+    return "" if is_folder_of_classes(source) else ".csv"
 
 
 def _check_ending(out: Path, ending: str, what: str) -> None:
@@ -161,12 +171,7 @@ def _line_end(path: Path) -> str:
 
 
 def _replace(account: Account, frame: pd.DataFrame, column: int, first: int, changes: Mapping[int, int]) -> None:
-    """Put other labels into a column, each as the table itself writes that class most often.
-
-    Args:
-        first: Row of the frame that holds sample 0.
-        changes: The new label of each row that changes.
-    """
+    """Put other labels into a column, each as the table itself writes that class most often."""
     dataset = account.dataset
     assert dataset is not None
     origin = dataset.origin.tolist() if dataset.origin is not None else range(len(dataset))

@@ -134,11 +134,7 @@ def _same(dataset: Dataset, samples: Samples) -> bool:
 
 
 def read_classes(run: Run) -> Classes:
-    """The classes as the run stored them; none if it has not ended.
-
-    Raises:
-        DataError: The file is something else.
-    """
+    """The classes as the run stored them; none if it has not ended."""
     if not run.classes.is_file():
         return Classes(())
     stored = read_json(run.classes)
@@ -163,9 +159,6 @@ def with_verdicts(path: Path) -> tuple[Samples, int]:
     """All samples of the data of a run that have a verdict, those that were held out last, and the number of these.
 
     The data are not read.
-
-    Raises:
-        DataError: There is no run, it has not ended, or it gives no verdicts.
     """
     run, _ = open_run(path)
     names = read_classes(run).names

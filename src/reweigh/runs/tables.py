@@ -164,11 +164,7 @@ TRUTH = Kind({"True": True, "False": False}.__getitem__, "True or False", False)
 
 
 def read_samples(path: Path, class_names: Sequence[str]) -> Samples | None:
-    """The training samples, in the order of the training set; None if there is no such file.
-
-    Raises:
-        DataError: The file is not such a table.
-    """
+    """The training samples, in the order of the training set; None if there is no such file."""
     table = Cells.read(path, ("row", "given_label"))
     if table is None:
         return None
@@ -194,11 +190,7 @@ def read_samples(path: Path, class_names: Sequence[str]) -> Samples | None:
 
 
 def read_tested(path: Path) -> Tested | None:
-    """The test samples; None if the run stores none.
-
-    Raises:
-        DataError: The file is not such a table.
-    """
+    """The test samples; None if the run stores none."""
     table = Cells.read(path, ("label", "predicted", "score"))
     if table is None:
         return None

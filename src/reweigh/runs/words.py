@@ -79,12 +79,7 @@ class Family(NamedTuple):
 def describe_families(
     num_families: int, of_class: Sequence[int], class_names: Sequence[str], sizes: Sequence[int]
 ) -> list[Family]:
-    """Every family, the one with the smallest classes first.
-
-    Args:
-        of_class: Family of each class.
-        sizes: Training samples of each class.
-    """
+    """Every family, the one with the smallest classes first."""
     families = []
     for family in range(num_families):
         members = [number for number, its in enumerate(of_class) if its == family]

@@ -37,14 +37,10 @@ def encode(
 
     Args:
         values: N numbers, strings or booleans; array, tensor, list or column of a table.
-        what: Name of the labels in messages.
         unlabeled: Whether a label may be missing (-1, an empty string, None, NaN); it becomes -1.
 
     Returns:
         tuple: Class numbers, shape (N,) int64, and the class names.
-
-    Raises:
-        DataError: Values are missing, not whole numbers, or not classes; with their rows.
     """
     if not unlabeled:
         return _encode(values, class_names, what)
@@ -59,11 +55,7 @@ def encode(
 
 
 def known(values: np.ndarray) -> np.ndarray:
-    """Which values are labels, shape (N,) bool; -1 (number or string), an empty string, None and NaN are not.
-
-    Args:
-        values: Shape (N,), of any type.
-    """
+    """Which values are labels, shape (N,) bool; -1 (number or string), an empty string, None and NaN are not."""
     import pandas as pd
 
     def is_label(value: Any) -> bool:
@@ -162,13 +154,7 @@ def _numbers_if_all_are(strings: np.ndarray) -> np.ndarray:
 
 
 def check_target(values: Sequence[Any], label: str, what: str) -> None:
-    """Refuse labels that cannot be classes.
-
-    Args:
-        values: One per row; None where it is missing.
-        label: Name of the column.
-        what: Name of the table in messages.
-    """
+    """Refuse labels that cannot be classes."""
     given = [str(value) for value in values if value is not None]
     distinct = sorted({*given})
     rows, count = len(given), len(distinct)

@@ -40,12 +40,7 @@ def read_labels(
     unlabeled: bool = False,
     names: Sequence[str] = (),
 ) -> Tensor:
-    """One label for each of ``num_samples``; see ``label_values``.
-
-    Args:
-        class_names: Class names of the data that the labels are for.
-        unlabeled: Whether a label may be empty or -1, for a sample without one.
-    """
+    """One label for each of ``num_samples``; see ``label_values``."""
     values = label_values(path, num_samples, names)
     labels, _ = encode(values, class_names, str(path), unlabeled=unlabeled)
     raise_all(range_mistakes(labels, len(class_names), "labels", -1 if unlabeled else 0), str(path))
@@ -86,9 +81,6 @@ def by_name(frame: "pd.DataFrame", names: Sequence[str], what: str) -> "pd.DataF
     """The rows of a label file in the order of the samples, if a column names them; otherwise the file as it is.
 
     Rows of other names are left out with a warning: a file that cannot be read is a sample only if it is read later.
-
-    Raises:
-        DataError: A sample has no row.
     """
     column, written = names_in(frame, names)
     if column is None or len({*names}) < len(names) or len({*written}) < len(written):
@@ -150,9 +142,6 @@ def override(dataset: Dataset, path: str | Path, *, unlabeled: bool = False, new
     """The dataset with the labels of a file instead of its own; true labels stay if they were known.
 
     To keep the labels of the dataset as the true ones, use ``dataset.with_labels(read_labels(...))``.
-
-    Args:
-        new_classes: Take the classes from the file, not from the dataset.
     """
     names = dataset.reading.names and [dataset.reading.names[row] for row in dataset.source_rows.tolist()]
     if new_classes:
@@ -174,9 +163,6 @@ def with_candidates(dataset: Dataset, candidates: CandidateSets) -> Dataset:
 
 def one_of_each(candidates: CandidateSets) -> Tensor:
     """One candidate per sample, the (row mod count)-th, so that class sizes are about in proportion to the candidates.
-
-    Args:
-        candidates: One or more of each sample; none gives class 0, which the check of a dataset rejects.
 
     Returns:
         Shape (N,) int64.
@@ -205,8 +191,6 @@ def split_names(dataset: Dataset, separator: str, classes: Sequence[str] | None 
     """Split labels that were read as one class, such as ``cat|dog``, into candidates.
 
     Args:
-        dataset: Dataset with a class for each set of labels that occurs.
-        separator: String between two labels.
         classes: Classes that labels may name; by default all that occur, sorted.
     """
     if len(missing := (dataset.labels < 0).nonzero().flatten()):

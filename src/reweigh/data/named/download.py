@@ -104,16 +104,8 @@ def get(name: str, root: str | Path, *, mirror: str | None = None, progress: Pro
     Files that exist are not touched. An interrupted download is continued by the next call; one with a wrong checksum
     is deleted.
 
-    Args:
-        root: The data root; the files go to the folder of the dataset below it.
-        mirror: Address to use instead of the official one; file names are appended to it.
-        progress: Called with the name of the file, the bytes so far and the total bytes.
-
     Returns:
         Path: The complete folder.
-
-    Raises:
-        DataError: No such dataset, no connection, a wrong checksum, or a package that is not installed.
     """
     if name == "digits":
         raise DataError("digits: nothing to download; they come with scikit-learn")

@@ -70,11 +70,7 @@ def warn_of_order(train: Dataset, file: str) -> None:
 
 
 def shrunk(images: Dataset, size: int) -> Dataset:
-    """Images of ``size`` x ``size`` pixels, whose pixels are means; bytes stay bytes.
-
-    Raises:
-        DataError: The images are smaller.
-    """
+    """Images of ``size`` x ``size`` pixels, whose pixels are means; bytes stay bytes."""
     side = images.shape[-1]
     if size > side:
         raise DataError(f"data.size: {size} pixels, but the images have {side}; they can only be made smaller")

@@ -149,14 +149,7 @@ def split(dataset: Dataset, test_fraction: float, seed: int) -> Splits:
 
 
 def split_table(source: Source, test_fraction: float, seed: int, text: TextAs = "tf-idf") -> Splits:
-    """Training and test parts of a table: how columns are read is decided by all rows, the rest by the training part.
-
-    Args:
-        source: The table.
-        test_fraction: Share of the rows to test on.
-        seed: Seed that chooses these rows.
-        text: How text columns are read.
-    """
+    """Training and test parts of a table: all rows decide how columns are read, the training part decides the rest."""
     parts, encoding, what = [], None, str(source.path)
     whole = one_or_several(read_files(source, drop_unlabeled=True, encode=False), source.separator)
     frame = numbers_parsed(source.frame(), whole.reading.encoding.readings)

@@ -72,12 +72,7 @@ def read(
 
 
 def read_files(source: Source, **how: Any) -> Dataset:
-    """The samples of a source.
-
-    Args:
-        source: The files, and how they are written.
-        how: Fields of ``Request`` that do not depend on the files.
-    """
+    """The samples of a source."""
     request = Request(source, **how)
     for name, value, allowed in (
         ("split", request.split, SPLIT_FOLDERS),
@@ -117,15 +112,7 @@ def read_files(source: Source, **how: Any) -> Dataset:
 
 
 def read_unlabeled(path: str | Path, shape: tuple[int, ...], **form: Any) -> Unlabeled:
-    """Read inputs to predict, in the form that the model was trained on; labels are ignored.
-
-    Args:
-        shape: Shape of a training sample; images are resized to it.
-        form: Other attributes of ``Form``.
-
-    Raises:
-        DataError: The data are of another kind or shape, cannot be read, or contain NaN or infinity.
-    """
+    """Read inputs to predict, in the form that the model was trained on; labels are ignored."""
     path = Path(path)
     check_exists(path)
     wanted = Form(tuple(shape), **form)
@@ -142,11 +129,7 @@ def read_unlabeled(path: str | Path, shape: tuple[int, ...], **form: Any) -> Unl
 
 
 def reader_of(path: Path) -> Reader:
-    """The reader that recognizes a path.
-
-    Raises:
-        DataError: The path does not exist, or no reader recognizes it.
-    """
+    """The reader that recognizes a path."""
     check_exists(path)
     for reader in READERS.values():
         if reader.recognizes(path):

@@ -71,11 +71,7 @@ def _description(parts: Parts) -> dict[str, Any]:
 
 @lru_cache(maxsize=10_000)
 def _index(file: Path, changed: int) -> list[tuple[str, Packed | None, Parts]]:
-    """The samples of an archive: their names, images and other members.
-
-    Args:
-        changed: When the archive was changed.
-    """
+    """The samples of an archive: their names, images and other members."""
     samples: dict[str, Parts] = {}
     try:
         with open(file, "rb") as opened, tarfile.open(fileobj=opened, mode="r:") as archive:
@@ -209,12 +205,7 @@ def _reader(
     find: Callable[[Path, str, str | None], ImageList],
     images: Callable[[Sequence[Path]], list[Packed]],
 ) -> Reader:
-    """The reader of files with these endings.
-
-    Args:
-        find: (path, split, label) -> the images of all files, in the order of files and rows, with their labels.
-        images: The images in some files.
-    """
+    """The reader of files with these endings."""
 
     def read(path: Path, request: Request) -> Dataset:
         check_pillow()

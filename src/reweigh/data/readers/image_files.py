@@ -92,11 +92,7 @@ def check_pillow() -> None:
 
 
 def header(path: File) -> Header:
-    """Size of an image, and whether it is gray.
-
-    Raises:
-        DataError: The file is not an image.
-    """
+    """Size of an image, and whether it is gray."""
     with image_errors(path):
         if isinstance(path, Path):
             if path.suffix.lower() in PHONE:
@@ -111,16 +107,7 @@ def header(path: File) -> Header:
 
 
 def decode(path: File, size: tuple[int, int], channels: int, resize: Resize = "crop") -> Tensor:
-    """The pixels, shape (channels, height, width), resized if needed.
-
-    Args:
-        size: Height and width.
-        channels: 1 for gray, 3 for color.
-        resize: How images of other proportions are resized; see ``Resize``.
-
-    Raises:
-        DataError: The file cannot be decoded.
-    """
+    """The pixels, shape (channels, height, width), resized to ``size`` (height, width) if needed."""
     from PIL import Image, ImageOps
 
     with image_errors(path), open_image(path, content(path)) as image:
@@ -191,14 +178,7 @@ def content(path: File) -> bytes | None:
 
 @contextmanager
 def open_image(path: File, known: bytes | None = None) -> Iterator["ImageFile"]:
-    """An image file, not yet decoded, until the end of the block.
-
-    Args:
-        known: The content of the file, if it was read before.
-
-    Raises:
-        DataError: It has too many pixels, as a small file may.
-    """
+    """An image file, not yet decoded, until the end of the block."""
     from PIL import Image
 
     if limit("pixels") != LIMITS["pixels"].most:  # set by the user, so Pillow's own limit does not apply

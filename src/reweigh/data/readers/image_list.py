@@ -43,11 +43,7 @@ FEW = 100_000  # bytes; a list is recognized by its start
 
 
 def read_image_list(path: Path, request: Request) -> Dataset:
-    """The listed images; see ``read_listed``.
-
-    Raises:
-        DataError: No list, or no column of labels.
-    """
+    """The listed images; see ``read_listed``."""
     check_pillow()
     found = find_list(path, request.source.labels, request.source.label, request.source.group)
     if found is None:
@@ -61,17 +57,7 @@ def read_image_list(path: Path, request: Request) -> Dataset:
 def find_list(
     path: Path, labels: Path | None = None, label: str | None = None, group: str | None = None
 ) -> ImageList | None:
-    """The list at a path, of a folder, or in a label file; None if there is none.
-
-    Args:
-        path: A list, a folder of images that holds a list, or one whose list is ``labels``.
-        labels: A list of the images in ``path``.
-        label: Column of the labels.
-        group: Column that says which images belong together.
-
-    Raises:
-        DataError: The path is a list of images that do not exist or have no labels.
-    """
+    """The list at a path, of a folder, or in a label file; None if there is none."""
     if path.is_file():
         found = _list_in(path, _around(path), label, group)
         if found is None and path.suffix in LINES and (lines := _lines(path)):
@@ -134,9 +120,6 @@ def _lines(file: Path) -> list[tuple[str, str]]:
     """Lines of an image and a label with a space, tab or comma between them; empty if they are something else.
 
     The label is empty where a line has none.
-
-    Raises:
-        DataError: The first lines are such lines, but a later one is not.
     """
     try:
         text = file.read_text(encoding="utf-8-sig")
@@ -243,10 +226,6 @@ def read_image_folder(path: Path, request: Request) -> Dataset:
     Files that cannot be read are left out, never silently: a warning is logged, and ``dataset.reading.skipped`` lists
     each with the reason. Images that fit in memory are decoded at once. Of a larger set only the headers are read now,
     and a file that turns out to be broken later raises an error with its name.
-
-    Raises:
-        DataError: No classes, an empty class unless class names are given, a loop of symbolic links, or images of
-            different sizes without a size.
     """
     root = split_folder(path, request.split)
     what = str(root)

@@ -29,11 +29,7 @@ HEADERS_AT_ONCE = 500
 
 
 def headers_of(files: Sequence[File], root: Path) -> list[Header | str]:
-    """The header of each image, or why it has none.
-
-    Args:
-        root: Folder that they are in; the headers of many files are stored under its name, below ``cache_root()``.
-    """
+    """The header of each image, or why it has none."""
     if len(files) < MIN_CACHED_FILES:
         return [_header_or_reason(file) for file in files]
     store = RowCache(f"headers-{digest(str(root.resolve()).encode()).hex()[:12]}", 3)
@@ -119,12 +115,6 @@ def read_pixels(
 
     What fits in memory is decoded now, and a file that turns out to be broken is added to ``skipped``. Otherwise files
     are decoded on demand, and a broken one raises a DataError with its name then.
-
-    Args:
-        shape: Channels, height and width of every image.
-        memory_gb: Gigabytes that the pixels may take in memory.
-        resize: How images of other proportions are resized.
-        disk_gb: See ``OnDemand``.
     """
     channels, *size = shape
     paths = [image.path for image in found]
@@ -171,11 +161,7 @@ def warn_of_skipped(root: Path, skipped: Skipped, num_found: int) -> tuple[str, 
 def pixels_of(
     found: list[Image], skipped: Skipped, request: Request, what: str, mistakes: Sequence[str] = ()
 ) -> tuple[Inputs, Tensor]:
-    """The pixels of found images in the size that is asked for, gray if all are gray; see ``read_pixels``.
-
-    Args:
-        mistakes: What is wrong besides their sizes, for one message.
-    """
+    """The pixels of found images in the size that is asked for, gray if all are gray; see ``read_pixels``."""
     wanted = (request.size, request.size) if isinstance(request.size, int) else request.size
     raise_all([*mistakes, *size_mistakes(found, wanted)], what)
     height, width = wanted or found[0].header[:2]
@@ -233,9 +219,6 @@ def read_listed(found: ImageList, request: Request, what: str) -> Dataset:
     """The listed images as bytes (C, H, W); gray if all are gray.
 
     Files that are absent or cannot be read are left out with a warning, and so are images without a label.
-
-    Raises:
-        DataError: No readable image, or images of different sizes without a size.
     """
     images, skipped, rows = headers(found)
     if not images and all(label is None for label in found.labels):
@@ -297,15 +280,7 @@ def read_to_predict(found: ImageList, form: Form, path: Path) -> Unlabeled:
 
 
 def in_form(found: list[Image], skipped: Skipped, root: Path, form: Form, path: Path) -> Unlabeled:
-    """Images in size and color of those that the model was trained on.
-
-    Args:
-        root: What their names are relative to.
-        path: Where they were found, for messages.
-
-    Raises:
-        DataError: The model was trained on something else, or no image can be read.
-    """
+    """Images in size and color of those that the model was trained on."""
     if not is_image(form.shape) or form.shape[0] not in (1, 3) or not form.raw_bytes:
         raise form.mismatch(path, "images")
     channels, height, width = form.shape

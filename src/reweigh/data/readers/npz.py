@@ -17,11 +17,7 @@ LABEL_KEYS = ("labels", "y", "Y", "targets", "target", "label")
 
 
 def read_arrays(path: Path, request: Request) -> Dataset:
-    """A dataset from a ``.npz`` with inputs and labels, or from a ``.npy`` of inputs with labels from elsewhere.
-
-    Raises:
-        DataError: The file is broken, lacks an array, or contains pickled objects.
-    """
+    """A dataset from a ``.npz`` with inputs and labels, or from a ``.npy`` of inputs with labels from elsewhere."""
     found, what = load(path), str(path)
     names, labels, true_labels = request.class_names, request.labels, None
     if isinstance(found, np.ndarray):

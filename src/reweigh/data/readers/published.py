@@ -24,11 +24,7 @@ STEMS = {"train": "train", "test": "t10k"}
 
 
 def read_idx(path: str | Path) -> Tensor:
-    """The array of an IDX file.
-
-    Raises:
-        DataError: The file does not exist, is not an IDX file, or is not as long as its header says.
-    """
+    """The array of an IDX file."""
     path = Path(path)
     data = content(path)
     remedy = "delete it and download it again"
@@ -62,11 +58,7 @@ def content(path: Path) -> bytes:
 
 
 def read_idx_pair(path: Path, request: Request) -> Dataset:
-    """A dataset from a folder with files of images and labels, or from a file of images with its labels next to it.
-
-    Raises:
-        DataError: A file is missing or broken, or the two do not belong together.
-    """
+    """A dataset from a folder with files of images and labels, or from a file of images with its labels next to it."""
     pair = find_idx_pair(path, request.split) if path.is_dir() else (path, companion(path))
     if pair is None or pair[1] is None:
         names = " and ".join(idx_names(request.split))
@@ -142,11 +134,7 @@ LAYOUTS = {
 
 
 def read_cifar(folder: str | Path, split: str = "train") -> Dataset:
-    """The training or test images of CIFAR-10 or CIFAR-100, whichever the folder holds.
-
-    Raises:
-        DataError: Files are missing or truncated, or labels are out of range.
-    """
+    """The training or test images of CIFAR-10 or CIFAR-100, whichever the folder holds."""
     folder = Path(folder)
     layout = find_layout(folder)
     if layout is None:
@@ -171,9 +159,6 @@ def read_records(files: Sequence[Path], label_bytes: int) -> tuple[Tensor, Tenso
 
     Returns:
         tuple: Images (N, 3, 32, 32) bytes, and labels (N,) from the last label byte.
-
-    Raises:
-        DataError: A file does not exist or is truncated.
     """
     record = label_bytes + PIXELS
     sizes = [whole_records(file, record) for file in files]

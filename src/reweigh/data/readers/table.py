@@ -36,11 +36,6 @@ def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> 
 
     Missing values are filled (numbers with the mean, categories with a category "missing"), never silently: a warning
     is logged, and ``dataset.reading.missing`` counts them. ``dataset.reading.encoding`` encodes later tables.
-
-    Args:
-        request: Without ``label``, labels are in the column called ``label``, ``target``, ``class`` or ``y``; without
-            ``encoding``, one is fitted to this table.
-        what: Name of the table in messages.
     """
     if len(frame) == 0:
         raise DataError(f"{what}: a header without rows; there is nothing to learn from")
@@ -96,11 +91,7 @@ def filled(encoding: Encoding, features: "pd.DataFrame", what: str) -> dict[str,
 
 
 def column_groups(frame: "pd.DataFrame", group: str, what: str) -> torch.Tensor:
-    """The group of each row by a column; a gap is a group of its own.
-
-    Raises:
-        DataError: There is no such column, or all rows are in one group.
-    """
+    """The group of each row by a column; a gap is a group of its own."""
     if group not in frame.columns:
         known = [str(name) for name in frame.columns]
         near = suggestion(group, known)

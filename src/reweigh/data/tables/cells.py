@@ -132,11 +132,7 @@ class Cells(NamedTuple):
 
 
 def cells_of(values: "pd.Series", gaps: frozenset[str] = GAPS) -> Cells:
-    """The strings of a column.
-
-    Args:
-        gaps: Words in lower case that mean that there is no value, besides what pandas considers missing.
-    """
+    """The strings of a column."""
     import pandas as pd
 
     raw, found = pd.factorize(values.to_numpy(dtype=object), use_na_sentinel=True)

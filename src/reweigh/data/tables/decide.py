@@ -98,13 +98,7 @@ def decide(
     what: str = "table",
     gaps: Mapping[str, Sequence[float]] | None = None,
 ) -> tuple[ReadAs, ...]:
-    """How to read each column.
-
-    Args:
-        kinds: What some columns are, whatever they look like.
-        what: Name of the table in messages.
-        gaps: Numbers of some columns that mean that there is no value.
-    """
+    """How to read each column."""
     kinds, gaps = kinds or {}, gaps or {}
     _check_kinds(frame, {**dict.fromkeys(gaps, "number"), **kinds}, what)
     columns = {str(name): _without(values, gaps.get(str(name), ())) for name, values in frame.items()}
@@ -329,9 +323,6 @@ def counts_rows(numbers: np.ndarray, name: str) -> str:
 
     Whole numbers that never repeat are ids if they fill their range (they count), if they rise or fall from row to row,
     if the name says so, or if numbers that were measured would have repeated by chance.
-
-    Args:
-        numbers: Shape (n,), without gaps.
     """
     count = len(numbers)
     if count < MANY or (numbers != np.floor(numbers)).any() or len(np.unique(numbers)) < count:

@@ -50,12 +50,7 @@ class Dialect(NamedTuple):
 
 
 def dialect_of(path: Path, separator: str | None = None, encoding: str | None = None) -> Dialect:
-    """Find out how a text table, plain or compressed, is written.
-
-    Args:
-        separator: The separator, if it is known: a character, or comma, semicolon, tab, space or pipe.
-        encoding: The encoding, if it is known.
-    """
+    """Find out how a text table, plain or compressed, is written."""
     separator = NAMES.get(separator or "", separator)
     if separator is not None and len(separator) != 1:
         raise DataError(f"sep: {separator!r}; give one character, or {', '.join(NAMES)}")

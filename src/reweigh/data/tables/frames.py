@@ -72,17 +72,7 @@ def is_text(path: Path) -> bool:
 def read_frame(
     path: str | Path, sep: str | None = None, encoding: str | None = None, split: str | None = None
 ) -> "pd.DataFrame":
-    """The table of a file, or of several files with the same columns.
-
-    Args:
-        path: One file, a pattern that matches several, or a folder of Parquet or Arrow files.
-        sep: The separator of text files; found from the file by default.
-        encoding: The encoding of text files; found by default.
-        split: See ``tables_at``.
-
-    Raises:
-        DataError: The file does not exist, is empty or not a table, or needs a package that is not installed.
-    """
+    """The table of a file, or of several files with the same columns."""
     import pandas as pd
 
     files = tables_at(Path(path), split)
@@ -129,11 +119,7 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def _spread(frame: "pd.DataFrame", path: Path) -> "pd.DataFrame":
-    """The same without columns of pandas' categories: in all rows the same strings, not copies of them.
-
-    Raises:
-        DataError: Few long strings stand in so many rows that the columns are out of proportion to the file.
-    """
+    """The same without columns of pandas' categories: in all rows the same strings, not copies of them."""
     import pandas as pd
 
     for name in frame.columns[[str(kind) == "category" for kind in frame.dtypes]]:

@@ -182,9 +182,6 @@ def far_cells(numbers: np.ndarray) -> list[tuple[float, int]]:
     [(-9999.0, 10)]
 
     A code such as -1 or 999 is one of them if it is frequent, and all others have the other sign or lie together.
-
-    Args:
-        numbers: Shape (n,), NaN for gaps.
     """
     numbers = numbers[~np.isnan(numbers)]
     if len(numbers) < MIN_CELLS:

@@ -45,8 +45,6 @@ def panels(figure: "Figure | SubFigure | None", height: float, **grid: Any) -> "
 
     Args:
         figure: Figure to draw into, such as ``pyplot.figure()``; a new one by default.
-        height: Height of a new figure in inches.
-        grid: Arguments of ``Figure.subplots``.
     """
     from matplotlib.figure import Figure
 

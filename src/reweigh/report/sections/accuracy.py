@@ -119,11 +119,7 @@ def confusion_panel(account: Account) -> Panel:
 
 
 def most_confused(rows: np.ndarray, columns: np.ndarray, names: Sequence[str], verb: str) -> str:
-    """The most frequent pairs of two classes, in words; with many classes, all pairs would not fit in memory.
-
-    Args:
-        verb: What happens, with ``{}`` where the frequency belongs.
-    """
+    """The most frequent pairs of two classes, in words; with many classes, all pairs would not fit in memory."""
     sizes = np.bincount(rows, minlength=len(names))
     differ = rows != columns
     cells, times = np.unique(rows[differ] * len(names) + columns[differ], return_counts=True)

@@ -157,12 +157,7 @@ def history_panel(account: Account) -> Panel:
 def history_plot(
     account: Account, names: dict[str, str], what: str, scale: float = 1, log: bool = False
 ) -> Plot | None:
-    """One line per metric that the run has; None if it has none of them.
-
-    Args:
-        names: Name of the line by the key of its metric.
-        scale: Factor of all numbers.
-    """
+    """One line per metric that the run has; None if it has none of them."""
     epochs = [int(line["epoch"]) for line in account.history]
     each = [{**line, **pseudo_weights(line)} for line in account.history]
     lines = {

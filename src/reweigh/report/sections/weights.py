@@ -36,11 +36,7 @@ def weighting(accounts: Sequence[Account]) -> Section:
 
 
 def overlaid_curves(accounts: Sequence[Account], end: float) -> list[Plot]:
-    """The functions of several runs in one figure: those with a single family or with the most common number of them.
-
-    Args:
-        end: End of the axis of losses.
-    """
+    """The functions of several runs in one figure: those with one family or with the most common number of them."""
     known = {account.name: account.net for account in accounts if account.net and account.origin.reads == "loss"}
     counts = [num_curves(net, 1) for net in known.values()]
     several = [count for count in counts if count > 1]
@@ -58,11 +54,7 @@ def overlaid_curves(accounts: Sequence[Account], end: float) -> list[Plot]:
 
 
 def weighting_panel(account: Account, end: float) -> Panel:
-    """One run.
-
-    Args:
-        end: End of the axis of losses, the same for all runs.
-    """
+    """One run."""
     if account.net is None:
         return Panel([f"The method {account.method} has no weighting function to draw."])
     known, what = account.read, account.origin.reads
@@ -108,11 +100,7 @@ def described(account: Account) -> list[Family]:
 
 
 def tendency(line: np.ndarray, what: str = "loss") -> str:
-    """What a curve does from its first point to its last.
-
-    Args:
-        what: What the weight depends on.
-    """
+    """What a curve does from its first point to its last."""
     change = (line[-1] - line[0]) / max(line[0], line[-1], 1e-9)
     if abs(change) < MIN_RELATIVE_CHANGE:
         return f"the weight hardly depends on the {what}"
@@ -133,11 +121,7 @@ def weights(accounts: Sequence[Account]) -> Section:
 
 
 def weights_panel(account: Account, top: float) -> Panel:
-    """One run.
-
-    Args:
-        top: Largest weight of all runs.
-    """
+    """One run."""
     samples = account.samples
     if samples is None or samples.weight is None:
         return Panel([f"The run has no weights: {account.method} does not use any, or the run has not finished."])
@@ -189,11 +173,7 @@ def losses(accounts: Sequence[Account]) -> Section:
 
 
 def losses_panel(account: Account, end: float) -> Panel:
-    """One run.
-
-    Args:
-        end: End of the loss axis, the same for all runs.
-    """
+    """One run."""
     samples, classes = account.samples, account.classes
     if samples is None or samples.loss is None:
         return Panel(["The run does not store the losses of its samples."])
