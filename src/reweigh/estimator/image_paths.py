@@ -18,9 +18,9 @@ PRETRAINED_SIDE, SMALL_NETWORK_SIDE = 224, 64  # pixels, at most, of images for 
 
 def paths_in(X: Any) -> list[Path] | None:
     """The paths in a list, an array or a Series of paths of images; None if X is something else."""
-    if isinstance(X, str | bytes | Path) or not hasattr(X, "__len__") or not len(X) or getattr(X, "ndim", 1) != 1:
+    if not isinstance(X, list | tuple) and (getattr(X, "ndim", 0) != 1 or not hasattr(X, "__len__")):
         return None
-    if isinstance(X, dict | set) or hasattr(X, "columns"):
+    if not len(X):
         return None
     values = list(X)
     if all(isinstance(each, Path) for each in values):
@@ -51,7 +51,7 @@ def read_images(files: Sequence[Path], what: str, shape: tuple[int, ...] | None,
         inputs, kept = read_pixels(images, size, DEFAULT_MEMORY_GB, skipped, "crop")
         if len(kept) == len(files):
             return inputs
-    broken = [f"{file}: {'no such file' if not file.exists() else why}" for file, (_, why) in skipped.items()]
+    broken = [f"{file}: {why if Path(str(file)).exists() else 'no such file'}" for file, (_, why) in skipped.items()]
     files_are = plural(len(broken), "file cannot", "files cannot")
     raise DataError(f"{what}: {files_are} be read as an image; leave them out of X and y: {listed(broken)}")
 
