@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from reweigh.data.findings import Findings
     from reweigh.recipes.own_data import Source
 
-FAMILIES = 3  # the paper's K
-EXAMPLES = 3  # of conflicting labels
-WIDTH = 78
+NUM_FAMILIES = 3  # the paper's K
+MAX_EXAMPLES = 3  # of conflicting labels
+LINE_CHARS = 78
 
 
 def inspect(
@@ -60,7 +60,7 @@ def inspect(
         echo("It cannot be used for training as it is:")
         for line in str(error).splitlines():
             mark = "" if line.startswith("  - ") else "- "
-            echo(fill(line, WIDTH, initial_indent=mark, subsequent_indent="    " if not mark else "  "))
+            echo(fill(line, LINE_CHARS, initial_indent=mark, subsequent_indent="    " if not mark else "  "))
         return
     show_findings(data, dataset, look(dataset), [*traps_in(source, dataset), *beside(source)])
     show_neighbors(source, dataset, neighbors)
@@ -82,7 +82,7 @@ def show_neighbors(source: "Source", dataset: "Dataset", wanted: bool) -> None:
     else:
         return
     for line in lines:
-        echo(fill(line, WIDTH, subsequent_indent="    "))
+        echo(fill(line, LINE_CHARS, subsequent_indent="    "))
     echo()
 
 
@@ -199,18 +199,18 @@ def show_findings(
     else:
         echo("\nFamilies of classes that would share a weighting curve:")
         for words in described:
-            echo(fill(words, WIDTH, initial_indent="  ", subsequent_indent="    "))
+            echo(fill(words, LINE_CHARS, initial_indent="  ", subsequent_indent="    "))
     echo()
     for name, value in facts(findings).items():
-        echo(fill(value, WIDTH, initial_indent=f"{name:20}", subsequent_indent=" " * 20))
+        echo(fill(value, LINE_CHARS, initial_indent=f"{name:20}", subsequent_indent=" " * 20))
     for line in conflicts(findings):
-        echo(fill(line, WIDTH, initial_indent="  ", subsequent_indent="    "))
+        echo(fill(line, LINE_CHARS, initial_indent="  ", subsequent_indent="    "))
     echo()
     troubles = [*traps, *findings.trouble, *known_mistakes(dataset)]
     if not troubles and usable:
         echo("Nothing looks wrong so far; wrong labels will show in training.")
     for sentence in troubles:
-        echo(fill(sentence, WIDTH, initial_indent="- ", subsequent_indent="  "))
+        echo(fill(sentence, LINE_CHARS, initial_indent="- ", subsequent_indent="  "))
     echo()
 
 
@@ -219,7 +219,7 @@ def families(dataset: "Dataset") -> list[str]:
     from reweigh.families import by_size, sizes_differ
     from reweigh.runs.words import describe_families
 
-    most = FAMILIES if sizes_differ(dataset.class_sizes) else 1
+    most = NUM_FAMILIES if sizes_differ(dataset.class_sizes) else 1
     found = by_size(dataset.class_sizes, min(most, len(dataset.class_sizes.unique())))
     described = describe_families(
         found.num_families, found.of_class.tolist(), dataset.class_names, dataset.class_sizes.tolist()
@@ -256,7 +256,7 @@ def conflicts(findings: "Findings") -> Iterator[str]:
     """The first few identical inputs with different labels, by name."""
     if findings.conflicting:
         yield "Identical inputs with different labels:"
-    for group in findings.conflicting[:EXAMPLES]:
+    for group in findings.conflicting[:MAX_EXAMPLES]:
         yield "  " + ", ".join(f"{findings.called(row)} is {findings.class_names[label]!r}" for row, label in group)
-    if len(findings.conflicting) > EXAMPLES:
-        yield f"  and {len(findings.conflicting) - EXAMPLES} more"
+    if len(findings.conflicting) > MAX_EXAMPLES:
+        yield f"  and {len(findings.conflicting) - MAX_EXAMPLES} more"

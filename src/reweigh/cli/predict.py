@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from reweigh.fit.scored import Scored
     from reweigh.training import Run
 
-CONFUSED = 10  # pairs of classes that are shown
-SHOWN = 20  # predictions, where they are not written to a file
+MAX_PAIRS = 10  # pairs of classes that are shown
+MAX_SHOWN = 20  # predictions, where they are not written to a file
 
 
 def predict(
@@ -116,8 +116,8 @@ def predict(
         )
     if out:
         echo(f"Predictions: {out}")
-    elif len(cells) > SHOWN:
-        echo(f"These are the first {SHOWN}; --out predictions.csv writes all {len(cells):,}.")
+    elif len(cells) > MAX_SHOWN:
+        echo(f"These are the first {MAX_SHOWN}; --out predictions.csv writes all {len(cells):,}.")
 
 
 def predictions(
@@ -211,7 +211,7 @@ def show_accuracy(trained: "TrainedModel", where: str, texts: Sequence[str], pre
         f"balanced accuracy {balanced:.1%}."
     )
     pairs = Counter(zip(given[known][~right].tolist(), guess[known][~right].tolist(), strict=True))
-    rows = [[names[old], names[new], f"{count:,}"] for (old, new), count in pairs.most_common(CONFUSED)]
+    rows = [[names[old], names[new], f"{count:,}"] for (old, new), count in pairs.most_common(MAX_PAIRS)]
     if rows:
         show_table("Most frequent differences", ["label", "predicted", "samples"], rows)
 
@@ -252,10 +252,10 @@ def show(
     for line in bars(dict(counts.most_common())):
         echo(line)
     if cells:
-        shown = [(name, "(not sure)" if label is None else label, sure) for name, label, sure in cells[:SHOWN]]
+        shown = [(name, "(not sure)" if label is None else label, sure) for name, label, sure in cells[:MAX_SHOWN]]
         echo()
         show_table(
-            f"First {SHOWN} predictions" if len(cells) > SHOWN else "Predictions",
+            f"First {MAX_SHOWN} predictions" if len(cells) > MAX_SHOWN else "Predictions",
             heads,
             [(name, label, f"{float(sure):.1%}") for name, label, sure in shown],
         )
