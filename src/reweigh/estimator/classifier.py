@@ -20,6 +20,7 @@ from reweigh.estimator.targets import undecided
 from reweigh.estimator.voting import Voting, as_votes, of_all_rows
 from reweigh.fit.decision import Decision, read_costs
 from reweigh.fit.scored import Scored, device_of, scored
+from reweigh.issues.labelers import first_consensus
 from reweigh.models.selective import selects
 from reweigh.selective import check_coverage, threshold
 
@@ -182,6 +183,8 @@ class RobustClassifier(Voting, Reviewing, ClassifierMixin, BaseEstimator):
         votes = None if self.candidates else as_votes(y)
         if votes is not None and len(votes.labelers) == 1:  # one label per sample
             y, votes = votes.only_column(), None
+        elif votes is not None:
+            votes, _ = first_consensus(votes)
         given, trusted = y if votes is None else votes, (X_trusted, y_trusted)
         learned = learn(self, X, given, sample_weight, trusted, earlier, groups=groups, goes_on=bool(self.warm_start))
         self._remember(learned)
