@@ -12,7 +12,6 @@ from reweigh.cli.arguments import (
     ClassShares,
     Encoding,
     Overwrite,
-    RunFolder,
     Sep,
     SpreadsheetSafe,
     TrustCode,
@@ -36,7 +35,7 @@ SHOWN = 20  # predictions, where they are not written to a file
 
 
 def predict(
-    run: RunFolder,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
     data: Annotated[
         Path, typer.Argument(metavar="DATA", help="Images, table or arrays like the training data; no labels needed.")
     ],
