@@ -134,7 +134,7 @@ def suspects_table(account: Account, looks: Viewer | None, rows: np.ndarray) -> 
         sets = [", ".join(map(label, samples.candidates[row])) for row in rows]
         columns["candidates"] = (Column("candidates"), sets)
     if samples.votes is not None:
-        columns["votes"] = (Column("votes"), [samples.votes[row] for row in rows])
+        columns["votes"] = (Column("votes"), [str(samples.votes[row]) for row in rows.tolist()])
     add("true", samples.true, label)
     add("quality", samples.quality, score, numbers=True)
     add("weight", samples.weight, score, numbers=True)
