@@ -9,7 +9,7 @@ import torch
 from torch import Generator, Tensor
 
 from reweigh.core.sparse import SparseBatch
-from reweigh.data.normalize import HUGE
+from reweigh.data.normalize import MAX_FLOAT
 
 
 class Inputs(Protocol):
@@ -91,7 +91,7 @@ class SparseRows:
 
     def __getitem__(self, index: Tensor, /) -> SparseBatch:
         found = self.matrix[index.cpu().numpy()]
-        found.data = found.data.clip(-HUGE, HUGE)
+        found.data = found.data.clip(-MAX_FLOAT, MAX_FLOAT)
         return SparseBatch(found.astype(np.float32))
 
 
