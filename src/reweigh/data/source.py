@@ -33,11 +33,8 @@ class Source:
         label: Column or array that holds the labels; one with a usual name by default. Several columns of a table,
             separated by commas, are the labels of several labelers.
         labels: Label file that replaces the labels in the data.
-        true_label: Column of true labels.
         columns: Kinds of some columns of a table, as pairs of name and kind.
         gaps: Numbers of some columns that mean that there is no value, as pairs of name and numbers.
-        sep: Separator of a table; detected by default.
-        encoding: Encoding of the text of a table; detected by default.
         join_labels: Whether spellings of a label count as one class.
         separator: String between the candidate labels of a sample; None if each sample has one label.
         unlabeled: Whether samples may be without a label.

@@ -209,10 +209,6 @@ class TrainedModel(NamedTuple):
 
     Attributes:
         model: The network, on the CPU and in evaluation mode.
-        class_names: Names of the classes, in the order of the logits.
-        inputs: How raw inputs become its inputs.
-        decision: How its logits become probabilities.
-        front: The frozen network in front of it; None if there is none.
     """
 
     run: Run

@@ -36,7 +36,6 @@ class Samples(NamedTuple):
 
     Attributes:
         train: The training set, biased.
-        test: What the model is judged on.
         trusted: Trusted samples apart from the training set; None if the plan names none.
         further: Further sets that the model is judged on, by name.
     """

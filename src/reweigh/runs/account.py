@@ -60,9 +60,7 @@ class Account:
 
     Attributes:
         name: Name of the run, unique among those that are reported together.
-        recipe_text: The recipe as TOML.
         status: See ``reweigh.training.status``.
-        epochs: Planned number of epochs.
         history: Numbers of each epoch; NaN for one that was not finite.
         net: The learned weighting function.
         origin: Where it was learned.

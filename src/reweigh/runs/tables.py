@@ -26,13 +26,9 @@ class Samples:
         row: Row in the user's data.
         given: Given label; -1 where there is none.
         name: File name of each sample; None if samples have none.
-        suggested: Label that training suggests.
         quality: Quality of the given label, from 0 (worst) to 1.
-        issue: Whether the label looks wrong.
         weight: Mean weight; NaN for a sample never weighed.
-        family: Family of the given class.
         loss: Loss of the given label at the end of training.
-        true: True label.
         outlier: Whether the sample belongs to no class.
         near_duplicate_of: Name or row of a sample that is nearly the same; empty for none.
         candidates: Candidate labels of each sample, if there were several; ``given`` is then the likeliest.
@@ -151,8 +147,6 @@ class Kind(NamedTuple):
 
     Attributes:
         parse: Raises ValueError, KeyError or OverflowError for a cell of another kind.
-        what: What a cell should be, for messages.
-        empty: The value of an empty cell.
     """
 
     parse: Callable[[str], Any]

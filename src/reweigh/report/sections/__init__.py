@@ -7,7 +7,7 @@ from reweigh.report.sections.accuracy import abstaining, classes, confusion
 from reweigh.report.sections.labels import candidates, labelers, neighbors, suspects, wrong_labels
 from reweigh.report.sections.probabilities import probabilities
 from reweigh.report.sections.setup import columns, setup
-from reweigh.report.sections.training import convergence, history, settings
+from reweigh.report.sections.training import convergence, history
 from reweigh.report.sections.weights import losses, weighting, weights
 from reweigh.runs.account import Account
 
@@ -22,7 +22,6 @@ SECTIONS: dict[str, Callable[[Sequence[Account]], Section | None]] = {
     "classes": classes,
     "confusion": confusion,
     "probabilities": probabilities,
-    "settings": settings,
     "history": history,
     "weighting": weighting,
     "weights": weights,
