@@ -120,11 +120,7 @@ class Choice(NamedTuple):
 
 
 def chosen(facts: Facts, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a plan: what the user gives, and ``choose`` for everything else.
-
-    Args:
-        given: The sections that the user has written.
-    """
+    """The values of a plan: the sections that the user has given, and ``choose`` for everything else."""
     given = with_trees(given)
     values: dict[str, Any] = {}
     for choice in choose(facts, given):
