@@ -70,7 +70,6 @@ class Facts(NamedTuple):
         return self._replace(shape=(width,), images=False, photos=False, pixels=False, sparse=False, text=False)
 
 
-
 class Pace(NamedTuple):
     """How fast a small network learns.
 
