@@ -142,7 +142,7 @@ def find(
 
 def files_of(data: Part) -> list[Path]:
     """The user's own files that a section [data] names."""
-    named = [data.options.get(key) for key in ("path", "test", "labels")]
+    named = [data.options.get(key) for key in ("path", "test", "labels", "votes")]
     return [Path(data_root(data.added["root"]), path) for path in named if path]
 
 
@@ -191,7 +191,7 @@ def look(given: Mapping[str, Any]) -> Look | None:
 def look_at_images(part: Part, root: Path, given: Mapping[str, Any]) -> Look | None:
     """Look at a folder of images by their headers; None if the data are something else."""
     path = Path(root, part.options.get("path") or "")
-    if part.name != "files" or part.options["separator"]:
+    if part.name != "files" or part.options["separator"] or part.options["votes"]:
         return None  # folder names are not the classes
     source = source_of(replace(part, added={**part.added, "root": root}))
     images = reader_of(path).images
