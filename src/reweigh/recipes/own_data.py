@@ -13,6 +13,7 @@ import torch
 
 from reweigh.data import Dataset
 from reweigh.data import read as read_data
+from reweigh.data.copies import joined
 from reweigh.data.labels.class_numbers import encode
 from reweigh.data.labels.label_file import SEPARATOR, several_in_one
 from reweigh.data.named.own_files import rows as split_rows
@@ -24,7 +25,6 @@ from reweigh.data.readers.image_list import find_list
 from reweigh.data.readers.images import equal_files, find_images, headers
 from reweigh.data.readers.published import find_idx_pair, find_layout
 from reweigh.data.source import Source as Files
-from reweigh.data.splits import joined
 from reweigh.data.tables.decide import ReadAs
 from reweigh.data.tables.frames import is_table
 from reweigh.errors import RecipeError
