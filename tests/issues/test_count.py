@@ -228,17 +228,13 @@ def test_labels_of_copies_that_differ_are_wrong() -> None:
 def test_equal_rows_show_that_classes_overlap() -> None:
     """Labels are wrong at random by all appearance, but equal rows contradict each other more often."""
     given, predictions, _ = noisy(0.2)
-    groups = torch.arange(600) // 2 * 2
-    mixed = given.clone()
-    mixed[1::2] = mixed[::2].roll(1, 1)  # pairs always differ
-    assert EqualInputs(groups, copied=False).contradicted(mixed) == (300, 600)
     assert count_of(predictions, given).at_random
-    overlap = EqualInputs((torch.arange(600) % 3) * 10 + torch.arange(600) % 7, copied=False)
-    assert count_of(predictions, given, equal=overlap).at_random  # 20 % wrong explain what contradicts
     shuffled = EqualInputs(torch.arange(600) % 20, copied=False)  # inputs that say nothing about the class
     found = count_of(predictions, given, equal=shuffled)
     assert not found.at_random
     assert found.in_all(given)[1] == 0
+    few = EqualInputs(torch.cat([torch.arange(596), torch.zeros(4, dtype=torch.int64)]), copied=False)
+    assert count_of(predictions, given, equal=few).at_random  # too few to say
 
 
 def test_no_estimate_is_claimed_by_a_model_at_chance() -> None:

@@ -22,7 +22,7 @@ from reweigh.names import plural
 
 OWN = 1.5  # wrong labels in total, for each one that is found by predictions that have seen the labels
 HABIT = 0.59  # share of the wrong labels that a held-out model repeats if they depend on the input: texts, by people
-MAYBE_WRONG = 0.25  # of the labels that less sure predictions contradict, even if labels are wrong at random
+MIN_AGREEMENT = 1 / 3  # of predictions and labels beyond chance (Cohen's kappa); a model below it cannot tell
 MAX_CLAIM_WIDTH = 0.25  # between limits; if they are further apart, no estimate is claimed
 LEVEL = 0.6  # conflicts of sure predictions for each one of less sure ones, at least, if labels are wrong at random
 MIN_SURE_CONFLICTS = 0.5  # conflicts of sure predictions for each one of all, at least, if labels are wrong at random;
@@ -152,12 +152,12 @@ def count_wrong(
     estimate is the lower of the two.
 
     The limits depend on whether the labels may be wrong at random (``_at_random``). If so, the surest predictions
-    contradict as many labels as are wrong, and those made without the label somewhat more; MAYBE_WRONG of the other
-    conflicts may be wrong labels too. If not, all conflicts may come from overlapping classes, so that the lower limit
-    is 0; and since a model that was trained on wrong labels repeats a share of them, HABIT, the upper limit is higher
-    than the share of labels it contradicts. This is also so if limits are too far apart, or if equal inputs contradict
-    each other more often than labels can be wrong at random: then classes overlap. Of copies, all but those with the
-    most frequent label are wrong.
+    contradict as many labels as are wrong, and the share of all that are contradicted is the upper limit. If
+    not, all conflicts may come from overlapping classes, so that the lower limit is 0; and since a model that was
+    trained on wrong labels repeats a share of them, HABIT, the upper limit is higher than the share of labels it
+    contradicts. This is also so if limits are too far apart, if the model is hardly better than chance, or if rows that
+    are equal by chance contradict each other as often: then classes overlap. Of copies, all but those with the most
+    frequent label are wrong.
 
     Args:
         stock: What is known about the labels.
@@ -200,10 +200,12 @@ def count_wrong(
         least = min((float(sizes @ sure), number), (total, number), *sure_enough)
         low = min(each - Z90 * (each * (1 - each) / n) ** 0.5 for each, n in (least, *sure_enough))
         most = max(float(sizes @ held_out), total, float(half.mean()))
-        high = _above(most + MAYBE_WRONG * max(disagree - most, 0.0), number)
-        overlap = contradicted / max(alike, 1)
+        high = _above(max(most, disagree), number)
+        overlap = 0.0 if equal is None or equal.copied else contradicted / max(alike, 1)
         overlap -= Z90 * (overlap * (1 - overlap) / max(alike, 1)) ** 0.5
-        at_random = high - low <= MAX_CLAIM_WIDTH and overlap <= high
+        chance = float(labels.mean(0) @ F.one_hot(likeliest, given.shape[1]).to(labels).mean(0))
+        at_random = high - low <= MAX_CLAIM_WIDTH and 1 - disagree / (1 - chance + TINY) >= MIN_AGREEMENT
+        at_random = at_random and overlap <= max(low, 0.0)
     if not at_random:
         low, high = 0.0, _above(max(disagree / (1 - HABIT), total), number)
     if equal is not None and equal.copied:
