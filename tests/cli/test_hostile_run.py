@@ -38,6 +38,11 @@ def hostile(own, tmp_path):
 
 # By command and parameter: the words that give the hostile folder there
 COMMANDS = {
+    ("fix", "data"): lambda run, data, out: ["fix", run, "--accept-all", "--run", out / "again"],
+    ("fix", "labels"): lambda run, data, out: ["fix", data, "--labels", run, "--accept-all", "--run", out / "again"],
+    ("fix", "run"): lambda run, data, out: [
+        "fix", data, "--label", "kind", "--accept-all", "--run", run, "--out", out / "new.csv"
+    ],
     ("train", "recipe"): lambda run, data, out: ["train", run, "--out", out / "again"],
     ("train", "data"): lambda run, data, out: ["train", "--data", run, "--out", out / "again"],
     ("train", "labels"): lambda run, data, out: ["train", "--data", data, "--labels", run, "--out", out / "again"],

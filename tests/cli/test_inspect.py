@@ -9,7 +9,7 @@ from reweigh.cli.printing import bars
 
 def next_command(result):
     words = shlex.split(result.stdout.splitlines()[-1])
-    assert words[:3] == ["reweigh", "compare", "--data"]
+    assert words[:3] == ["reweigh", "train", "--data"]
     return words[3:]
 
 
@@ -19,13 +19,13 @@ def test_nothing_wrong(run):
     assert "digits: 1,257 samples of 1 x 8 x 8, 10 classes" in result.stdout
     assert "Nothing looks wrong" in result.stdout
     assert "all classes would share one weighting curve" in result.stdout  # they have 122 to 128 samples
-    assert next_command(result) == ["digits", "--seeds", "1"]
+    assert next_command(result) == ["digits"]
 
 
 def test_a_table_with_trouble(run, table):
     result = run("inspect", table, "--label", "kind")
     assert result.exit_code == 0
-    *lines, command = result.stdout.splitlines()
+    lines = result.stdout.splitlines()[:-1]
     told = next(number for number, line in enumerate(lines) if "samples of" in line)
     assert max(map(len, lines[told + 1 :])) <= 90
     text = " ".join(result.stdout.split())
@@ -34,7 +34,6 @@ def test_a_table_with_trouble(run, table):
         assert words in text
     assert "Nothing looks wrong" not in text
     assert next_command(result)[:3] == [str(table), "--label", "kind"]
-    assert command.endswith("--seeds 1")
 
 
 def test_images_and_labels_from_a_file(run, images, tmp_path):
@@ -89,3 +88,25 @@ def test_bars():
     assert many[0].split()[:2] == ["99", "99"]
     assert many[10] == "  ... 80 classes between"
     assert max(map(len, bars({"x" * 90: 10**6}))) < 80
+
+
+def test_a_test_part_and_files_beside_the_classes(run, images, tmp_path, monkeypatch):
+    import shutil
+
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(images, tmp_path / "both" / "train")
+    shutil.copytree(images / "dog", tmp_path / "both" / "test" / "dog")
+    shutil.copytree(images / "cat", tmp_path / "both" / "test" / "cat")
+    (tmp_path / "both" / "train" / "notes.txt").touch()
+    said = " ".join(run("inspect", "both").output.split())
+    assert "31 files in both/test: the test set, not counted above." in said
+    assert "In no folder of a class, so not used: notes.txt." in said
+
+
+def test_data_that_cannot_be_used_are_not_praised(run, images):
+    import shutil
+
+    shutil.rmtree(images / "dog")
+    said = run("inspect", images).output
+    assert "It cannot be used for training as it is" in said
+    assert "Nothing looks wrong" not in said

@@ -143,7 +143,7 @@ def test_a_bad_review(messy, run, tmp_path, text, message):
 
 
 def test_options_of_apply_need_it(messy, run):
-    assert "need --apply FILE" in run("issues", messy / "run", "--yes").stderr
+    assert "need --apply" in run("issues", messy / "run", "--yes").stderr
 
 
 def test_predictions_have_ids_probabilities_and_an_accuracy(messy, run, tmp_path):

@@ -164,3 +164,9 @@ def test_scores_that_the_run_did_not_write(own, run, calibrated, tmp_path):
     result = run("predict", tmp_path / "run", own / "table.csv", "--coverage", "0.9")
     assert result.exit_code == 2
     assert "abstain.csv: column 'score', row 1: got 'high'; should be a number" in result.stderr
+
+
+def test_folders_of_classes_are_compared_with_the_predictions(run, own):
+    result = run("predict", own / "photos-run", own / "photos")
+    assert result.exit_code == 0, result.output
+    assert "Compared with the 90 labels in the names of folders, right or wrong: accuracy" in result.output

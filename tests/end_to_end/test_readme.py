@@ -52,7 +52,7 @@ def test_the_commands(tmp_path, monkeypatch):
     photos(tmp_path / "photos")
     verbs = []
     for verb, *words in commands():
-        short = SHORT if verb in ("train", "compare") and "--resume" not in words else []
+        short = SHORT if verb in ("fix", "train", "compare") and "--resume" not in words else []
         words = ["--seeds=2" if word == "3" else word for word in words if word != "--seeds"]
         output = run(verb, *words, *short)
         verbs.append(verb)

@@ -9,7 +9,16 @@ from torch import nn
 
 from reweigh.data import Dataset, from_arrays
 from reweigh.fit import fit
-from reweigh.fit.out_of_fold import FOLDS, PATIENCE, ROUNDS, HeldOut, brief_epochs, folds, held_out, out_of_fold
+from reweigh.fit.out_of_fold import (
+    MIN_PATIENCE_EPOCHS,
+    NUM_FOLDS,
+    NUM_ROUNDS,
+    HeldOut,
+    brief_epochs,
+    folds,
+    held_out,
+    out_of_fold,
+)
 from reweigh.fit.trainer import Trainer
 from reweigh.models import MODELS
 from reweigh.plan import Plan
@@ -21,7 +30,7 @@ def test_folds_are_even_in_every_class():
     labels = torch.tensor([0] * 23 + [1] * 10 + [2] * 5 + [3])[torch.randperm(39)]
     fold = folds(labels, seed=4)
     for label in range(3):
-        counts = torch.bincount(fold[labels == label], minlength=FOLDS)
+        counts = torch.bincount(fold[labels == label], minlength=NUM_FOLDS)
         assert int(counts.max() - counts.min()) <= 1
     assert fold[labels == 3].tolist() == [-1]
     assert torch.equal(fold, folds(labels, seed=4))
@@ -75,8 +84,8 @@ def test_no_sample_is_judged_by_a_model_that_saw_it():
     assert rows.argmax(1).tolist() == [1] * 20
     assert all((labels >= 0).all() for *_, labels in spy.trained)
     assert {method for _, _, method, _ in spy.trained} == {"erm"}
-    assert [epochs for epochs, *_ in spy.trained] == [4] + [1] * ROUNDS * FOLDS  # the loss never falls
-    assert [seed for _, seed, *_ in spy.trained[1:]] == [0] * FOLDS + [1] * FOLDS + [2] * FOLDS
+    assert [epochs for epochs, *_ in spy.trained] == [4] + [1] * NUM_ROUNDS * NUM_FOLDS  # the loss never falls
+    assert [seed for _, seed, *_ in spy.trained[1:]] == [0] * NUM_FOLDS + [1] * NUM_FOLDS + [2] * NUM_FOLDS
 
 
 def test_nothing_to_hold_out():
@@ -114,7 +123,7 @@ def test_a_training_that_gets_no_better_is_ended():
 
     samples = Dataset(torch.arange(20.0)[:, None], torch.zeros(20, dtype=torch.int64), ("a", "b"))
     assert brief_epochs(spying(samples, Slow), samples) == 3
-    assert looked == [0.0, 2.0, 3.0] + [1.0] * PATIENCE
+    assert looked == [0.0, 2.0, 3.0] + [1.0] * MIN_PATIENCE_EPOCHS
 
 
 def test_a_training_can_be_ended_from_inside():
@@ -124,7 +133,7 @@ def test_a_training_can_be_ended_from_inside():
     trainer = Trainer(planned(samples, train={"epochs": 40}), partial(MODELS["mlp"], hidden=(64,)), torch.device("cpu"))
     before = torch.get_rng_state()
     look = held_out(trainer, samples, torch.arange(60) < 12, stop=True)
-    assert len(look.losses) == look.best_epoch + max(look.best_epoch, PATIENCE) < 40
+    assert len(look.losses) == look.best_epoch + max(look.best_epoch, MIN_PATIENCE_EPOCHS) < 40
     assert torch.equal(torch.get_rng_state(), before)
 
 

@@ -161,7 +161,7 @@ def test_the_draws_of_a_run_are_those_without_a_start(recipe, tmp_path):
     """What is drawn after the model, such as the weight net, is the same with and without."""
     begin(recipe(), tmp_path / "first")
     nets = [
-        assemble(recipe("method.name=cmw-net", *start)).method.weighting().state_dict()
+        assemble(recipe("method.name=cmw-net", *start)).method.weight_net().state_dict()
         for start in ([], [f"model.start={tmp_path / 'first'}"])
     ]
     assert all(torch.equal(nets[0][name], nets[1][name]) for name in nets[0])

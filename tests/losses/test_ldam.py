@@ -71,7 +71,7 @@ def test_cmw_net_trains_on_top_of_it(tmp_path):
     train, plan = outcome.train_set, outcome.plan
     method = Trainer(plan, builder(plan.model), torch.device("cpu")).assemble(train).method
     assert isinstance(method, CMWNet)
-    loss = method._setup.loss
+    loss = method.setup.loss
     assert isinstance(loss, partial)
     assert torch.equal(loss.keywords["class_sizes"], train.class_sizes)
     assert train.class_sizes.unique().numel() > 2

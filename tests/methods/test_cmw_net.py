@@ -65,10 +65,10 @@ def test_weights_are_kept_by_sample() -> None:
 
 def test_mw_net_has_one_curve_and_no_option_for_more() -> None:
     for method in (build("mw-net", _setup()), METHODS["mw-net"](_setup())):
-        assert method.weighting().num_families == 1
+        assert method.weight_net().num_families == 1
         assert method.families().num_families == 1
     assert "families" not in options_of_method(METHODS["mw-net"])
-    assert build("cmw-net", _setup()).weighting().num_families == 3
+    assert build("cmw-net", _setup()).weight_net().num_families == 3
     assert build("cmw-net", _setup(), families=2).families().num_families == 2
 
 

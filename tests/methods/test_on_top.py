@@ -48,11 +48,11 @@ def test_on_ldam_the_weighted_loss_is_ldam_but_warm_up_and_trusted_loss_are_cros
     ldam = METHODS["ldam"](problem.setup, max_margin=0.3, scale=4.0)
     logits = method.model(batch.inputs).detach()
     losses = method._beneath.objective(batch)(method.model).losses.detach()
-    torch.testing.assert_close(losses, ldam._setup.loss(logits, batch.labels))
+    torch.testing.assert_close(losses, ldam.setup.loss(logits, batch.labels))
     assert not torch.allclose(losses, LOSSES["cross-entropy"](logits, batch.labels))
     assert method._reweighter.loss is problem.setup.loss
-    assert tiny("ldam+cmw-net").method.weighting().unit == 6.0
-    assert tiny("ldam+cmw-net", loss_unit=1.0).method.weighting().unit == 1.0
+    assert tiny("ldam+cmw-net").method.weight_net().unit == 6.0
+    assert tiny("ldam+cmw-net", loss_unit=1.0).method.weight_net().unit == 1.0
     method.start_epoch(0, warm_up=True)
     found = method.step(batch)["loss"]
     assert found == pytest.approx(float(LOSSES["cross-entropy"](logits, batch.labels).mean()))
@@ -63,11 +63,11 @@ def test_weights_learned_elsewhere_are_used_as_they_are(tiny, tmp_path):
 
     learned = tiny("cmw-net", every=1)
     learned.epoch(0)
-    save_weighting(tmp_path / "net.safetensors", learned.method.weighting(), Origin())
+    save_weighting(tmp_path / "net.safetensors", learned.method.weight_net(), Origin())
     pair = tiny("oltr+cmw-net", weighting=str(tmp_path / "net.safetensors"))
-    before = [param.clone() for param in pair.method.weighting().parameters()]
+    before = [param.clone() for param in pair.method.weight_net().parameters()]
     pair.epoch(0)
-    assert all(torch.equal(*both) for both in zip(before, pair.method.weighting().parameters(), strict=True))
+    assert all(torch.equal(*both) for both in zip(before, pair.method.weight_net().parameters(), strict=True))
 
 
 def test_a_method_that_does_more_in_a_step_is_refused():

@@ -1,7 +1,6 @@
 """Options of methods: their own, those of the reweighter, and how both reach their places."""
 
 import inspect
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,24 +11,11 @@ from reweigh.reweighter import Reweighter
 LEARNING = [name for name in METHODS if METHODS[name].learns_weights]
 
 
-def inherited() -> Iterator[tuple[str, type, str]]:
-    """Options that a method shares with a method that it extends."""
-    for name, method in METHODS.items():
-        for base in method.__mro__[1:]:
-            if base in METHODS.values():
-                yield from ((name, base, option) for option in keyword_only(method) if option in keyword_only(base))
-
-
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_is_a_class_whose_options_are_written_out(name):
     parameters = list(inspect.signature(METHODS[name]).parameters.values())
     assert parameters[0].name == "setup"
     assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters[1:])
-
-
-@pytest.mark.parametrize(("name", "base", "option"), list(inherited()))
-def test_an_option_that_is_written_out_again_has_the_same_limits_and_default(name, base, option):
-    assert keyword_only(METHODS[name])[option] == keyword_only(base)[option]
 
 
 @pytest.mark.parametrize("name", LEARNING)
@@ -42,10 +28,10 @@ def test_all_that_learn_weights_have_the_options_of_the_reweighter_but_settled_o
 
 def test_options_reach_the_reweighter_and_the_method(tiny):
     method = tiny("cmw-net-sl", families=2, every=3, hidden=7, mixup=0.0).method
-    assert method.weighting().num_families == 2
-    assert method.weighting().hidden.out_features == 7
+    assert method.weight_net().num_families == 2
+    assert method.weight_net().hidden.out_features == 7
     assert method._reweighter._learner.every == 3
-    assert method._mixup == 0.0
+    assert method.mixup == 0.0
 
 
 def test_an_option_of_its_own_wins_over_that_of_the_reweighter(tiny):

@@ -52,7 +52,7 @@ def test_the_first_stage_is_proden():
     both = build("proden+cmw-net", setups[0], identify_epochs=3), build("proden", setups[1])
     for epoch in range(3):
         assert _epoch(both[0], setups[0], epoch) == _epoch(both[1], setups[1], epoch)
-    assert both[0].weighting() is None
+    assert both[0].weight_net() is None
     assert both[0].sample_weights() is None
     assert both[0].families() is None
 
@@ -93,7 +93,7 @@ def test_the_second_stage_is_cmw_net_on_the_identified_labels(network: Any):
     assert weights is not None
     assert expected is not None
     assert torch.equal(weights, expected)
-    assert method.weighting() is not None
+    assert method.weight_net() is not None
 
 
 @pytest.mark.parametrize("saved_after", [0, 1, 2])
@@ -132,9 +132,9 @@ def test_the_warm_up_belongs_to_the_first_stage():
     method = _made(setup, identify_epochs=1)
     for epoch in range(3):
         _epoch(method, setup, epoch, warm_up=True)
-        assert method.weighting() is None
+        assert method.weight_net() is None
     _epoch(method, setup, 3)
-    assert method.weighting() is not None
+    assert method.weight_net() is not None
 
 
 def test_the_meta_gradient_is_that_of_the_unrolled_step():

@@ -13,7 +13,7 @@ from reweigh.errors import ModelError, RecipeError
 from reweigh.losses import LOSSES
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import build
-from reweigh.methods.selectivenet import SelectiveNet, SelectiveRisk, with_heads
+from reweigh.methods.selectivenet import SelectiveNet, SelectiveRisk
 from reweigh.methods.setup import Setup
 from reweigh.models.selective import Heads, Ranked, SelectiveModel
 from reweigh.plan.check import examine
@@ -62,7 +62,7 @@ def test_the_risk_against_a_loop(wanted: float, weighted: bool) -> None:
 def test_the_objective_is_that_of_the_paper(weights: Tensor | None) -> None:
     method = build("selectivenet", _setup(), coverage=0.9, penalty=20.0, alpha=0.3)
     assert isinstance(method, SelectiveNet)
-    batch = replace(method._setup.train_set.batch(torch.arange(0, 48, 3)), weights=weights)
+    batch = replace(method.setup.train_set.batch(torch.arange(0, 48, 3)), weights=weights)
     heads = method.model(batch.inputs, heads=True)
     scale = torch.ones(16).double() if weights is None else weights
     auxiliary = 0.0
@@ -77,7 +77,7 @@ def test_the_objective_is_that_of_the_paper(weights: Tensor | None) -> None:
 def test_everything_is_selected_during_the_warm_up() -> None:
     method = build("selectivenet", _setup(), alpha=0.3)
     assert isinstance(method, SelectiveNet)
-    batch = _batch(method._setup)
+    batch = _batch(method.setup)
     method.start_epoch(0, warm_up=True)
     before = {name: value.clone() for name, value in method.model.named_parameters() if name.startswith("selection")}
     heads = method.model(batch.inputs, heads=True)
@@ -124,9 +124,9 @@ def test_what_samples_are_ranked_by(name: str) -> None:
 
 
 def test_heads_are_added_once() -> None:
-    setup = with_heads(_setup())
-    assert isinstance(setup.model, SelectiveModel)
-    assert with_heads(setup) is setup
+    first = SelectiveNet(_setup())
+    assert isinstance(first.model, SelectiveModel)
+    assert SelectiveNet(first.setup).model is first.model
 
 
 def test_it_selects_what_it_gets_right() -> None:

@@ -47,7 +47,7 @@ def test_the_meta_gradient_is_that_of_a_double_backward(normalize: str) -> None:
     method._reweighter._learner.engine = both
     method.start_epoch(0, warm_up=False)
     for index in torch.arange(48).split(16):
-        method.step(method._setup.train_set.batch(index))
+        method.step(method.setup.train_set.batch(index))
     assert len(found) >= 3  # the first step also checks the engine
     for forward, unrolled in found:
         assert float(forward.abs().max()) > 1e-6
@@ -61,9 +61,7 @@ def test_the_meta_gradient_is_that_of_real_steps() -> None:
     for module in method.model.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
-    batch, trusted = (
-        method._setup.train_set.batch(index) for index in (torch.arange(0, 48, 4), torch.arange(1, 48, 3))
-    )
+    batch, trusted = (method.setup.train_set.batch(index) for index in (torch.arange(0, 48, 4), torch.arange(1, 48, 3)))
     weights = torch.linspace(0.2, 1.0, 12).double()
     seen: list[Tensor] = []
 
@@ -88,9 +86,9 @@ def test_the_meta_gradient_is_that_of_real_steps() -> None:
         heads = ours.model(batch.inputs, heads=True)
         total = 0.6 * (weights * LOSS(heads.auxiliary, batch.labels)).mean()
         total = total + 0.4 * ours._beneath._risk(heads, batch.labels)
-        ours._setup.optimizer.zero_grad()
+        ours.setup.optimizer.zero_grad()
         total.backward()
-        ours._setup.optimizer.step()
+        ours.setup.optimizer.step()
         return ours._beneath._risk(ours.model(trusted.inputs, heads=True), trusted.labels).item()
 
     for place in (0, 5, 11):
@@ -102,7 +100,7 @@ def test_the_meta_gradient_is_that_of_real_steps() -> None:
 
 def test_the_weights_are_those_of_the_auxiliary_loss() -> None:
     method = _made(alpha=0.25)
-    batch = method._setup.train_set.batch(torch.arange(20))
+    batch = method.setup.train_set.batch(torch.arange(20))
     method.model.eval()
     heads = method.model(batch.inputs, heads=True)
     terms = method._beneath.objective(batch)(method.model)
@@ -113,13 +111,13 @@ def test_the_weights_are_those_of_the_auxiliary_loss() -> None:
 
 def test_it_learns_weights_and_tells_them() -> None:
     method = _made(meta_lr=0.05)
-    before = copy.deepcopy(method.weighting().state_dict())
+    before = copy.deepcopy(method.weight_net().state_dict())
     for epoch in range(3):
         method.start_epoch(epoch, warm_up=False)
-        numbers = method.step(method._setup.train_set.batch(torch.arange(48)))
+        numbers = method.step(method.setup.train_set.batch(torch.arange(48)))
     assert {"loss", "weight", "meta_loss", "gradient_norm", "meta_gradient_norm"} <= numbers.keys()
     assert numbers["meta_gradient_norm"] > 0
-    assert any(not torch.equal(value, before[name]) for name, value in method.weighting().state_dict().items())
+    assert any(not torch.equal(value, before[name]) for name, value in method.weight_net().state_dict().items())
     weights = method.sample_weights()
     assert weights is not None
     assert not weights.isnan().any()

@@ -135,26 +135,26 @@ def test_checked_labels_teach_the_weights_too():
 def test_when_weights_are_learned(options, warm_up, learns):
     look, _, data = second_look(**options)
     look.start_epoch(0, warm_up)
-    before = [value.clone() for value in look.weighting().state_dict().values()]
+    before = [value.clone() for value in look.weight_net().state_dict().values()]
     numbers = [look.step(data.batch(torch.arange(40))) for _ in range(6)]
-    changed = any(not torch.equal(*each) for each in zip(before, look.weighting().state_dict().values(), strict=True))
+    changed = any(not torch.equal(*each) for each in zip(before, look.weight_net().state_dict().values(), strict=True))
     assert changed == any("meta_loss" in each for each in numbers) == learns
 
 
 def test_the_weight_is_what_the_net_says_of_the_doubt():
     look, again, _ = second_look()
     doubt = -again.targets[torch.arange(40), again.given.argmax(1)].log()
-    torch.testing.assert_close(look.sample_weights(), look.weighting()(doubt, torch.zeros(40, dtype=torch.long)))
+    torch.testing.assert_close(look.sample_weights(), look.weight_net()(doubt, torch.zeros(40, dtype=torch.long)))
 
 
 def test_a_weighting_function_from_elsewhere_stays_as_it_is(tmp_path):
     look, _, data = second_look()
-    save_weighting(tmp_path / "own", look.weighting(), Origin(reads="doubt"))
+    save_weighting(tmp_path / "own", look.weight_net(), Origin(reads="doubt"))
     other, _, _ = second_look(weighting=str(tmp_path / "own"))
     other.step(data.batch(torch.arange(40)))
-    before, after = look.weighting().state_dict(), other.weighting().state_dict()
+    before, after = look.weight_net().state_dict(), other.weight_net().state_dict()
     assert all(torch.equal(before[name], after[name]) for name in before)
-    save_weighting(tmp_path / "other", look.weighting(), Origin())
+    save_weighting(tmp_path / "other", look.weight_net(), Origin())
     with pytest.raises(DataError, match=r"weighs samples by their loss, .* weighs them by their doubt"):
         second_look(weighting=str(tmp_path / "other"))
 

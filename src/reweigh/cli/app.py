@@ -17,6 +17,7 @@ from reweigh.cli.arguments import OPTIONS
 from reweigh.cli.compare import compare
 from reweigh.cli.corrupt import corrupt
 from reweigh.cli.export import export
+from reweigh.cli.fix import fix
 from reweigh.cli.inspect import inspect
 from reweigh.cli.issues import issues
 from reweigh.cli.list import data, list_members
@@ -100,8 +101,8 @@ HELP = """Train robust classifiers on data with wrong labels or rare classes.
 While it trains, reweigh learns how much to trust each sample. To start with your own data:
 
 \b
-  reweigh train --data photos/ --out runs/photos
-  reweigh issues runs/photos
+  reweigh fix photos/          train, review the labels that look wrong, write a corrected copy
+  reweigh train --data photos/ and then reweigh issues, review, report: the same step by step
 """
 
 app = typer.Typer(
@@ -129,7 +130,7 @@ def options(
     """Options of all verbs."""
 
 
-for verb in (train, compare, report, issues, review, audit, predict, export, inspect, corrupt, tables):
+for verb in (fix, train, compare, report, issues, review, audit, predict, export, inspect, corrupt, tables):
     app.command(verb.__name__)(verb)
 app.add_typer(data, name="data")
 app.command("list")(list_members)

@@ -25,7 +25,28 @@ def table_names(incomplete: str) -> list[str]:
 Changes = Annotated[
     list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Settings to change, such as optimizer.lr=0.05.")
 ]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
+
+
+def latest_run() -> Path:
+    """The run in the folder ``runs`` that was begun last."""
+    from reweigh.cli.printing import echo
+
+    recipes = sorted(Path("runs").glob("*/recipe.toml"), key=lambda file: file.stat().st_mtime_ns)
+    if not recipes:
+        raise DataError("RUN: give the folder of a run; there is none in the folder runs here. reweigh train makes one")
+    echo(f"{recipes[-1].parent}, the latest run:", err=True)
+    return recipes[-1].parent
+
+
+RunFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="[RUN]",
+        help="Folder of a run. Default: the latest in the folder runs.",
+        default_factory=latest_run,
+        show_default=False,
+    ),
+]
 AnyData = Annotated[str, typer.Argument(metavar="DATA", help="A path, or the name of a dataset.")]
 Data = Annotated[
     str | None, typer.Option(metavar="DATA", help="Your images, table or arrays, or the name of a dataset.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reweigh.cli.arguments import AnyData, Label, Labels, Overwrite, Root, check_ending, check_target
-from reweigh.cli.printing import ENDS, LISTED, cut, echo, show_table
+from reweigh.cli.printing import CLASSES_PER_END, MAX_CLASSES, cut, echo, show_table
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reweigh.plan.plan import Part
     from reweigh.recipes.own_data import Source
 
-LIKELIEST = 3  # wrong labels that are named for a class
+MAX_NAMED = 3  # wrong labels that are named for a class
 
 
 def corrupt(
@@ -163,8 +163,12 @@ def show_corruption(
         [cut(name), str(before[number]), str(after[number]), became(done, dataset.class_names, number)]
         for number, name in enumerate(dataset.class_names)
     ]
-    if len(rows) > LISTED:
-        rows = [*rows[:ENDS], ["...", "", "", f"{len(rows) - 2 * ENDS} classes more"], *rows[-ENDS:]]
+    if len(rows) > MAX_CLASSES:
+        rows = [
+            *rows[:CLASSES_PER_END],
+            ["...", "", "", f"{len(rows) - 2 * CLASSES_PER_END} classes more"],
+            *rows[-CLASSES_PER_END:],
+        ]
     wrong = int(done.flipped.sum())
     title = f"{left} of {len(dataset)} samples are left, {wrong} of them ({done.rate:.1%}) with a wrong label"
     show_table(title, ["class", "before", "after", "became"], rows)
@@ -189,8 +193,8 @@ def became(done: "Biased", names: Sequence[str], number: int) -> str:
     """The labels that the samples of a class have now, the most frequent first."""
     shares: list[float] = done.transition[number].tolist()
     order = sorted((other for other, share in enumerate(shares) if share and other != number), key=lambda o: -shares[o])
-    shown = [f"{cut(names[other])} {shares[other]:.1%}" for other in order[:LIKELIEST]]
-    if len(order) > LIKELIEST:
-        rest = sum(shares[other] for other in order[LIKELIEST:])
-        shown.append(f"{len(order) - LIKELIEST} others {rest:.1%}")
+    shown = [f"{cut(names[other])} {shares[other]:.1%}" for other in order[:MAX_NAMED]]
+    if len(order) > MAX_NAMED:
+        rest = sum(shares[other] for other in order[MAX_NAMED:])
+        shown.append(f"{len(order) - MAX_NAMED} others {rest:.1%}")
     return ", ".join(shown)

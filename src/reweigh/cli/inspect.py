@@ -12,16 +12,16 @@ import typer
 from reweigh.cli.arguments import AnyData, Drop, Encoding, Group, JoinLabels, Label, Labels, Root, Sep, written
 from reweigh.cli.printing import bars, echo, shape_words, show_columns
 from reweigh.errors import DataError
-from reweigh.names import plural
+from reweigh.names import listed, plural
 
 if TYPE_CHECKING:
     from reweigh.data import Dataset
     from reweigh.data.findings import Findings
     from reweigh.recipes.own_data import Source
 
-FAMILIES = 3  # the paper's K
-EXAMPLES = 3  # of conflicting labels
-WIDTH = 78
+NUM_FAMILIES = 3  # the paper's K
+MAX_EXAMPLES = 3  # of conflicting labels
+LINE_CHARS = 78
 
 
 def inspect(
@@ -60,13 +60,13 @@ def inspect(
         echo("It cannot be used for training as it is:")
         for line in str(error).splitlines():
             mark = "" if line.startswith("  - ") else "- "
-            echo(fill(line, WIDTH, initial_indent=mark, subsequent_indent="    " if not mark else "  "))
+            echo(fill(line, LINE_CHARS, initial_indent=mark, subsequent_indent="    " if not mark else "  "))
         return
-    show_findings(data, dataset, look(dataset), traps_in(source, dataset))
+    show_findings(data, dataset, look(dataset), [*traps_in(source, dataset), *beside(source)])
     show_neighbors(source, dataset, neighbors)
-    echo("Next, compare plain and robust training (then reweigh issues RUN lists doubtful labels):")
     join = ["--join-labels"] if spellings(dataset) else []
-    echo(shlex.join(["reweigh", "compare", *source.as_words(), *join, "--seeds", "1"]))
+    echo("Next, train and find labels that look wrong (reweigh fix DATA also corrects them):")
+    echo(shlex.join(["reweigh", "train", *source.as_words(), *join]))
 
 
 def show_neighbors(source: "Source", dataset: "Dataset", wanted: bool) -> None:
@@ -82,7 +82,7 @@ def show_neighbors(source: "Source", dataset: "Dataset", wanted: bool) -> None:
     else:
         return
     for line in lines:
-        echo(fill(line, WIDTH, subsequent_indent="    "))
+        echo(fill(line, LINE_CHARS, subsequent_indent="    "))
     echo()
 
 
@@ -139,7 +139,26 @@ def describe_folder(source: "Source") -> None:
         raise DataError(f"{path}: not a folder of images")
     names = class_folders(split_folder(path, "train"), None)
     dataset = source.read(usual_size(source), class_names=names)
-    show_findings(source.data, dataset, look(dataset))
+    show_findings(source.data, dataset, look(dataset), usable=False)
+
+
+def beside(source: "Source") -> list[str]:
+    """A sentence each about the test part of a folder of images, and about files that are not images of a class."""
+    from reweigh.data.parts import has_test_folder, image_paths, split_folder
+    from reweigh.data.readers import image_list, reader_of
+
+    path = Path(source.data)
+    if source.part is not None or not path.is_dir() or reader_of(path) is not image_list.FOLDER:
+        return []
+    found = []
+    if has_test_folder(path):
+        count = sum(1 for _ in image_paths(split_folder(path, "test")))
+        found.append(f"{plural(count, 'file')} in {split_folder(path, 'test')}: the test set, not counted above.")
+    root = split_folder(path, "train")
+    stray = [file.name for file in sorted(root.iterdir()) if file.is_file() and not file.name.startswith(".")]
+    if stray:
+        found.append(f"In no folder of a class, so not used: {listed(stray)}.")
+    return found
 
 
 def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
@@ -160,8 +179,14 @@ def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
     return found
 
 
-def show_findings(data: str, dataset: "Dataset", findings: "Findings", traps: Sequence[str] = ()) -> None:
-    """Print what was found."""
+def show_findings(
+    data: str, dataset: "Dataset", findings: "Findings", traps: Sequence[str] = (), usable: bool = True
+) -> None:
+    """Print what was found.
+
+    Args:
+        usable: Whether the data can be trained on, so that it may be said that nothing looks wrong.
+    """
     if dataset.reading.encoding is not None:
         show_columns(dataset.reading.encoding.readings)
     samples, classes = plural(findings.num_samples, "sample"), plural(len(findings.class_names), "class", "classes")
@@ -174,18 +199,18 @@ def show_findings(data: str, dataset: "Dataset", findings: "Findings", traps: Se
     else:
         echo("\nFamilies of classes that would share a weighting curve:")
         for words in described:
-            echo(fill(words, WIDTH, initial_indent="  ", subsequent_indent="    "))
+            echo(fill(words, LINE_CHARS, initial_indent="  ", subsequent_indent="    "))
     echo()
     for name, value in facts(findings).items():
-        echo(fill(value, WIDTH, initial_indent=f"{name:20}", subsequent_indent=" " * 20))
+        echo(fill(value, LINE_CHARS, initial_indent=f"{name:20}", subsequent_indent=" " * 20))
     for line in conflicts(findings):
-        echo(fill(line, WIDTH, initial_indent="  ", subsequent_indent="    "))
+        echo(fill(line, LINE_CHARS, initial_indent="  ", subsequent_indent="    "))
     echo()
     troubles = [*traps, *findings.trouble, *known_mistakes(dataset)]
-    if not troubles:
+    if not troubles and usable:
         echo("Nothing looks wrong so far; wrong labels will show in training.")
     for sentence in troubles:
-        echo(fill(sentence, WIDTH, initial_indent="- ", subsequent_indent="  "))
+        echo(fill(sentence, LINE_CHARS, initial_indent="- ", subsequent_indent="  "))
     echo()
 
 
@@ -194,7 +219,7 @@ def families(dataset: "Dataset") -> list[str]:
     from reweigh.families import by_size, sizes_differ
     from reweigh.runs.words import describe_families
 
-    most = FAMILIES if sizes_differ(dataset.class_sizes) else 1
+    most = NUM_FAMILIES if sizes_differ(dataset.class_sizes) else 1
     found = by_size(dataset.class_sizes, min(most, len(dataset.class_sizes.unique())))
     described = describe_families(
         found.num_families, found.of_class.tolist(), dataset.class_names, dataset.class_sizes.tolist()
@@ -231,7 +256,7 @@ def conflicts(findings: "Findings") -> Iterator[str]:
     """The first few identical inputs with different labels, by name."""
     if findings.conflicting:
         yield "Identical inputs with different labels:"
-    for group in findings.conflicting[:EXAMPLES]:
+    for group in findings.conflicting[:MAX_EXAMPLES]:
         yield "  " + ", ".join(f"{findings.called(row)} is {findings.class_names[label]!r}" for row, label in group)
-    if len(findings.conflicting) > EXAMPLES:
-        yield f"  and {len(findings.conflicting) - EXAMPLES} more"
+    if len(findings.conflicting) > MAX_EXAMPLES:
+        yield f"  and {len(findings.conflicting) - MAX_EXAMPLES} more"

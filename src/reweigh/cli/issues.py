@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reweigh.cli.arguments import Overwrite, RunFolder, SpreadsheetSafe, check_ending, check_target
+from reweigh.cli.arguments import Overwrite, RunFolder, SpreadsheetSafe, check_ending, check_outside, check_target
 from reweigh.cli.printing import echo, show_table
 from reweigh.errors import DataError
 from reweigh.names import plural
+
+if TYPE_CHECKING:
+    from reweigh.data.source import Source
 
 MAX_PAIRS = 12  # of classes that are shown
 
@@ -18,8 +21,15 @@ def issues(
     run: RunFolder,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the whole list to this .csv.")] = None,
     apply: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a copy of the data with the suggested labels.")
+        Path | None,
+        typer.Option(
+            metavar="COPY",
+            help="Write a copy of the data with the suggested labels: a table, a folder of images, or a label file.",
+        ),
     ] = None,
+    links: Annotated[
+        bool, typer.Option("--links", help="With --apply FOLDER, link to the images instead of copying them.")
+    ] = False,
     top: Annotated[
         int | None,
         typer.Option(min=0, metavar="N", help="Number of labels to print (default: 20) and, with --apply, to change."),
@@ -54,8 +64,9 @@ def issues(
 ) -> None:
     """List the labels that look wrong, the worst first.
 
-    --apply writes a corrected copy: for a table, the same table with other labels; for images and arrays, a label file
-    to use with --labels. Your data are never changed.
+    --apply writes a corrected copy: for a table, the same table with other labels; for images by class, such a folder
+    and a list of what moved; for arrays, or if COPY ends in .csv, a label file to use with --labels. Your data are
+    never changed.
     """
     from reweigh.files import write_whole
     from reweigh.files.cells import to_csv
@@ -66,8 +77,8 @@ def issues(
     from reweigh.runs.read import read_classes, with_verdicts
     from reweigh.runs.words import judged
 
-    if not apply and (min_doubt is not None or apply_from or yes):
-        raise DataError("--min-doubt, --apply-from and --yes need --apply FILE; give that too")
+    if not apply and (min_doubt is not None or apply_from or yes or links):
+        raise DataError("--min-doubt, --apply-from, --links and --yes need --apply COPY; give that too")
     if apply_from and (min_doubt is not None or top is not None):
         raise DataError("--apply-from already decides which labels to change; leave out --min-doubt and --top")
     folder, plan = open_run(run)
@@ -84,7 +95,7 @@ def issues(
         check_ending("--out", out, (".csv",), "a table of label issues")
         check_target("--out", out, [out], originals, overwrite)
     if apply:
-        check_target("--apply", apply, [apply], originals, overwrite)
+        check_copy("--apply", apply, source, overwrite)
     if out and apply and out.resolve() == apply.resolve():
         raise DataError(f"--out and --apply: both are {out}; give two names")
     samples, held_out = with_verdicts(run)
@@ -93,7 +104,7 @@ def issues(
     if apply:
         correction = correct(run, top=top, min_doubt=min_doubt, decisions=apply_from)
         show_changes(correction.pairs(), labels)
-        usage = correction.write(apply, force=yes, overwrite=overwrite, spreadsheet_safe=spreadsheet_safe)
+        usage = correction.write(apply, force=yes, overwrite=overwrite, spreadsheet_safe=spreadsheet_safe, links=links)
     else:
         show(str(run), table, labels, 20 if top is None else top)
         if known := claim(run):
@@ -110,8 +121,29 @@ def issues(
     if out:
         write_whole(out, to_csv(table, out, spreadsheet_safe))
         echo(f"{plural(len(table) - 1, 'label')} written to {out}")
-    if usage:
-        echo(f"Corrected copy: {apply}\nNext: {usage}")
+    if apply and usage:
+        show_copy(apply, usage)
+
+
+def check_copy(option: str, out: Path, source: "Source | None", overwrite: bool) -> None:
+    """Refuse to write a corrected copy over existing files, or into the data."""
+    from reweigh.runs.folders import as_folder, check_room
+
+    originals = [] if source is None else source.files
+    if source is not None and source.path.exists() and as_folder(source, out):
+        check_target(option, out, [], originals, overwrite)
+        check_outside(option, out, originals)
+        check_room(out, overwrite)
+    else:
+        check_target(option, out, [out], originals, overwrite)
+
+
+def show_copy(copy: Path, usage: str) -> None:
+    """Print where a corrected copy is, and the command that trains on it."""
+    from reweigh.runs.folders import moves_file
+
+    moved = f" (what moved: {moves_file(copy)})" if copy.is_dir() else ""
+    echo(f"Corrected copy: {copy}{moved}\nNext: {usage}")
 
 
 def send(run: Path, tool: str, out: Path, prefix: str | None, originals: Sequence[Path], overwrite: bool) -> None:

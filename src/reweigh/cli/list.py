@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reweigh.cli.arguments import Changes, table_names
+from reweigh.cli.arguments import Changes, Root, table_names
 from reweigh.cli.printing import echo, show_table
 from reweigh.errors import DataError, RecipeError, ReweighError
 from reweigh.names import plural, suggestion
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reweigh.training import Run
-from reweigh.cli.arguments import Root
 
 
 def what_to_list(incomplete: str) -> list[str]:

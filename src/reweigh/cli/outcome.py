@@ -2,7 +2,7 @@
 
 import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from rich.text import Text
 from reweigh.cli.printing import console, show_table, visible
 from reweigh.files import read_json, read_text
 from reweigh.fit.run_folder import Outcome, describe, open_run
+from reweigh.names import plural
 from reweigh.plan import Plan
 from reweigh.report.figures.weights import curves as curves_of
 from reweigh.runs.tables import read_tested
@@ -29,6 +30,9 @@ def show_outcome(outcome: Outcome) -> None:
     if not is_first():
         return
     out = console()
+    for words in answer(outcome):
+        out.print(visible(words))
+    out.print()
     result = outcome.result
     kept, best = result.kept, result.best
     tests = [name for name in kept if name.startswith("test_")]
@@ -37,19 +41,47 @@ def show_outcome(outcome: Outcome) -> None:
     show_table(
         title, ["test", f"{result.kept_name} epoch ({kept['epoch']})", f"best epoch ({best['epoch']})"], rows, True
     )
-    if finding := outcome.fit.finding:
-        out.print(visible(finding.words) + "\n")
-    if judged_in := judged_labels(outcome):
-        out.print(judged_in + "\n")
-    if found := trust(outcome):
-        out.print(found + "\n")
-    if curves := learned_curves(outcome.run):
-        out.print(curves)
+    details = (
+        why_stopped(outcome.fit.history, outcome.plan.train["epochs"]),
+        judged_labels(outcome),
+        trust(outcome),
+        learned_curves(outcome.run),
+    )
+    for words in filter(None, details):
+        out.print(words, "" if isinstance(words, Text) else "\n", sep="")
     out.print(f"Run folder: {visible(outcome.run.path)}")
-    if outcome.run.samples.exists():
-        out.print(
-            f"Next: reweigh issues {outcome.run.path} lists the labels to check first; reweigh report shows everything."
+
+
+def answer(outcome: Outcome) -> list[str]:
+    """How many labels look wrong, what is known about them, and what to do next; empty if labels were not judged."""
+    parts = [outcome.fit.samples, outcome.fit.unseen if outcome.run.held_out.is_file() else None]
+    judged_parts = [part for part in parts if part is not None and not bool(part.quality.isnan().all())]
+    if not judged_parts or not outcome.run.samples.exists():
+        return []
+    found = sum(int(part.wrong.sum()) for part in judged_parts)
+    labels = sum(int((part.given >= 0).sum()) for part in judged_parts)
+    words = [f"{found:,} of {labels:,} labels look wrong ({found / max(labels, 1):.1%})."]
+    words += [outcome.fit.finding.words] if outcome.fit.finding else []
+    path = outcome.run.path
+    return [*words, f"Next: reweigh review {path} to look at them, or reweigh issues {path}; reweigh report {path}."]
+
+
+def why_stopped(history: Sequence[Mapping[str, float]], planned: int) -> str | None:
+    """Why training took fewer epochs than planned, or went on with a second look; None if it took just these."""
+    rates = [row.get("lr", 0.0) for row in history]
+    fell = (place for place in range(2, len(rates)) if rates[place - 2] > rates[place - 1] < rates[place])
+    again = next(fell, None)  # a second look begins with the first learning rate
+    if again is not None and "judge_keeps" in history[again - 1]:
+        first = history[again - 1]
+        best = f"held-out labels were predicted best after epoch {first['judge_keeps']:.0f}"
+        return (
+            f"The first look ended after epoch {first['epoch']:.0f} of {planned}: {best}. The second look, with "
+            f"corrected labels, took {plural(len(history) - again, 'epoch')}."
         )
+    if len(history) < planned and "judge_keeps" in history[-1]:
+        best = f"held-out labels were predicted best after epoch {history[-1]['judge_keeps']:.0f}"
+        return f"Training stopped after epoch {history[-1]['epoch']:.0f} of {planned}: {best}."
+    return None
 
 
 def learned_curves(run: Run) -> Text | None:

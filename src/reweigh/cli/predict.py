@@ -12,7 +12,6 @@ from reweigh.cli.arguments import (
     ClassShares,
     Encoding,
     Overwrite,
-    RunFolder,
     Sep,
     SpreadsheetSafe,
     TrustCode,
@@ -31,12 +30,12 @@ if TYPE_CHECKING:
     from reweigh.fit.scored import Scored
     from reweigh.training import Run
 
-CONFUSED = 10  # pairs of classes that are shown
-SHOWN = 20  # predictions, where they are not written to a file
+MAX_PAIRS = 10  # pairs of classes that are shown
+MAX_SHOWN = 20  # predictions, where they are not written to a file
 
 
 def predict(
-    run: RunFolder,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
     data: Annotated[
         Path, typer.Argument(metavar="DATA", help="Images, table or arrays like the training data; no labels needed.")
     ],
@@ -58,7 +57,7 @@ def predict(
     """Predict the classes of new data.
 
     The data are read like the training data of the run: the same columns, sizes and scales. If a table has the label
-    column, the predictions are compared with it.
+    column, or images lie in folders of classes, the predictions are compared with these labels.
     """
     if coverage is not None:
         from reweigh.selective import check_coverage
@@ -105,8 +104,9 @@ def predict(
         write_whole(out, to_csv([heads, *rows], out, spreadsheet_safe))
     shown = [] if out else [(row[0], row[-2], row[-1]) for row in cells]
     show(data, (heads[0], "predicted", "probability"), shown, Counter(filter(None, predicted)), probability)
-    if given.frame is not None and numbers:
-        show_accuracy(trained, given.frame, numbers)
+    if numbers:
+        column, labels = known_labels(trained, given, data)
+        show_accuracy(trained, column, labels, numbers)
     if least is not None and predicted:
         abstained = predicted.count(None)
         echo(
@@ -116,8 +116,8 @@ def predict(
         )
     if out:
         echo(f"Predictions: {out}")
-    elif len(cells) > SHOWN:
-        echo(f"These are the first {SHOWN}; --out predictions.csv writes all {len(cells):,}.")
+    elif len(cells) > MAX_SHOWN:
+        echo(f"These are the first {MAX_SHOWN}; --out predictions.csv writes all {len(cells):,}.")
 
 
 def predictions(
@@ -165,25 +165,39 @@ def id_column(trained: "TrainedModel", frame: "pd.DataFrame | None") -> dict[str
     return {name: as_text(frame[name]) for name in names[:1] if name not in ("row", "predicted")}
 
 
-def show_accuracy(trained: "TrainedModel", frame: "pd.DataFrame", predicted: Sequence[int]) -> None:
-    """Print how the predictions compare with the labels of a table, if it has any."""
+def known_labels(trained: "TrainedModel", given: "Unlabeled", data: Path) -> tuple[str, list[str]]:
+    """Where the data have labels, and the label of each sample: a column, or folders of classes."""
+    from reweigh.data.readers.table import USUAL_LABELS, gaps_as_none
+
+    options = trained.plan.source.options
+    if given.frame is not None:
+        wanted = [options["label"]] if options.get("label") else USUAL_LABELS
+        column = next((name for name in wanted if name in given.frame.columns), None)
+        if column is None:
+            return "", []
+        return repr(column), ["" if value is None else str(value) for value in gaps_as_none(given.frame[column])]
+    if given.names and data.is_dir() and not options.get("labels"):
+        parts = [Path(name).parent.parts[::-1] for name in given.names]
+        return "the names of folders", [
+            next((part for part in each if part in trained.class_names), "") for each in parts
+        ]
+    return "", []
+
+
+def show_accuracy(trained: "TrainedModel", where: str, texts: Sequence[str], predicted: Sequence[int]) -> None:
+    """Print how the predictions compare with the labels in the data, if there are any."""
     import numpy as np
     from sklearn.metrics import balanced_accuracy_score
 
-    from reweigh.data.readers.table import USUAL_LABELS, gaps_as_none
     from reweigh.data.tables.cells import spelling
 
-    options = trained.plan.source.options
-    wanted = [options["label"]] if options.get("label") else USUAL_LABELS
-    column = next((name for name in wanted if name in frame.columns), None)
-    if column is None:
+    if not texts:
         return
-    names = trained.class_names
+    options, names = trained.plan.source.options, trained.class_names
     number = {name: place for place, name in enumerate(names)}
     number |= {f"{name}.0": place for name, place in number.items() if name.lstrip("-").isdigit()}
     if options.get("join_labels"):
         number = {spelling(name): place for name, place in number.items()}
-    texts = ["" if value is None else str(value) for value in gaps_as_none(frame[column])]
     given = np.array([number.get(spelling(text) if options.get("join_labels") else text, -1) for text in texts])
     known, guess = given >= 0, np.array(predicted)
     if not known.any():
@@ -193,13 +207,13 @@ def show_accuracy(trained: "TrainedModel", frame: "pd.DataFrame", predicted: Seq
         balanced = balanced_accuracy_score(given[known], guess[known])
     right = (given == guess)[known]
     echo(
-        f"Compared with the {known.sum():,} labels in {column!r}, right or wrong: accuracy {right.mean():.1%}, "
+        f"Compared with the {known.sum():,} labels in {where}, right or wrong: accuracy {right.mean():.1%}, "
         f"balanced accuracy {balanced:.1%}."
     )
     pairs = Counter(zip(given[known][~right].tolist(), guess[known][~right].tolist(), strict=True))
-    rows = [[names[old], names[new], f"{count:,}"] for (old, new), count in pairs.most_common(CONFUSED)]
+    rows = [[names[old], names[new], f"{count:,}"] for (old, new), count in pairs.most_common(MAX_PAIRS)]
     if rows:
-        show_table("Most frequent differences", ["label", "predicted", "rows"], rows)
+        show_table("Most frequent differences", ["label", "predicted", "samples"], rows)
 
 
 def calibrated_threshold(run: "Run", coverage: float) -> float:
@@ -238,10 +252,10 @@ def show(
     for line in bars(dict(counts.most_common())):
         echo(line)
     if cells:
-        shown = [(name, "(not sure)" if label is None else label, sure) for name, label, sure in cells[:SHOWN]]
+        shown = [(name, "(not sure)" if label is None else label, sure) for name, label, sure in cells[:MAX_SHOWN]]
         echo()
         show_table(
-            f"First {SHOWN} predictions" if len(cells) > SHOWN else "Predictions",
+            f"First {MAX_SHOWN} predictions" if len(cells) > MAX_SHOWN else "Predictions",
             heads,
             [(name, label, f"{float(sure):.1%}") for name, label, sure in shown],
         )

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from reweigh.data.tables.decide import ReadAs
 
-LISTED = 30  # of more classes than this, only the largest and the smallest are shown
-ENDS = 10
-NAME = 20  # characters of a class name
-BAR = 46
+MAX_CLASSES = 30  # of more classes than this, only the largest and the smallest are shown
+CLASSES_PER_END = 10
+MAX_NAME_CHARS = 20  # characters of a class name
+BAR_CHARS = 46
 HIDDEN = ("Cc", "Cs", "Co")  # control characters, parts of characters, and those without a meaning
 DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # they can disguise text
-MOST = 40  # columns; of more, those that need a look
+MAX_COLUMNS = 40  # columns; of more, those that need a look
 
 
 def console() -> "Console":
@@ -63,21 +63,21 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
 def bars(sizes: Mapping[str, int]) -> list[str]:
     """Class sizes as bars in 80 columns, one line per class; of very many classes, the largest and the smallest."""
     most = max(sizes.values(), default=0) or 1
-    width = min(NAME, max(map(len, sizes), default=0))
+    width = min(MAX_NAME_CHARS, max(map(len, sizes), default=0))
     digits = len(str(most))
 
     def line(name: str) -> str:
-        drawn = "█" * max(round(BAR * sizes[name] / most), int(sizes[name] > 0))
+        drawn = "█" * max(round(BAR_CHARS * sizes[name] / most), int(sizes[name] > 0))
         return f"  {cut(name, width):{width}}  {sizes[name]:>{digits}}  {drawn}".rstrip()
 
-    if len(sizes) <= LISTED:
+    if len(sizes) <= MAX_CLASSES:
         return [line(name) for name in sizes]
     by_size = sorted(sizes, key=lambda name: -sizes[name])
-    between = f"  ... {len(sizes) - 2 * ENDS} classes between"
-    return [*map(line, by_size[:ENDS]), between, *map(line, by_size[-ENDS:])]
+    between = f"  ... {len(sizes) - 2 * CLASSES_PER_END} classes between"
+    return [*map(line, by_size[:CLASSES_PER_END]), between, *map(line, by_size[-CLASSES_PER_END:])]
 
 
-def cut(name: str, width: int = NAME) -> str:
+def cut(name: str, width: int = MAX_NAME_CHARS) -> str:
     """A name of at most ``width`` characters."""
     return name if len(name) <= width else name[: width - 3] + "..."
 
@@ -92,8 +92,8 @@ def show_columns(readings: "Sequence[ReadAs]") -> None:
     if not readings:
         return
     shown = list(readings)
-    if len(shown) > MOST:
-        shown = [read for read in readings if read.notes or read.gaps][:MOST]
+    if len(shown) > MAX_COLUMNS:
+        shown = [read for read in readings if read.notes or read.gaps][:MAX_COLUMNS]
     cells = [
         [read.name, _kind(read), " | ".join(read.examples), str(read.gaps or "-"), read.notes or "-"] for read in shown
     ]

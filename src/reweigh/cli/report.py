@@ -5,13 +5,18 @@ from typing import Annotated
 
 import typer
 
-from reweigh.cli.arguments import check_target
+from reweigh.cli.arguments import check_target, latest_run
 from reweigh.cli.printing import echo
 from reweigh.errors import DataError
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders; several are shown side by side.")],
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[RUN]...", help="Run folders; several are shown side by side. Default: the latest in runs."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Page to write. Default: RUN/report.html, or report.html for several runs.")
     ] = None,
@@ -23,6 +28,7 @@ def report(
     """
     from reweigh.training.run import Run
 
+    runs = runs or [latest_run()]
     page = out or (Run(runs[0]).report if len(runs) == 1 else Path(Run(runs[0]).report.name))
     if out and out.is_dir():
         raise DataError(f"--out {out}: is a folder; give the name of a file, such as {out / 'report.html'}")

@@ -1,6 +1,7 @@
 """``reweigh review`` and ``reweigh audit``: a page on this computer to go through labels and decide."""
 
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,6 +26,12 @@ def review(run: RunFolder, reviewer: Reviewer = None, port: Port = 0, no_browser
     Each decision is written to RUN/decisions.jsonl at once, so you can stop and continue at any time. The page works on
     this computer only. Its address contains a secret token, so do not share it.
     """
+    if decide(run, reviewer, port, no_browser):
+        echo(f"\nNext: reweigh train --reviewed {run} trains with these decisions.")
+
+
+def decide(run: Path, reviewer: str | None, port: int, no_browser: bool) -> int:
+    """Serve the review of a run until Ctrl-C; returns how many decisions there are."""
     from reweigh.review import Review, of_run
 
     served = Review(of_run(run), reviewer, port)
@@ -36,8 +43,8 @@ def review(run: RunFolder, reviewer: Reviewer = None, port: Port = 0, no_browser
     if served.session.subject.trouble:
         echo(f"The samples themselves cannot be shown: {served.session.subject.trouble}")
     _serve(served, no_browser)
-    if served.decisions.count:
-        echo(f"\nNext: reweigh train --reviewed {run} trains with these decisions.")
+    served.stop()
+    return served.decisions.count
 
 
 def _serve(served: "Review", no_browser: bool) -> None:

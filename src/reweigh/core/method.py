@@ -46,7 +46,7 @@ class Method(Protocol):
 
     @abstractmethod
     def __init__(self, setup: Any, **options: Any) -> None:
-        """Called with a setup (``reweigh.methods.setup``); the options of a method are keyword-only arguments."""
+        """Called with a setup (``reweigh.methods.setup``); options are keyword-only arguments."""
         ...
 
     @staticmethod
@@ -85,7 +85,7 @@ class Method(Protocol):
         """The latest weight of each training sample, shape (N,), NaN if it was never weighed; None without weights."""
         return None
 
-    def weighting(self) -> nn.Module | None:
+    def weight_net(self) -> nn.Module | None:
         """The weight net, learned so far or given: (losses, family) -> weights; None without one."""
         return None
 

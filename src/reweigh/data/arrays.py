@@ -12,7 +12,7 @@ from torch import Tensor
 from reweigh.data.checks import check, check_samples
 from reweigh.data.dataset import Dataset
 from reweigh.data.labels.class_numbers import encode
-from reweigh.data.normalize import HUGE, TINY, normalize_like
+from reweigh.data.normalize import MAX_FLOAT, MIN_FLOAT, normalize_like
 from reweigh.errors import DataError
 from reweigh.files.limits import check_archive, check_file
 
@@ -63,9 +63,9 @@ def precision_mistake(inputs: Any) -> str:
     remedy = "first (scikit-learn's StandardScaler does)"
     with np.errstate(all="ignore"):  # numbers that are not finite are reported elsewhere
         spread, largest = array.std(0, dtype=np.float64), np.abs(array).max(0).astype(np.float64)
-        if (beyond := np.flatnonzero((largest > HUGE) & np.isfinite(largest))).size:
+        if (beyond := np.flatnonzero((largest > MAX_FLOAT) & np.isfinite(largest))).size:
             return f"column {beyond[0]} has values up to {largest[beyond[0]]:.1e}; divide it by a constant {remedy}"
-        if (below := np.flatnonzero((largest < TINY / FLOAT32_STEP) & (largest > 0))).size:
+        if (below := np.flatnonzero((largest < MIN_FLOAT / FLOAT32_STEP) & (largest > 0))).size:
             return f"column {below[0]} has values up to {largest[below[0]]:.1e}; multiply it by a constant {remedy}"
         doubtful = np.flatnonzero((spread < 1e-5 * largest) & (spread > 1e-12 * largest))  # less is noise of float64
         for column in doubtful.tolist():

@@ -9,7 +9,7 @@ import torch
 from torch import Generator, Tensor
 
 from reweigh.core.sparse import Entries, SparseBatch
-from reweigh.data.normalize import HUGE
+from reweigh.data.normalize import MAX_FLOAT
 
 
 class Inputs(Protocol):
@@ -92,7 +92,7 @@ class SparseRows:
 
     def __getitem__(self, index: Tensor, /) -> SparseBatch:
         found = self._entries.rows(index.cpu().numpy())
-        return SparseBatch(found._replace(values=found.values.clip(-HUGE, HUGE).astype(np.float32)))
+        return SparseBatch(found._replace(values=found.values.clip(-MAX_FLOAT, MAX_FLOAT).astype(np.float32)))
 
 
 def rows_of(inputs: Inputs, index: Tensor) -> Inputs:

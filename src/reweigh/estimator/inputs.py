@@ -15,8 +15,10 @@ from reweigh.data import Inputs
 from reweigh.data.arrays import as_tensor, channels_first, precision_mistake
 from reweigh.data.inputs import SparseRows
 from reweigh.data.normalize import as_float, normalize_like, scale_like
+from reweigh.data.on_demand import standardize_by_some
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.errors import DataError
+from reweigh.estimator.image_paths import paths_in, read_images
 from reweigh.features import text_as
 from reweigh.fit.inputs import InputForm
 from reweigh.names import listed
@@ -50,6 +52,10 @@ def read_inputs(estimator: Any, X: Any) -> ReadInputs:
     """
     import pandas as pd
 
+    if (files := paths_in(X)) is not None:
+        images = read_images(files, "X", None, estimator)
+        estimator.n_features_in_ = int(images[torch.empty(0, dtype=torch.int64)].shape[1])  # as for arrays of images
+        return ReadInputs(images, standardize_by_some(images))
     found = validated(estimator, X, reset=True, what="X")
     if isinstance(found, pd.DataFrame):
         columns = tuple(map(str, found.columns))
@@ -82,6 +88,10 @@ def read_more_inputs(estimator: Any, X: Any, form: InputForm, columns: tuple[str
     """
     import pandas as pd
 
+    if (files := paths_in(X)) is not None:
+        if len(form.shape) != 3 or not form.bytes:
+            raise DataError(f"{what}: paths of images, but the classifier was trained on something else")
+        return read_images(files, what, form.shape, estimator)
     found = validated(estimator, X, reset=False, what=what)
     if form.encoding is None and isinstance(found, pd.DataFrame):
         try:
@@ -105,6 +115,7 @@ def validated(estimator: Any, X: Any, reset: bool, what: str) -> Any:
     """X as a DataFrame, compressed sparse rows or an array, checked in scikit-learn's way and not copied if it fits."""
     import pandas as pd
 
+    X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         if len(X) == 0:
             raise DataError(f"{what}: a table without rows; 0 sample(s), at least one is needed")
@@ -113,7 +124,10 @@ def validated(estimator: Any, X: Any, reset: bool, what: str) -> Any:
         validate_data(estimator, X, reset=reset, skip_check_array=True)  # pyright: ignore[reportArgumentType]
         return X
     if X is None or isinstance(X, str | Path | Mapping):
-        raise DataError(f"{what}: got {type(X).__name__}; pass rows of numbers, a DataFrame, a sparse matrix or images")
+        raise DataError(
+            f"{what}: got {type(X).__name__}; pass rows of numbers, a DataFrame, a sparse matrix, images, or a list of "
+            "paths of images"
+        )
     if isinstance(X, Tensor):
         X = X.detach().cpu()
         X = (X if X.dtype == torch.uint8 else X.float()).numpy()
@@ -141,6 +155,17 @@ def validated(estimator: Any, X: Any, reset: bool, what: str) -> Any:
             f"{what}: rows of different lengths, or cells that hold lists; pass one number per cell, the same number "
             "in every row"
         ) from None
+
+
+def as_pandas(frame: Any) -> Any:
+    """A table of polars as one of pandas; anything else as it is."""
+    kind = type(frame)
+    if not kind.__module__.startswith("polars") or kind.__name__ not in ("DataFrame", "LazyFrame"):
+        return frame
+    try:
+        return frame.lazy().collect().to_pandas()
+    except ImportError as error:
+        raise DataError("a polars table needs pyarrow; install it: pip install 'reweigh[parquet]'") from error
 
 
 def as_inputs(found: Any, what: str) -> Tensor | SparseRows:

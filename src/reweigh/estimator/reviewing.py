@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from reweigh.estimator.inputs import as_pandas
 from reweigh.plan import Plan
 from reweigh.training.result import as_html
 
@@ -70,6 +71,7 @@ class Reviewing:
         from reweigh.review import Review, of_fit
 
         check_is_fitted(self)
+        X = as_pandas(X)
         frame = X if hasattr(X, "iloc") and hasattr(X, "columns") else None
         subject = of_fit(self._fit, self._samples(X), frame, Path(file), self.classes_.tolist())
         return Review(subject, reviewer, audit=audit).start()

@@ -1,4 +1,4 @@
-"""Features of all samples: what is cached is read, the rest is computed by several threads, a batch each."""
+"""Features of all samples, in memory or on disk: what is cached is read, the rest is computed by several threads."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Predict training samples by models that did not see them."""
+"""Samples that are held out of training: to predict them by models that did not see them, to judge, to abstain."""
 
 import logging
 from contextlib import suppress
@@ -19,10 +19,10 @@ from reweigh.plan import Part, Plan
 from reweigh.training.randomness import seeded
 
 logger = logging.getLogger(__name__)
-FOLDS = 5
-ROUNDS = 3
-PATIENCE = 5  # epochs
-PLAIN = Part("methods", "erm", {})
+NUM_FOLDS = 5
+NUM_ROUNDS = 3
+MIN_PATIENCE_EPOCHS = 5
+PLAIN_TRAINING = Part("methods", "erm", {})
 
 
 def out_of_fold(trainer: Trainer, train_set: Dataset) -> tuple[Tensor, Tensor]:
@@ -37,20 +37,20 @@ def out_of_fold(trainer: Trainer, train_set: Dataset) -> tuple[Tensor, Tensor]:
         a label. And their predictions as if all classes were equally frequent, shape (n, num_classes).
     """
     train = {**trainer.plan.train, "looks": 0, "prior": True, "checkpoint_steps": None}
-    plain = replace(trainer, plan=replace(trainer.plan, method=PLAIN, train=train))
+    plain = replace(trainer, plan=replace(trainer.plan, method=PLAIN_TRAINING, train=train))
     seed = train["seed"]
     index = (folds(train_set.labels, seed, train_set.groups) >= 0).nonzero().flatten()
     if len(index) == 0:
         return index, torch.empty(0, train_set.num_classes)
     epochs = brief_epochs(plain, train_set)
-    logger.info("out-of-fold predictions: %d models, trained for %d epochs each", ROUNDS * FOLDS, epochs)
+    logger.info("out-of-fold predictions: %d models, trained for %d epochs each", NUM_ROUNDS * NUM_FOLDS, epochs)
     rows = torch.zeros(len(train_set), train_set.num_classes, dtype=torch.float64)
-    for number in range(ROUNDS):
+    for number in range(NUM_ROUNDS):
         fold = folds(train_set.labels, seed + number, train_set.groups)
         again = _changed(plain, epochs=epochs, warmup_epochs=0, seed=seed + number)
-        for out in (fold == which for which in range(FOLDS)):
+        for out in (fold == which for which in range(NUM_FOLDS)):
             if out.any():
-                rows[out] += held_out(again, train_set, out).predicted / ROUNDS
+                rows[out] += held_out(again, train_set, out).predicted / NUM_ROUNDS
     return index, rows[index].float()
 
 
@@ -71,7 +71,7 @@ class HeldOut:
         losses: The mean loss of the given labels after each epoch.
 
     Args:
-        stop: Raise ``SeenEnoughError`` when the best epoch is as long ago as it took, and at least ``PATIENCE`` epochs.
+        stop: Raise ``SeenEnoughError`` when the best epoch is as long ago as it took, and at least a few epochs.
     """
 
     def __init__(self, samples: Dataset, device: torch.device, stop: bool = False):
@@ -85,7 +85,7 @@ class HeldOut:
         rows = scored(model, self._samples, self._device).probabilities.double()
         self._sum += rows
         self.losses.append(float(F.nll_loss(rows.clamp_min(1e-12).log(), self._samples.labels)))
-        if self._stop and len(self.losses) - self.best_epoch >= max(self.best_epoch, PATIENCE):
+        if self._stop and len(self.losses) - self.best_epoch >= max(self.best_epoch, MIN_PATIENCE_EPOCHS):
             raise SeenEnoughError
         return {}
 
@@ -115,16 +115,16 @@ def folds(labels: Tensor, seed: int, groups: Tensor | None = None) -> Tensor:
 
     It is -1, never held out, for the only sample of a class and for a sample without a label (-1 as well).
     """
-    return stratified_folds(labels, FOLDS, least=2, generator=seeded(seed, FOLDS), groups=groups)
+    return stratified_folds(labels, NUM_FOLDS, least=2, generator=seeded(seed, NUM_FOLDS), groups=groups)
 
 
 def _changed(trainer: Trainer, **train: object) -> Trainer:
     return replace(trainer, plan=replace(trainer.plan, train={**trainer.plan.train, **train}))
 
 
-ABSTAIN = 1002  # streams of the seed
-JUDGE = 1003
-FEWEST = 3  # samples of a class that is held out
+ABSTAIN_STREAM = 1002  # of the seed
+JUDGE_STREAM = 1003
+MIN_CLASS_SIZE = 3  # samples of a class of which some are held out
 
 
 def set_apart(train_set: Dataset, share: float | None, seed: int) -> tuple[Tensor, Tensor]:
@@ -137,7 +137,7 @@ def set_apart(train_set: Dataset, share: float | None, seed: int) -> tuple[Tenso
         raise DataError(
             f"abstain: {share:g} of {len(train_set)} samples is {size}; both parts need at least one sample"
         )
-    apart = stratified(train_set.labels, size, stream(seed, ABSTAIN), "abstain", train_set.groups)
+    apart = stratified(train_set.labels, size, stream(seed, ABSTAIN_STREAM), "abstain", train_set.groups)
     kept = everything[~torch.isin(everything, apart)]
     left = train_set.subset(kept).class_sizes
     lost = ((left == 0) & (train_set.class_sizes > 0)).nonzero().flatten().tolist()
@@ -150,12 +150,14 @@ def set_apart(train_set: Dataset, share: float | None, seed: int) -> tuple[Tenso
 
 def judges(train_set: Dataset, share: float, seed: int) -> Tensor:
     """Indices of a share of each class that judges the epochs; classes of fewer than three samples are not held out."""
-    fold = stratified_folds(train_set.labels, max(2, round(1 / share)), FEWEST, seeded(seed, JUDGE), train_set.groups)
+    fold = stratified_folds(
+        train_set.labels, max(2, round(1 / share)), MIN_CLASS_SIZE, seeded(seed, JUDGE_STREAM), train_set.groups
+    )
     found = (fold == 0).nonzero().flatten()
     if len(found) == 0:
         raise DataError(
-            f"judge: no class has {FEWEST} samples with a label in two or more groups, so none can be held out; train "
-            "without a judge"
+            f"judge: no class has {MIN_CLASS_SIZE} samples with a label in two or more groups, so none can be held "
+            "out; train without a judge"
         )
     if lacking := len(set(train_set.labels[train_set.labeled].tolist()) - set(train_set.labels[found].tolist())):
         logger.info("judge: %d classes have too few samples to judge by", lacking)

@@ -16,9 +16,9 @@ from reweigh.models.selective import Ranked, selects
 from reweigh.selective import LEVELS, area, error_at, log_odds, risk_coverage
 from reweigh.training import labels_of, predict
 
-MANY, FEW = 100, 20  # training samples of a class
+MANY_SHOT_SIZE, FEW_SHOT_SIZE = 100, 20  # training samples of a class
 TOP5_FROM = 10  # classes
-FIRST = {"accuracy": "accuracy", "balanced": "balanced_accuracy", "log-loss": "log_loss"}  # metric by aim
+METRIC_BY_AIM = {"accuracy": "accuracy", "balanced": "balanced_accuracy", "log-loss": "log_loss"}  # metric by aim
 
 
 class Scored(NamedTuple):
@@ -86,7 +86,7 @@ def judged_by(
             found = scored(model, dataset, device)
             logits, scores, _ = found if decision is None else found.decided(decision, selects(model))
             found = metrics(logits, labels_of(dataset, logits), class_sizes, scores if abstains else None)
-            found = {FIRST[aim]: found[FIRST[aim]], **found}
+            found = {METRIC_BY_AIM[aim]: found[METRIC_BY_AIM[aim]], **found}
             numbers |= {name + key: value for key, value in found.items()}
         return numbers
 
@@ -127,7 +127,7 @@ def metrics(logits: Tensor, labels: Tensor, class_sizes: Tensor, scores: Tensor 
         ranked = per_class[class_sizes.argsort(descending=True, stable=True)]
         third = max(1, round(len(ranked) / 3))
         groups = {"head": ranked[:third], "middle": ranked[third:-third], "tail": ranked[-third:]}
-        many, few = class_sizes > MANY, class_sizes < FEW
+        many, few = class_sizes > MANY_SHOT_SIZE, class_sizes < FEW_SHOT_SIZE
         groups |= {"many_shot": per_class[many], "medium_shot": per_class[~many & ~few], "few_shot": per_class[few]}
         numbers |= {f"{name}_accuracy": g.nanmean().item() for name, g in groups.items() if not g.isnan().all()}
     if logits.shape[1] > TOP5_FROM:

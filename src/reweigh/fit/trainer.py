@@ -189,7 +189,7 @@ class Trainer:
                 branch=branch,
                 **self._loop_options,
             )
-        net, families, weights = method.weighting(), method.families(), method.sample_weights()
+        net, families, weights = method.weight_net(), method.families(), method.sample_weights()
         return Trained(ready(method.model), result.history, recall, net, families, weights=weights)
 
     @property

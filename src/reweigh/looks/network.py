@@ -133,7 +133,7 @@ class Networks:
             stage = Stage("second look", first.history)
             judge = self._judge(method.model, fold, epochs, stops=False)
             found = self._loop(method, its, epochs, epochs, judge, None, stage, warmup_epochs=warm_up)
-            net, weights = method.weighting(), method.sample_weights()
+            net, weights = method.weight_net(), method.sample_weights()
             assert net is not None
             return found | {"net": net.state_dict(), "weights": weights}
 
@@ -142,7 +142,7 @@ class Networks:
         # the net and its families are made as they were, then filled
         its = replace(setup, model=self.fresh(), again=what._replace(fold=torch.full_like(fold, -1)))
         method = methods.build("two-looks", replace(its, optimizer=self.optimizer(its.model.parameters())), **options)
-        net, families = method.weighting(), method.families()
+        net, families = method.weight_net(), method.families()
         assert net is not None
         assert families is not None
         net.load_state_dict(found["net"])

@@ -1,6 +1,7 @@
 """CMW-Net: learn the weight of each sample from its loss and the size of its class; MW-Net: from its loss alone."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, ClassVar
 
 import torch
@@ -20,6 +21,7 @@ from reweigh.reweighter import Reweighter
 from reweigh.weighting import load_weighting
 
 
+@dataclass(eq=False, repr=False)
 class CMWNet(Stateful, Method):
     """Class-aware Meta-Weight-Net: a learned weighting curve for each family of classes. Paper: Algorithm 1.
 
@@ -38,23 +40,27 @@ class CMWNet(Stateful, Method):
     contains = "weighted"
     state = ("_reweighter", "_trusted", "_warm_up", "_weights", "_convergence")
 
-    def __init__(self, setup: Setup, *, weighting: str | None = None, convergence: Annotated[int, Ge(0)] = 0):
-        self._setup = setup
+    setup: Setup
+    _: KW_ONLY
+    weighting: str | None = None
+    convergence: Annotated[int, Ge(0)] = 0
+
+    def __post_init__(self) -> None:
+        setup = self.setup
         self._plain = ERM(setup)
-        self._frozen = bool(weighting)
         self._reweighter = setup.reweighter(
             setup.model,
             setup.optimizer,
             setup.train_set.labels,
             num_classes=setup.train_set.num_classes,
             loss=setup.loss,
-            weighting=load_weighting(weighting, reads="loss")[0] if weighting else None,
+            weighting=load_weighting(self.weighting, reads="loss")[0] if self.weighting else None,
             **self._fixed(),
         )
         self._trusted = Trusted(setup)
-        self._convergence = Convergence(setup, convergence) if convergence and not weighting else None
+        self._convergence = Convergence(setup, self.convergence) if self.convergence and not self.weighting else None
         self._warm_up = False
-        self._weights = torch.full((len(setup.train_set),), float("nan"), device=setup.device)
+        self._weights = setup.never_weighed()
 
     def _fixed(self) -> Mapping[str, Any]:
         """Options of the reweighter that the method fixes."""
@@ -62,7 +68,7 @@ class CMWNet(Stateful, Method):
 
     @property
     def model(self) -> nn.Module:
-        return self._setup.model
+        return self.setup.model
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         self._plain.start_epoch(epoch, warm_up)
@@ -71,7 +77,7 @@ class CMWNet(Stateful, Method):
     def _begin_epoch(self, warm_up: bool) -> None:
         """Begin an epoch with weights, and choose its trusted samples; or begin a plain epoch."""
         self._warm_up = warm_up
-        if not warm_up and not self._frozen:
+        if not warm_up and not self.weighting:
             self._trusted.refresh()
             if self._convergence is not None:
                 self._convergence.start_epoch(self._trusted)
@@ -106,7 +112,7 @@ class CMWNet(Stateful, Method):
 
     def _objective(self, batch: Batch) -> Objective:
         """The loss of each sample, times its weight."""
-        return reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)
+        return reweighted(self.setup.loss, batch.inputs, batch.labels, batch.scale)
 
     def _trusted_objective(self, inputs: Any, labels: Tensor) -> MetaObjective | None:
         """What the weights should lower for trusted samples; None stands for their mean loss."""
@@ -115,7 +121,7 @@ class CMWNet(Stateful, Method):
     def sample_weights(self) -> Tensor | None:
         return self._weights.cpu()
 
-    def weighting(self) -> nn.Module | None:
+    def weight_net(self) -> nn.Module | None:
         return self._reweighter.weight_net
 
     def families(self) -> Families | None:

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -18,8 +18,11 @@ from reweigh.methods.parts.stateful import Stateful
 from reweigh.methods.setup import Setup
 
 
+@dataclass(eq=False, repr=False)
 class ERM(Stateful, Method):
     """Plain training (empirical risk minimization): the mean loss, without weights.
+
+    Options of a method are keyword-only fields of a dataclass; a method that extends another one inherits them.
 
     Attributes:
         deep: Whether weights on top of this method (``on_top_of``) act through layers below the last one, so that the
@@ -32,9 +35,11 @@ class ERM(Stateful, Method):
     replaces_labels: ClassVar[bool] = False
     state = ("_model", "_optimizer")
 
-    def __init__(self, setup: Setup):
-        self._setup = setup
-        self._model, self._optimizer = setup.model, setup.optimizer
+    setup: Setup
+
+    def __post_init__(self) -> None:
+        self._model, self._optimizer = self.setup.model, self.setup.optimizer
+        self._warm_up = False
         self.losses: Tensor | None = None
 
     @property
@@ -43,6 +48,7 @@ class ERM(Stateful, Method):
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         self._model.train()
+        self._warm_up = warm_up
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         loss = self._loss(batch)
@@ -58,7 +64,7 @@ class ERM(Stateful, Method):
 
     def objective(self, batch: Batch) -> Objective:
         """The loss of each sample, which can be weighted, and the terms that are not weighted; see ``on_top_of``."""
-        return reweighted(self._setup.loss, batch.inputs, batch.labels, batch.scale)
+        return reweighted(self.setup.loss, batch.inputs, batch.labels, batch.scale)
 
     def follow(self, batch: Batch, outputs: Any) -> None:
         """Record the outputs of the model in a step, with or without weights on top."""

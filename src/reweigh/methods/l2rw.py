@@ -1,6 +1,7 @@
 """L2RW and MCW: the weights of each batch are computed from trusted data, without a weighting function."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import torch
@@ -11,10 +12,10 @@ from reweigh.core.processes import Reduce
 from reweigh.families import Families
 from reweigh.losses.class_sizes import effective_weights
 from reweigh.methods.cmw_net import CMWNet
-from reweigh.methods.setup import Setup
 from reweigh.weighting import WeightNet
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class L2RW(CMWNet):
     """Learning to reweight (Ren et al., ICML 2018): samples count if their gradients agree with those of trusted data.
 
@@ -40,20 +41,26 @@ class L2RW(CMWNet):
         "meta_weight_decay": 0.0,
     }
 
-    def __init__(self, setup: Setup, *, every: Annotated[int, Ge(1)] = 1):
-        super().__init__(setup.reweighting(every=every))
+    every: Annotated[int, Ge(1)] = 1
+    weighting: str | None = field(default=None, init=False)
+    convergence: int = field(default=0, init=False)
 
-    def weighting(self) -> nn.Module | None:
+    def __post_init__(self) -> None:
+        self.setup = self.setup.reweighting(every=self.every)
+        super().__post_init__()
+
+    def weight_net(self) -> nn.Module | None:
         return None
 
     def families(self) -> Families | None:
         return None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MCW(L2RW):
     """Meta class weights (Jamal et al., CVPR 2020): class-balanced weights with a learned correction for each sample.
 
-        v_i = max(0, w_label(i) - step * d meta / d v_i),    w_j ~ (1 - beta) / (1 - beta^n_j)
+        v_i = max(0, w_label(i) - step_size * d meta / d v_i),    w_j ~ (1 - beta) / (1 - beta^n_j)
 
     The correction is computed for each batch, by a look-ahead with the weights w. In the first epochs, training is
     plain. The trusted samples should be balanced (``meta_set.name = "balanced-random"``). The look-ahead follows the
@@ -64,35 +71,29 @@ class MCW(L2RW):
 
     Args:
         start: Share of the epochs with plain training, unless the warm-up is longer. Paper: 160 of 200 epochs.
-        step: Step size of the correction.
+        step_size: Of the correction.
         beta: How much rare classes count before the correction: 0 weighs all classes the same; close to 1, a class is
             weighted by the inverse of its size.
-        every: Correct the weights in every n-th step; in the others, samples have the weights of their classes. The
-            paper corrects in every step.
+        every: Correct the weights in every n-th step; in the others, samples have the weights of their classes.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        start: Annotated[float, Ge(0), Le(1)] = 0.8,
-        step: Annotated[float, Gt(0)] = 0.01,
-        beta: Annotated[float, Ge(0), Lt(1)] = 0.9999,
-        every: Annotated[int, Ge(1)] = 1,
-    ):
-        sizes = setup.train_set.class_sizes
-        base = effective_weights(sizes, torch.zeros(1, len(sizes)), beta)
+    start: Annotated[float, Ge(0), Le(1)] = 0.8
+    step_size: Annotated[float, Gt(0)] = 0.01
+    beta: Annotated[float, Ge(0), Lt(1)] = 0.9999
+
+    def __post_init__(self) -> None:
+        sizes = self.setup.train_set.class_sizes
+        base = effective_weights(sizes, torch.zeros(1, len(sizes)), self.beta)
         order = sizes.argsort(stable=True)  # the rarest class first, each a family of its own
         self._families = Families(order.argsort(), sizes[order].double())
-        self._base = CorrectedWeights(base[order].to(setup.device), step)
-        self._start = start
-        super().__init__(setup, every=every)
+        self._base = CorrectedWeights(base[order].to(self.setup.device), self.step_size)
+        super().__post_init__()
 
     def _fixed(self) -> Mapping[str, Any]:
         return {**self.fixed, "weight_net": self._base, "families": self._families}
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
-        super().start_epoch(epoch, warm_up or epoch < self._start * self._setup.epochs)
+        super().start_epoch(epoch, warm_up or epoch < self.start * self.setup.epochs)
 
 
 class CorrectedWeights(WeightNet):

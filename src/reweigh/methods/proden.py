@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, Literal
 
 import torch
@@ -34,18 +34,13 @@ class PRODEN(ERM):
     candidates = True
     state = ("_belief", "_warm_up")
 
-    def __init__(self, setup: Setup):
-        super().__init__(setup)
-        self._warm_up = False
-        given = setup.train_set.candidates
-        counts = torch.ones(len(setup.train_set), dtype=torch.int64) if given is None else given.counts
-        self._starts = (counts.cumsum(0) - counts).to(setup.device)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        samples, device = self.setup.train_set, self.setup.device
+        counts = torch.ones_like(samples.labels) if samples.candidates is None else samples.candidates.counts
+        self._starts = (counts.cumsum(0) - counts).to(device)
         # of the candidates of all samples, one after the other; the last number is of none
-        self._belief = torch.full((int(counts.sum()) + 1,), float("nan"), device=setup.device)
-
-    def start_epoch(self, epoch: int, warm_up: bool) -> None:
-        super().start_epoch(epoch, warm_up)
-        self._warm_up = warm_up
+        self._belief = torch.full((int(counts.sum()) + 1,), float("nan"), device=device)
 
     def _loss(self, batch: Batch) -> Tensor:
         logits = self._model(batch.inputs)
@@ -55,7 +50,7 @@ class PRODEN(ERM):
         before = torch.where(mask, self._belief[kept].to(logits), 0.0)
         target = candidates if self._warm_up else torch.where(before.isnan(), candidates, before)
         self._belief[kept] = belief(logits.detach(), mask).to(self._belief)
-        return batch.weighted(self._setup.loss(logits, target)).mean()
+        return batch.weighted(self.setup.loss(logits, target)).mean()
 
 
 def belief(logits: Tensor, candidates: Tensor) -> Tensor:
@@ -71,6 +66,7 @@ def belief(logits: Tensor, candidates: Tensor) -> Tensor:
     return logits.masked_fill(~candidates, -torch.inf).softmax(1)
 
 
+@dataclass(eq=False, repr=False)
 class PRODENCMWNet(Method):
     """PRODEN, then CMW-Net with the likeliest candidate of each sample as its label. Paper: Sec. 7.1 and supplement.
 
@@ -92,18 +88,15 @@ class PRODENCMWNet(Method):
     candidates = True
     learns_weights = True
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        identify_epochs: Annotated[int, Ge(1)] = 10,
-        network: Literal["trained", "fresh"] = "trained",
-        weighting: str | None = None,
-    ):
-        self._setup = setup
-        self._weighting = weighting
-        self._identify_epochs = identify_epochs
-        self._start = deepcopy(setup.model.state_dict()) if network == "fresh" else None
+    setup: Setup
+    _: KW_ONLY
+    identify_epochs: Annotated[int, Ge(1)] = 10
+    network: Literal["trained", "fresh"] = "trained"
+    weighting: str | None = None
+
+    def __post_init__(self) -> None:
+        setup = self.setup
+        self._start = deepcopy(setup.model.state_dict()) if self.network == "fresh" else None
         with torch.random.fork_rng(devices=[]):  # wrong options are reported now, not when the second stage begins
             self._identified(setup.train_set.labels, torch.Generator())
         self._first = PRODEN(setup)
@@ -112,25 +105,25 @@ class PRODENCMWNet(Method):
 
     @property
     def model(self) -> nn.Module:
-        return self._setup.model
+        return self.setup.model
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         if self._second is not None:
             self._second.start_epoch(epoch, warm_up)
-        elif warm_up or epoch < self._identify_epochs:
+        elif warm_up or epoch < self.identify_epochs:
             self._first.start_epoch(epoch, warm_up)
         else:
-            self._labels = self._setup.per_sample(self.model, likeliest)
-            self._second = self._identified(self._labels, self._setup.generator)
+            self._labels = self.setup.per_sample(self.model, likeliest)
+            self._second = self._identified(self._labels, self.setup.generator)
             self._second.start_epoch(epoch, warm_up)
             if self._start is not None:
                 self.model.load_state_dict(self._start)
-            self._setup.optimizer.state.clear()
+            self.setup.optimizer.state.clear()
 
     def _identified(self, labels: Tensor, generator: torch.Generator) -> CMWNet:
         """The second stage on these labels, shape (N,)."""
-        train_set = self._setup.train_set.with_labels(labels)
-        return CMWNet(replace(self._setup, train_set=train_set, generator=generator), weighting=self._weighting)
+        train_set = self.setup.train_set.with_labels(labels)
+        return CMWNet(replace(self.setup, train_set=train_set, generator=generator), weighting=self.weighting)
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         if self._second is None:
@@ -140,8 +133,8 @@ class PRODENCMWNet(Method):
     def sample_weights(self) -> Tensor | None:
         return None if self._second is None else self._second.sample_weights()
 
-    def weighting(self) -> nn.Module | None:
-        return None if self._second is None else self._second.weighting()
+    def weight_net(self) -> nn.Module | None:
+        return None if self._second is None else self._second.weight_net()
 
     def families(self) -> Families | None:
         return None if self._second is None else self._second.families()
@@ -157,7 +150,7 @@ class PRODENCMWNet(Method):
             self._first.load_state_dict(state["first"])
             return
         self._labels = state["labels"]
-        self._second = self._identified(self._labels, self._setup.generator)
+        self._second = self._identified(self._labels, self.setup.generator)
         self._second.load_state_dict(state["second"])
 
 

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from reweigh.core.batch import Batch
 from reweigh.core.objective import Forward, Loss, MetaObjective, Objective, Terms
 from reweigh.methods.erm import ERM
-from reweigh.methods.setup import Setup
 from reweigh.models.selective import Heads, SelectiveModel
 
 
@@ -45,6 +44,7 @@ class SelectiveRisk:
         return risk + self.penalty * (self.wanted - coverage).relu().square()
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SelectiveNet(ERM):
     """A selection head beside the prediction head decides what is predicted (Geifman and El-Yaniv, ICML 2019).
 
@@ -71,33 +71,26 @@ class SelectiveNet(ERM):
     deep = True
     state = ("_warm_up",)
 
+    coverage: Annotated[float, Gt(0), Le(1)] = 0.8
+    penalty: Annotated[float, Ge(0)] = 32.0
+    alpha: Annotated[float, Ge(0), Le(1)] = 0.5
+    score: Literal["selection", "softmax-response"] = "selection"
+
     @staticmethod
     def wraps(model: nn.Module) -> nn.Module:
         return SelectiveModel(model)
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        coverage: Annotated[float, Gt(0), Le(1)] = 0.8,
-        penalty: Annotated[float, Ge(0)] = 32.0,
-        alpha: Annotated[float, Ge(0), Le(1)] = 0.5,
-        score: Literal["selection", "softmax-response"] = "selection",
-    ):
-        super().__init__(with_heads(setup))
+    def __post_init__(self) -> None:
+        if not isinstance(self.setup.model, SelectiveModel):
+            self.setup = self.setup.with_model(SelectiveModel(self.setup.model))
+        super().__post_init__()
         assert isinstance(self._model, SelectiveModel)
-        self._model.ranks.fill_(score == "selection")
-        self._risk = SelectiveRisk(setup.loss, coverage, penalty)
-        self._alpha = alpha
-        self._warm_up = False
-
-    def start_epoch(self, epoch: int, warm_up: bool) -> None:
-        super().start_epoch(epoch, warm_up)
-        self._warm_up = warm_up
+        self._model.ranks.fill_(self.score == "selection")
+        self._risk = SelectiveRisk(self.setup.loss, self.coverage, self.penalty)
 
     def objective(self, batch: Batch) -> Objective:
         """The auxiliary losses, which may be weighted, and the rest: the risk, or the plain loss in the warm-up."""
-        loss, warm_up = self._setup.loss, self._warm_up
+        loss, warm_up = self.setup.loss, self._warm_up
 
         def objective(forward: Forward) -> Terms:
             heads = forward(batch.inputs, heads=True)
@@ -106,27 +99,14 @@ class SelectiveNet(ERM):
                 selected = batch.weighted(loss(heads.logits, batch.labels)).mean()
             else:
                 selected = self._risk(heads, batch.labels, batch.scale)
-            coefficients = (1 - self._alpha) * batch.weighted(losses)
-            return Terms(coefficients, losses, self._alpha * selected, len(losses), heads.logits)
+            coefficients = (1 - self.alpha) * batch.weighted(losses)
+            return Terms(coefficients, losses, self.alpha * selected, len(losses), heads.logits)
 
         return objective
 
     def trusted_objective(self, inputs: Any, labels: Tensor) -> MetaObjective | None:
         """The risk of what is predicted, which weights reach through the features that all heads share."""
         return lambda forward: self._risk(forward(inputs, heads=True), labels)
-
-
-def with_heads(setup: Setup) -> Setup:
-    """The setup with a selective model around its own; the optimizer also trains the additional heads.
-
-    A model that already has the heads is left as it is.
-
-    Raises:
-        ModelError: The model does not end in a linear layer.
-    """
-    if isinstance(setup.model, SelectiveModel):
-        return setup
-    return setup.with_model(SelectiveModel(setup.model))
 
 
 class SoftmaxResponse(ERM):

@@ -120,6 +120,10 @@ class Setup:
         """The setup with more options of the reweighter bound."""
         return replace(self, reweighter=partial(self.reweighter, **options))
 
+    def never_weighed(self) -> Tensor:
+        """The weights of the training samples before the first step: NaN, shape (N,)."""
+        return torch.full((len(self.train_set),), torch.nan, device=self.device)
+
     def new_batch(self, index: Tensor) -> Batch:
         """Training samples, freshly augmented, on the model's device.
 

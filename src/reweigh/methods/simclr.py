@@ -1,5 +1,6 @@
 """SimCLR: learn features from the training images alone, for another run to start from."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import torch
@@ -13,13 +14,13 @@ from reweigh.core.descent import descend
 from reweigh.core.shards import split
 from reweigh.errors import DataError, ModelError
 from reweigh.methods.erm import ERM
-from reweigh.methods.setup import Setup
 from reweigh.models.last_layer import Needs, linear_head, with_features
 from reweigh.transforms import ColorDistortion, Compose, ResizedCrop
 
 NEEDS: Needs = {"who": "method 'simclr'", "instead": "use a model with trained layers below its linear classifier"}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SimCLR(ERM):
     """SimCLR (Chen et al., ICML 2020): learn features without labels, alike for two views of the same image.
 
@@ -40,41 +41,38 @@ class SimCLR(ERM):
 
     state = ("_head", "_head_optimizer")
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        temperature: Annotated[float, Gt(0)] = 0.5,
-        projection: Annotated[int, Ge(1)] = 128,
-        crop: Annotated[float, Gt(0), Le(1)] = 0.08,
-        color: Annotated[float, Ge(0), Le(1)] = 0.5,
-    ):
-        shape = setup.train_set.shape
+    temperature: Annotated[float, Gt(0)] = 0.5
+    projection: Annotated[int, Ge(1)] = 128
+    crop: Annotated[float, Gt(0), Le(1)] = 0.08
+    color: Annotated[float, Ge(0), Le(1)] = 0.5
+
+    def __post_init__(self) -> None:
+        setup, shape = self.setup, self.setup.train_set.shape
         if not setup.train_set.is_images:
             raise DataError(
                 f"method 'simclr' needs images of shape (channels, height, width), but one sample has shape {shape}: "
                 "other data have no views to compare; train 'cmw-net-sl' or another method from scratch"
             )
-        super().__init__(setup)
-        self._temperature = temperature
+        super().__post_init__()
         own = [setup.augment] if setup.augment else []
-        self._view = Compose([*own, ResizedCrop(smallest=crop), ColorDistortion(strength=color)])
+        self._view = Compose([*own, ResizedCrop(smallest=self.crop), ColorDistortion(strength=self.color)])
         self._layer, layer = linear_head(setup.model, **NEEDS)
         width = layer.in_features
-        self._head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, projection)).to(layer.weight)
+        head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, self.projection))
+        self._head = head.to(layer.weight)
         self._head_optimizer = _alike(setup.optimizer, self._head)
 
     def step(self, batch: Batch) -> dict[str, float | Tensor]:
         twice = batch.index.repeat(2)
-        views = self._setup.train_set.batch(twice, self._view, self._setup.generator, self._setup.device)
+        views = self.setup.train_set.batch(twice, self._view, self.setup.generator, self.setup.device)
         features, logits = split(self.model, self._forward, views.inputs)
         first, second = self._head(features).chunk(2)
-        contrast = batch.weighted(nt_xent(first, second, self._temperature)).mean()
-        losses = [self._setup.loss(half, batch.labels) for half in logits.chunk(2)]
+        contrast = batch.weighted(nt_xent(first, second, self.temperature)).mean()
+        losses = [self.setup.loss(half, batch.labels) for half in logits.chunk(2)]
         probe = batch.weighted(torch.stack(losses).mean(0)).mean()
         loss = contrast + probe  # they share no parameter
-        optimizers = (self._setup.optimizer, self._head_optimizer)
-        self._head_optimizer.param_groups[0]["lr"] = self._setup.optimizer.param_groups[0]["lr"]  # what is scheduled
+        optimizers = (self.setup.optimizer, self._head_optimizer)
+        self._head_optimizer.param_groups[0]["lr"] = self.setup.optimizer.param_groups[0]["lr"]  # what is scheduled
         descend(loss, *optimizers)
         return {"loss": loss.detach(), "contrast": contrast.detach()}
 

@@ -1,6 +1,7 @@
 """The second of two looks: learn what is likely right, and how much to trust given labels."""
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import torch
@@ -66,6 +67,7 @@ class Belief(NamedTuple):
         return cls(doubt.squeeze(1), right, torch.lerp(other, fair, torch.exp(-doubt / SLIGHT_DOUBT)))
 
 
+@dataclass(eq=False, repr=False)
 class TwoLooks(Stateful, Method):
     """Train until wrong labels would be memorized, find them, and train again on the labels that are likely right.
 
@@ -124,18 +126,17 @@ class TwoLooks(Stateful, Method):
     train_defaults: ClassVar = {"judge": 0.25, "prior": True, "looks": 1}
     state = ("_model", "_optimizer", "_reweighter", "_lessons", "_warm_up")
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        mixup: Annotated[float, Ge(0)] = 1.0,
-        meta_lr: Annotated[float, Ge(0)] = 3e-3,
-        weighting: str | None = None,
-        beside: Literal["none", "boosted-trees", "linear", "own"] = "none",
-        only: bool = False,
-    ):
-        self._setup, self._again = setup, setup.again or Again.of(setup.train_set)
-        self._mixup = mixup if self._again.mixes else 0.0
+    setup: Setup
+    _: KW_ONLY
+    mixup: Annotated[float, Ge(0)] = 1.0
+    meta_lr: Annotated[float, Ge(0)] = 3e-3
+    weighting: str | None = None
+    beside: Literal["none", "boosted-trees", "linear", "own"] = "none"
+    only: bool = False
+
+    def __post_init__(self) -> None:
+        setup, self._again = self.setup, self.setup.again or Again.of(self.setup.train_set)
+        self._mixup = self.mixup if self._again.mixes else 0.0
         self._model: Any = setup.model if hasattr(setup.model, "each") else Ensemble([setup.model])
         self._optimizer, fold = setup.optimizer, self._again.fold
         members = range(len(self._model.shares))
@@ -148,21 +149,21 @@ class TwoLooks(Stateful, Method):
             setup.optimizer,
             self._again.given.argmax(1),
             num_classes=setup.train_set.num_classes,
-            **weighing(sizes, meta_lr, weighting),
+            **weighing(sizes, self.meta_lr, self.weighting),
         )
         self._lessons = self._trusted() if setup.meta_set.vouched else self._held_out()
         self._learns = self._reweighter.weights.learns and self._lessons is not None
         self._begin(warm_up=False)
 
     def _trusted(self) -> Trusted:
-        trusted = Trusted(self._setup)
+        trusted = Trusted(self.setup)
         trusted.refresh()
         return trusted
 
     def _held_out(self) -> EndlessOrder | None:
-        held_out, checked = self._again.fold >= 0, self._setup.train_set.trusted
+        held_out, checked = self._again.fold >= 0, self.setup.train_set.trusted
         pool = (held_out if checked is None else held_out | checked).nonzero().flatten()
-        return EndlessOrder(pool, self._setup.generator) if len(pool) else None
+        return EndlessOrder(pool, self.setup.generator) if len(pool) else None
 
     @property
     def model(self) -> nn.Module:
@@ -186,13 +187,13 @@ class TwoLooks(Stateful, Method):
         visible = batch.where(self._seen[batch.index].any(1))
         if len(visible) < 2:  # BatchNorm cannot train on a single sample
             with torch.no_grad():
-                return {"loss": self._setup.loss(self._model(batch.inputs), batch.labels).mean()}
+                return {"loss": self.setup.loss(self._model(batch.inputs), batch.labels).mean()}
         index, device = visible.index, visible.inputs.device
         belief = Belief.of(self._again.targets[index], self._again.given[index], self._log_shares.exp())
         doubt, given, other = (each.to(device) for each in belief)
         classes, counts = given.argmax(1), self._seen[index]
         if self._mixup and visible.inputs.is_floating_point():
-            mix = draw(len(visible), self._mixup, self._setup.generator, device)
+            mix = draw(len(visible), self._mixup, self.setup.generator, device)
             partner = mix.partner.cpu()
             loss = self._by_members(counts & counts[partner], device)
             objective = mixed_soft_labels(loss, visible.inputs, given, other, mix.partner, mix.share, visible.scale)
@@ -233,13 +234,13 @@ class TwoLooks(Stateful, Method):
             rows = labels if labels.dim() == 2 else label_rows(labels, self._again.given.shape[1])
             return mean_loss(self._by_members(everywhere, inputs.device), inputs, rows.to(inputs.device))
         some = self._lessons.next(min(LESSON_SIZE, len(self._lessons.pool)))
-        batch = self._setup.train_set.batch(some, device=self._setup.device)
+        batch = self.setup.train_set.batch(some, device=self.setup.device)
         likely, member = (rows[some].to(batch.inputs.device) for rows in (self._again.likely, self._again.fold))
         shares = self._log_shares.to(batch.inputs.device)
 
         def unexplained(forward: Forward) -> Tensor:
             logits = forward(batch.inputs)[torch.arange(len(some)), member.clamp_min(0)]
-            classes = (logits + shares if self._setup.prior else logits).softmax(1)
+            classes = (logits + shares if self.setup.prior else logits).softmax(1)
             return batch.weighted(-(classes * likely).sum(1).clamp_min(TINY).log()).mean()
 
         return unexplained
@@ -247,9 +248,9 @@ class TwoLooks(Stateful, Method):
     def sample_weights(self) -> Tensor:
         believed = (self._again.given * self._again.targets).sum(1)
         doubt, classes = -believed.clamp_min(TINY).log(), self._again.given.argmax(1)
-        return self._reweighter.weigh(*(each.to(self._setup.device) for each in (doubt, classes))).cpu()
+        return self._reweighter.weigh(*(each.to(self.setup.device) for each in (doubt, classes))).cpu()
 
-    def weighting(self) -> nn.Module | None:
+    def weight_net(self) -> nn.Module | None:
         return self._reweighter.weight_net
 
     def families(self) -> Families | None:

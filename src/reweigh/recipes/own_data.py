@@ -4,6 +4,7 @@ import glob
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
@@ -14,21 +15,14 @@ import torch
 from reweigh.data import Dataset
 from reweigh.data import read as read_data
 from reweigh.data.copies import joined
-from reweigh.data.labels.class_numbers import encode
 from reweigh.data.labels.label_file import SEPARATOR, several_in_one
 from reweigh.data.named.own_files import rows as split_rows
-from reweigh.data.parts import class_folders, split_folder
-from reweigh.data.readers import has_columns, has_test_part
-from reweigh.data.readers.image_archives import find_parquet_images, find_shards, holds_images, is_shards
-from reweigh.data.readers.image_files import check_pillow
-from reweigh.data.readers.image_list import find_list
-from reweigh.data.readers.images import equal_files, find_images, headers
-from reweigh.data.readers.published import find_idx_pair, find_layout
+from reweigh.data.readers import has_columns, has_test_part, reader_of
+from reweigh.data.readers.images import equal_files, headers
 from reweigh.data.source import Source as Files
 from reweigh.data.tables.decide import ReadAs
-from reweigh.data.tables.frames import is_table
 from reweigh.errors import RecipeError
-from reweigh.fit.source import data_root
+from reweigh.fit.source import data_root, source_of
 from reweigh.names import suggestion
 from reweigh.plan.check import check_slot
 from reweigh.plan.choose import TREES, Choice, Facts, choose, feature_width, features
@@ -207,29 +201,15 @@ def look_at_images(part: Part, root: Path, given: Mapping[str, Any]) -> Look | N
     path = Path(root, part.options.get("path") or "")
     if part.name != "files" or part.options["separator"]:
         return None  # folder names are not the classes
-    labels = part.options["labels"] and Path(root, part.options["labels"])
-    rows: list[int] = []
-    if holds_images(path):
-        by_list = find_parquet_images(path, label=part.options["label"])
-    elif is_shards(path):
-        by_list = find_shards(path, label=part.options["label"])
-    else:
-        by_list = find_list(path, labels, part.options["label"], part.options["group"])
-    if by_list is not None:
-        images, _, rows = headers(by_list)
-        numbers, names = encode([by_list.labels[row] for row in rows], by_list.class_names, str(path))
-        found = [image._replace(label=label) for image, label in zip(images, numbers.tolist(), strict=True)]
-    else:
-        if not path.is_dir() or is_table(path) or find_layout(path) or find_idx_pair(path, "train"):
-            return None
-        if not any(entry.is_dir() for entry in path.iterdir()):
-            return None  # nothing known is in it; reading reports that
-        check_pillow()
-        folder = split_folder(path, "train")
-        names = class_folders(folder, None)
-        found, _ = find_images(folder, names)
+    source = source_of(replace(part, added={**part.added, "root": root}))
+    images = reader_of(path).images
+    if source is None or images is None:
+        return None
+    by_list = images(source, "train")
+    found, _, rows = headers(by_list)
     if not found:
         return None
+    labels, names = by_list.numbers(rows, str(path))
     sizes = Counter(image.header[:2] for image in found)
     height, width = next(iter(sizes))
     channels = 1 if all(image.header.gray for image in found) else 3
@@ -242,9 +222,9 @@ def look_at_images(part: Part, root: Path, given: Mapping[str, Any]) -> Look | N
         size = min(largest, usual)
     shape = (channels, size or height, size or width)
     has_test = part.options["test"] or has_test_part(path)
-    labels, held_out = torch.tensor([image.label for image in found]), None
+    held_out = None
     if not has_test:
-        groups = by_list.groups[rows] if by_list is not None and by_list.groups is not None else None
+        groups = None if by_list.groups is None else by_list.groups[rows]
         together = joined(groups, equal_files([image.path for image in found]))
         train, test = split_rows(labels, part.options["test_fraction"], part.options["split_seed"], together)
         labels, held_out = labels[train], len(test)

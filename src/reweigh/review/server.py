@@ -130,6 +130,14 @@ def _decided(session: Session, body: Any) -> dict[str, Any]:
     return session.decide(indices, body["label"])
 
 
+def check_server() -> None:
+    """Raise a DataError if the extra ``review`` is not installed."""
+    try:
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise DataError("the review page needs a small server; install it: pip install 'reweigh[review]'") from error
+
+
 class Review:
     """A review page that is being served; ``address`` is what to open.
 
@@ -143,12 +151,9 @@ class Review:
     """
 
     def __init__(self, subject: Subject, reviewer: str | None = None, port: int = 0, audit: int | None = None):
-        try:
-            import uvicorn
-        except ImportError as error:
-            raise DataError(
-                "the review page needs a small server; install it: pip install 'reweigh[review]'"
-            ) from error
+        check_server()
+        import uvicorn
+
         reviewer = getpass.getuser() if reviewer is None else reviewer.strip()
         if not reviewer or len(reviewer) > 60 or not reviewer.isprintable():
             raise DataError(f"reviewer: got {reviewer!r}; give a name of 1 to 60 printable characters")

@@ -1,5 +1,6 @@
 """Correct labels: choose those to change, by what training suggests or what people decided, and write a copy."""
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,14 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reweigh.data.checks import raise_all
+from reweigh.data.parts import split_folder
+from reweigh.data.source import Source
 from reweigh.data.tables.frames import read_frame
 from reweigh.errors import DataError
 from reweigh.files import write_whole
+from reweigh.files.cells import to_csv
 from reweigh.fit.decisions import Decisions, decisions_file
 from reweigh.fit.source import source_of
 from reweigh.names import listed, plural, suggestion
 from reweigh.runs.account import Account
 from reweigh.runs.copies import check_copyable, corrected_copy
+from reweigh.runs.folders import as_folder, check_room, destinations, moves_file, write_folder
 from reweigh.runs.read import read_account, with_verdicts
 from reweigh.runs.tables import Samples
 
@@ -108,17 +113,26 @@ class Correction:
         return [(label(old), label(new) if new >= 0 else "", count) for (old, new), count in counts.most_common()]
 
     def write(
-        self, out: str | Path, *, force: bool = False, overwrite: bool = False, spreadsheet_safe: bool = False
+        self,
+        out: str | Path,
+        *,
+        force: bool = False,
+        overwrite: bool = False,
+        spreadsheet_safe: bool = False,
+        links: bool = False,
     ) -> str:
         """Write a copy of the data with these labels, and return the command that trains on it.
 
-        For a table, it is the same table with other labels; for images and arrays, a label file.
+        For a table, it is the same table with other labels. For a folder of images by class, it is such a folder too,
+        with a list of what moved (``OUT-moves.csv``), or a label file if ``out`` ends in .csv; for other images and
+        arrays, a label file.
 
         Args:
             out: The copy; for a table, its name must end like that of the table.
             force: Change also labels that do not look wrong, or remove a class.
-            overwrite: Replace an existing file.
+            overwrite: Replace an existing copy.
             spreadsheet_safe: Write cells that a spreadsheet would run as formulas as text.
+            links: Link to images instead of copying them.
 
         Raises:
             DataError: ``out`` exists or lies in the data, or ``force`` is needed; nothing is written.
@@ -128,19 +142,41 @@ class Correction:
         for path in () if source is None else source.files:
             if path.exists() and out.resolve().is_relative_to(path.resolve()):
                 raise DataError(f"{out}: would write into the data, {path}; choose a path outside")
-        if out.exists() and not overwrite:
+        folder = as_folder(source, out)
+        if folder:
+            check_room(out, overwrite)
+        elif out.exists() and not overwrite:
             raise DataError(f"{out}: already exists; choose another path, or replace it with overwrite")
+        if links and not folder:
+            raise DataError(f"{out}: only a folder of images by class can be copied as links; leave that out")
         changes = {int(self.samples.row[index]): label for index, label in self.labels.items()}
         excluded = self.samples.row[list(self.excluded)].tolist()
-        copy = corrected_copy(self.account, changes, out, spreadsheet_safe, excluded)
+        copy = None if folder else corrected_copy(self.account, changes, out, spreadsheet_safe, excluded)
         if (reasons := self._drastic()) and not force:
             raise DataError(
                 f"{' and '.join(reasons)}; nothing was written. If that is what you want, add --yes (in Python, "
                 "force=True); otherwise choose fewer labels (--min-doubt, --top), or review the list (--out "
                 "issues.csv, then --apply-from)"
             )
+        if copy is None:
+            assert source is not None
+            return self._write_folder(source, out, spreadsheet_safe, links)
         write_whole(out, copy.content)
         return copy.usage
+
+    def _write_folder(self, source: Source, out: Path, spreadsheet_safe: bool, links: bool) -> str:
+        """Write the images into the folders of their classes, and the list of those that move beside them."""
+        assert self.samples.name is not None
+        label, names = self.account.classes.name, self.samples.name
+        changes = {names[index]: label(new) for index, new in self.labels.items()}
+        files = destinations(source.path, changes, {names[index] for index in self.excluded})
+        write_folder(source.path, files, out, links)
+        root = split_folder(source.path, "train").relative_to(source.path)
+        moves = self.table()
+        moves.insert(2, "moved_to", [str(files.get(root / name, "")) for name in moves["name"]])
+        cells = [moves.columns.tolist(), *moves.astype(object).to_numpy().tolist()]
+        write_whole(moves_file(out), to_csv(cells, moves_file(out), spreadsheet_safe))
+        return shlex.join(["reweigh", "train", *source.words(out)])
 
     def _drastic(self) -> list[str]:
         """What somebody should confirm: changing labels that do not look wrong, and removing a class."""

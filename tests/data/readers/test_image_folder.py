@@ -11,8 +11,9 @@ from reweigh.data import read
 from reweigh.data.on_demand import OnDemand
 from reweigh.data.readers import has_test_part
 from reweigh.data.readers.image_files import decode, header, resized
-from reweigh.data.readers.image_list import read_image_folder
+from reweigh.data.readers.image_list import FOLDER
 from reweigh.data.readers.reader import Request
+from reweigh.data.source import Source
 from reweigh.errors import DataError
 
 
@@ -185,7 +186,7 @@ def test_one_class_no_classes_no_folder(tmp_path):
     with pytest.raises(DataError, match="only one class, 'cat', in 1 sample"):
         read(tmp_path / "one")
     with pytest.raises(DataError, match="no sub-folders; put the images of each class in a sub-folder"):
-        read_image_folder(tmp_path / "one" / "cat", Request())
+        FOLDER.read(tmp_path, Request(Source(tmp_path / "one" / "cat")))
     with pytest.raises(DataError, match="there is nothing at this path"):
         read(tmp_path / "none")
 

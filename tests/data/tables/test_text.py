@@ -6,7 +6,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from reweigh.data.inputs import SparseRows
 from reweigh.data.tables.encoding import Encoding, fit_encoding
-from reweigh.data.tables.text import SCALE, fit_tf_idf
+from reweigh.data.tables.text import TEXT_FEATURES_LENGTH, fit_tf_idf
 from reweigh.errors import DataError
 
 
@@ -21,7 +21,7 @@ def test_words_and_pairs_as_scikit_learn_counts_them():
     expected = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True, max_features=500).fit_transform(texts)
     found = fit_tf_idf(texts, 500)
     assert any(" " in word for word in found.words)
-    np.testing.assert_allclose(found.apply(texts).toarray(), SCALE * expected.toarray())
+    np.testing.assert_allclose(found.apply(texts).toarray(), TEXT_FEATURES_LENGTH * expected.toarray())
 
 
 def test_many_features_stay_sparse_and_come_back_from_json():

@@ -12,7 +12,7 @@ LR, DECAY = 0.1, 0.01
 
 
 def _doubled(it) -> ClassAwareNet:
-    return it.method.weighting().double()
+    return it.method.weight_net().double()
 
 
 def _slopes(net: nn.Module) -> list[Tensor]:
@@ -61,7 +61,7 @@ def test_forward_mode_gives_the_numbers_of_the_unrolled_engine_with_batch_norm(f
 
 def test_with_all_weights_one_it_is_fixmatch_without_a_threshold(few):
     it, plain = few("fixmatch+cmw-net", factor=2.0).fixed(), few("fixmatch", factor=2.0, threshold=0.0).fixed()
-    nn.init.constant_(it.method.weighting().heads.bias, 100.0)
+    nn.init.constant_(it.method.weight_net().heads.bias, 100.0)
     it.method._reweighter._learner.steps = 1  # not due
     numbers = it.step()
     assert numbers["weight"] == 1.0
@@ -72,7 +72,7 @@ def test_with_all_weights_one_it_is_fixmatch_without_a_threshold(few):
 
 def test_families_are_those_of_the_pseudo_labels_anew_in_each_epoch(few):
     it = few("fixmatch+cmw-net", families=3).fixed()
-    assert it.method.weighting().num_families == 3
+    assert it.method.weight_net().num_families == 3
     assert it.method.families().num_families == 1  # four labels of each class
     pseudo = torch.tensor([0] * 2 + [1] * 20 + [2] * 8)
     it.method._guesses.note(torch.arange(30), pseudo, torch.ones(30))

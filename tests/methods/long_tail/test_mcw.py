@@ -5,7 +5,7 @@ from torch.func import functional_call
 
 
 def test_weights_by_differentiating_through_the_step(tiny):
-    problem = tiny("mcw", start=0.0, step=0.5, beta=0.9)
+    problem = tiny("mcw", start=0.0, step_size=0.5, beta=0.9)
     method, batch = problem.method, problem.batches[0]
     method.start_epoch(0, warm_up=False)
     trusted = method._trusted.next(len(batch))

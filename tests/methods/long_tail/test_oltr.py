@@ -39,7 +39,7 @@ def test_weights_on_top_may_count_in_the_first_stage_alone(tiny, tmp_path):
 
     learned = tiny("cmw-net", every=1)
     learned.epoch(0)
-    save_weighting(tmp_path / "net.safetensors", learned.method.weighting(), Origin())
+    save_weighting(tmp_path / "net.safetensors", learned.method.weight_net(), Origin())
     problem = tiny("oltr+cmw-net", weighting=str(tmp_path / "net.safetensors"), first_epochs=2)
     seen = []
     for epoch in range(4):

@@ -11,7 +11,7 @@ from reweigh.methods import build
 def _by_double_backward(method, data, index, trusted, lr, decay):
     """The squared norms from the definitions: Eq. 7 to 9 of the paper, with autograd alone."""
     weight, bias = (param.detach().clone().requires_grad_() for param in method.model.parameters())
-    net, families = copy.deepcopy(method.weighting()), method.families()
+    net, families = copy.deepcopy(method.weight_net()), method.families()
     batch, meta = data.batch(index), data.batch(trusted)
     losses = F.cross_entropy(F.linear(batch.inputs, weight, bias), batch.labels, reduction="none")
     weights = net(losses.detach().float(), families.of_class[batch.labels]).double()
@@ -73,7 +73,7 @@ def test_on_top_of_another_method_it_is_the_objective_of_the_pair(tiny):
 def test_a_frozen_function_has_nothing_to_converge(tiny, tmp_path):
     from reweigh.weighting import Origin, save_weighting
 
-    save_weighting(tmp_path / "net.safetensors", tiny("cmw-net").method.weighting(), Origin())
+    save_weighting(tmp_path / "net.safetensors", tiny("cmw-net").method.weight_net(), Origin())
     setup = tiny("erm").setup
     method = build("cmw-net", setup, weighting=str(tmp_path / "net.safetensors"), convergence=20)
     method.start_epoch(0, warm_up=False)

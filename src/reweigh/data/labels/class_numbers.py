@@ -1,4 +1,4 @@
-"""Labels as class numbers, whatever they are written as, and targets that are not classes refused."""
+"""Labels as class numbers, whatever they are written as: no quantities, and one class for all spellings of a name."""
 
 import logging
 import re

@@ -1,16 +1,20 @@
-"""Labels in a separate file, such as human re-annotations or the output of a bias, that replace the given ones."""
+"""Labels of a file of their own that replace the given ones, and labels that name several candidates."""
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+from reweigh.core.candidate_sets import CandidateSets
 from reweigh.data.arrays import load
-from reweigh.data.checks import listed, plural, raise_all, range_mistakes
+from reweigh.data.checks import at_rows, listed, plural, raise_all, range_mistakes
 from reweigh.data.dataset import Dataset
 from reweigh.data.labels.class_numbers import encode
 from reweigh.data.tables.frames import SUFFIXES, read_frame
@@ -19,13 +23,6 @@ from reweigh.files.limits import check_labels
 
 if TYPE_CHECKING:
     import pandas as pd
-from collections import Counter
-
-import torch
-import torch.nn.functional as F
-
-from reweigh.core.candidate_sets import CandidateSets
-from reweigh.data.checks import at_rows
 
 log = logging.getLogger(__name__)
 

@@ -4,19 +4,19 @@ import json
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from reweigh.data.dataset import Dataset
 from reweigh.data.parts import archives_at, of_split, parts_of
-from reweigh.data.readers.image_files import Packed, check_pillow, mapped, suffixes
-from reweigh.data.readers.images import ImageList, no_labels, read_listed, read_to_predict
-from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
-from reweigh.data.readers.table import USUAL_LABELS, gaps_as_none
-from reweigh.data.tables.frames import ARROW_SUFFIXES, class_names, data_errors, row_batches, schema_of
+from reweigh.data.readers.image_files import Packed, mapped, suffixes
+from reweigh.data.readers.images import ImageList, image_reader, no_labels
+from reweigh.data.readers.table import gaps_as_none
+from reweigh.data.source import USUAL_LABELS, Source
+from reweigh.data.tables.frames import ARROW_SUFFIXES, data_errors, row_batches, schema_of
+from reweigh.data.tables.frames import class_names as names_of_classes
 from reweigh.errors import DataError, StorageError
 from reweigh.files.limits import check_expanded, check_file
 from reweigh.files.row_cache import cache_root, megabytes
@@ -28,13 +28,14 @@ LABEL_COLUMNS = ("label", "labels", "fine_label", "target", "y")
 Parts = dict[str, Packed]  # the members of a sample by extension
 
 
-def find_shards(path: Path, split: str = "train", label: str | None = None) -> ImageList:
+def find_shards(source: Source, split: str, class_names: Sequence[str] | None = None) -> ImageList:
     """The images of all archives with their labels.
 
     Members belong to one sample if their names are the same up to the first dot. Its label is in the member ``cls``, or
     in its JSON (``label``, ``class``, ...), or the folder in front of its name; ``label`` names another extension or
     key.
     """
+    path, label = source.path, source.label
     samples = [sample for file in of_split(path, ".tar", split) for sample in _index(file, file.stat().st_mtime_ns)]
     images = [(key, image, parts) for key, image, parts in samples if image is not None]
     if not images:
@@ -102,15 +103,16 @@ def is_shards(path: Path) -> bool:
     return bool(archives_at(path, ".tar"))
 
 
-def find_parquet_images(path: Path, split: str = "train", label: str | None = None) -> ImageList:
+def find_parquet_images(source: Source, split: str, class_names: Sequence[str] | None = None) -> ImageList:
     """The images of all files with their labels: the column ``label``, or one with a usual name."""
+    path, label = source.path, source.label
     files = of_split(path, ARROW_SUFFIXES, split)
     columns = _schema(files[0]).names
     column = next((name for name in ([label] if label else LABEL_COLUMNS) if name in columns), None)
     if column is None:
         raise no_labels(path, [name for name in columns if name != _image_column(files[0])], label)
     images, labels = _unpacked(tuple(files), column, tuple(file.stat().st_mtime_ns for file in files))
-    classes = class_names(_schema(files[0])).get(column)
+    classes = names_of_classes(_schema(files[0])).get(column)
     if classes is not None:
         numbers = dict(enumerate(classes))  # the Hub has -1 for no label
         labels = [numbers.get(label) for label in labels]
@@ -189,46 +191,33 @@ def holds_images(path: Path) -> bool:
         return False
 
 
-def _packed_in_shards(files: Sequence[Path]) -> list[Packed]:
-    samples = [sample for file in files for sample in _index(file, file.stat().st_mtime_ns)]
-    return [image for _, image, _ in samples if image is not None]
+def _in_shards(path: Path) -> ImageList:
+    samples = [each for file in archives_at(path, ".tar") for each in _index(file, file.stat().st_mtime_ns)]
+    return _unlabeled(path, [image for _, image, _ in samples if image is not None])
 
 
-def _packed_in_parquet(files: Sequence[Path]) -> list[Packed]:
-    return _unpacked(tuple(files), None, tuple(file.stat().st_mtime_ns for file in files))[0]
+def _in_parquet(path: Path) -> ImageList:
+    files = archives_at(path, ARROW_SUFFIXES)
+    return _unlabeled(path, _unpacked(tuple(files), None, tuple(file.stat().st_mtime_ns for file in files))[0])
 
 
-def _reader(
-    about: str,
-    endings: str | tuple[str, ...],
-    recognizes: Callable[[Path], bool],
-    find: Callable[[Path, str, str | None], ImageList],
-    images: Callable[[Sequence[Path]], list[Packed]],
-) -> Reader:
-    """The reader of files with these endings."""
-
-    def read(path: Path, request: Request) -> Dataset:
-        check_pillow()
-        return read_listed(find(path, request.split, request.source.label), request, str(path))
-
-    def to_predict(path: Path, form: Form) -> Unlabeled:
-        found = images(archives_at(path, endings))
-        return read_to_predict(ImageList(path, tuple(image.name for image in found), found, []), form, path)
-
-    return Reader(
-        about=about,
-        recognizes=recognizes,
-        read=read,
-        has_test=lambda path: "test" in parts_of(archives_at(path, endings)),
-        unlabeled=UnlabeledReader(about, recognizes, to_predict),
-    )
+def _unlabeled(path: Path, images: Sequence[Packed]) -> ImageList:
+    return ImageList(path, tuple(image.name for image in images), images, [])
 
 
-SHARDS = _reader("tar archives of images (webdataset)", ".tar", is_shards, find_shards, _packed_in_shards)
-PARQUET = _reader(
-    "Parquet or Arrow files with a column of images",
-    ARROW_SUFFIXES,
+TAR = "tar archives of images (webdataset)"
+SHARDS = image_reader(
+    TAR,
+    is_shards,
+    find_shards,
+    (TAR, is_shards, _in_shards),
+    has_test=lambda path: "test" in parts_of(archives_at(path, ".tar")),
+)
+ROWS = "Parquet or Arrow files with a column of images"
+PARQUET = image_reader(
+    ROWS,
     holds_images,
     find_parquet_images,
-    _packed_in_parquet,
+    (ROWS, holds_images, _in_parquet),
+    has_test=lambda path: "test" in parts_of(archives_at(path, ARROW_SUFFIXES)),
 )

@@ -5,12 +5,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reweigh.data.dataset import Dataset
-from reweigh.data.parts import sub_folders
-from reweigh.data.readers.image_files import check_pillow, suffixes
-from reweigh.data.readers.images import ImageList, read_listed, read_to_predict
-from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
-from reweigh.data.readers.table import column_groups, gaps_as_none, label_column
+from reweigh.data.parts import class_folders, has_test_folder, image_paths, split_folder, sub_folders
+from reweigh.data.readers.image_files import header, suffixes
+from reweigh.data.readers.images import ImageList, image_reader, shown
+from reweigh.data.readers.table import column_groups, gaps_as_none
+from reweigh.data.source import Source, label_column
 from reweigh.data.tables.cells import as_text
 from reweigh.data.tables.frames import SUFFIXES, is_text, read_frame
 from reweigh.errors import DataError
@@ -18,40 +17,21 @@ from reweigh.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-import torch
-
-from reweigh.data.checks import check, check_samples, listed, plural, raise_all
-from reweigh.data.dataset import Reading
-from reweigh.data.on_demand import standardize_by_some
-from reweigh.data.parts import class_folders, has_test_folder, split_folder
-from reweigh.data.readers.image_files import header
-from reweigh.data.readers.images import (
-    Image,
-    Skipped,
-    equal_files,
-    find_images,
-    in_form,
-    pixels_of,
-    shown,
-    warn_of_skipped,
-)
-
 LINES = (".txt", ".lst", ".list")
-TRIED = 5  # rows that say whether a column names images
-LONGEST = 60  # characters of a line that are shown
-FEW = 100_000  # bytes; a list is recognized by its start
+MAX_ROWS_TRIED = 5  # rows that say whether a column names images
+MAX_SHOWN_CHARS = 60  # characters of a line
+MAX_START_BYTES = 100_000  # a list is recognized by its start
 
 
-def read_image_list(path: Path, request: Request) -> Dataset:
-    """The listed images; see ``read_listed``."""
-    check_pillow()
-    found = find_list(path, request.source.labels, request.source.label, request.source.group)
+def find_labeled(source: Source, split: str, class_names: Sequence[str] | None = None) -> ImageList:
+    """The images of a list; see ``find_list``."""
+    found = find_list(source.path, source.labels, source.label, source.group)
     if found is None:
         raise DataError(
-            f"{path}: images without labels; give a list of file names and labels (--labels FILE), or put the images "
-            "of each class into a sub-folder named after it"
+            f"{source.path}: images without labels; give a list of file names and labels (--labels FILE), or put the "
+            "images of each class into a sub-folder named after it"
         )
-    return read_listed(found, request, str(path))
+    return found
 
 
 def find_list(
@@ -62,8 +42,8 @@ def find_list(
         found = _list_in(path, _around(path), label, group)
         if found is None and path.suffix in LINES and (lines := _lines(path)):
             raise DataError(
-                f"{path}: a list of {len(lines):,} images, but none of the first {min(TRIED, len(lines))} is there, "
-                f"such as {lines[0][0]}; put the list into the folder that its paths start from"
+                f"{path}: a list of {len(lines):,} images, but none of the first {min(MAX_ROWS_TRIED, len(lines))} is "
+                f"there, such as {lines[0][0]}; put the list into the folder that its paths start from"
             )
         if found is not None and not any(found.labels):
             raise DataError(f"{path}: a list of images without labels; each line should be a path and a label")
@@ -132,10 +112,11 @@ def _lines(file: Path) -> list[tuple[str, str]]:
         pairs = [(name.strip(), label.strip()) for name, _, label in (line.rpartition(sep) for sep in "\t, ")]
         pair = next(((name, label) for name, label in pairs if _is_image(name)), (line, ""))
         if not _is_image(pair[0]):
-            if len(found) < TRIED:
+            if len(found) < MAX_ROWS_TRIED:
                 return []
             raise DataError(
-                f"{file}: line {number} is {line[:LONGEST]!r}; each line should be the path of an image and a label"
+                f"{file}: line {number} is {line[:MAX_SHOWN_CHARS]!r}; each line should be the path of an "
+                "image and a label"
             )
         found.append(pair)
     return found
@@ -146,16 +127,16 @@ def _may_name_images(file: Path, folders: Sequence[Path]) -> bool:
     if not is_text(file) or file.suffix not in (".csv", ".tsv", ".txt", ".tab"):
         return file.suffix == ".xlsx"
     with open(file, "rb") as start:
-        text = start.read(FEW).decode("latin-1").casefold()
+        text = start.read(MAX_START_BYTES).decode("latin-1").casefold()
     if any(ending in text for ending in (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".webp")):
         return True
-    first = [line.split(",")[0].strip('"') for line in text.splitlines()[1 : TRIED + 1]]
+    first = [line.split(",")[0].strip('"') for line in text.splitlines()[1 : MAX_ROWS_TRIED + 1]]
     return bool(first) and _folder(first, folders) is not None
 
 
 def _folder(names: Sequence[str], folders: Sequence[Path]) -> Path | None:
     """The folder that has one of the first named images; endings may be left out."""
-    few = [name for name in names[:TRIED] if name and len(name) < 200 and "\0" not in name]
+    few = [name for name in names[:MAX_ROWS_TRIED] if name and len(name) < 200 and "\0" not in name]
     for folder in folders:
         if any(_is_image(name) and _is_file(folder / name) for name in few):
             return folder
@@ -200,78 +181,42 @@ def _names_images(path: Path) -> bool:
     return path.is_file() and find_spec("PIL") is not None and _named_in(path, _around(path)) is not None
 
 
-def _to_predict(path: Path, form: Form) -> Unlabeled:
+def _listed_at(path: Path) -> ImageList:
     named = _named_in(path, _around(path))
     assert named is not None
     folder, names, _ = named
-    return read_to_predict(_listed(folder, names, []), form, path)
+    return _listed(folder, names, [])
 
 
 def _is_flat(path: Path) -> bool:
     return not sub_folders(path) and any(_is_image(entry.name) for entry in path.iterdir())
 
 
-LISTED = Reader(
-    about="images in one folder with a list of names and labels",
-    recognizes=_recognizes,
-    read=read_image_list,
-    has_labels=lambda source: False,
-    unlabeled=UnlabeledReader("a list of images", _names_images, _to_predict),
+LISTED = image_reader(
+    "images in one folder with a list of names and labels",
+    _recognizes,
+    find_labeled,
+    ("a list of images", _names_images, _listed_at),
+    has_labels=False,
 )
 
 
-def read_image_folder(path: Path, request: Request) -> Dataset:
-    """Every image below ``path/CLASS/``, as bytes (C, H, W); gray if all are gray.
-
-    Files that cannot be read are left out, never silently: a warning is logged, and ``dataset.reading.skipped`` lists
-    each with the reason. Images that fit in memory are decoded at once. Of a larger set only the headers are read now,
-    and a file that turns out to be broken later raises an error with its name.
-    """
-    root = split_folder(path, request.split)
-    what = str(root)
-    check_pillow()
-    names = class_folders(root, request.class_names)
-    found, skipped = find_images(root, names)
-    inputs, kept = pixels_of(found, skipped, request, what, class_mistakes(names, found, skipped, request))
-    found = [found[place] for place in kept.tolist()]
-    raise_all(class_mistakes(names, found, skipped, request), what)
-    reading = Reading(
-        names=tuple(shown(image.path, root) for image in found),
-        skipped=warn_of_skipped(root, skipped, len(found)),
-    )
-    labels = torch.tensor([image.label for image in found])
-    dataset = Dataset(
-        inputs,
-        labels,
-        names,
-        normalize=standardize_by_some(inputs),
-        groups=equal_files([image.path for image in found]),
-        reading=reading,
-    )
-    return (check if request.class_names is None else check_samples)(dataset, what)
+def find_folders(source: Source, split: str, class_names: Sequence[str] | None = None) -> ImageList:
+    """Every file below ``path/CLASS/``."""
+    root = split_folder(source.path, split)
+    classes = class_folders(root, class_names)
+    found = [(path, name) for name in classes for path in image_paths(root / name)]
+    names, labels = tuple(shown(path, root) for path, _ in found), [label for _, label in found]
+    return ImageList(root, names, [path for path, _ in found], labels, classes, folders=True)
 
 
-def class_mistakes(names: Sequence[str], found: Sequence[Image], skipped: Skipped, request: Request) -> list[str]:
-    """Each class without a readable image, and what its folder holds instead; a test set may lack classes."""
-    filled = {image.label for image in found}
-    if filled and request.class_names is not None:
-        return []
-    mistakes = []
-    for label, name in enumerate(names):
-        if label not in filled:
-            broken = sorted(f"{path.name}: {why}" for path, (its, why) in skipped.items() if its == label)
-            files = f"no readable image in its {plural(len(broken), 'file')} ({listed(broken)})"
-            content = files if broken else "it is empty"
-            mistakes.append(f"class {name!r}: {content}; add images or remove the folder")
-    return mistakes
-
-
-def read_images(path: Path, form: Form) -> Unlabeled:
-    """One image or all images below a folder, in size and color of the training images."""
-    check_pillow()
-    root = path if path.is_dir() else path.parent
-    found, skipped = find_images(path, ["."]) if path.is_dir() else ([Image(path, 0, header(path))], {})
-    return in_form(found, skipped, root, form, path)
+def _below(path: Path) -> ImageList:
+    """One image, or all images below a folder."""
+    if path.is_dir():
+        files = list(image_paths(path))
+        return ImageList(path, tuple(shown(file, path) for file in files), files, [])
+    header(path)  # raises what is wrong with it
+    return ImageList(path.parent, (path.name,), [path], [])
 
 
 def _has_sub_folders(path: Path) -> bool:
@@ -284,10 +229,10 @@ def _may_hold_images(path: Path) -> bool:
     return path.suffix.lower() in suffixes()
 
 
-FOLDER = Reader(
-    about="a folder of images with one sub-folder per class",
-    recognizes=_has_sub_folders,
-    read=read_image_folder,
+FOLDER = image_reader(
+    "a folder of images with one sub-folder per class",
+    _has_sub_folders,
+    find_folders,
+    ("an image or a folder of images", _may_hold_images, _below),
     has_test=has_test_folder,
-    unlabeled=UnlabeledReader("an image or a folder of images", _may_hold_images, read_images),
 )

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,9 +16,9 @@ from reweigh.data.dataset import Dataset, Reading
 from reweigh.data.inputs import Inputs, is_image
 from reweigh.data.labels.class_numbers import encode
 from reweigh.data.on_demand import DEFAULT_DISK_GB, OnDemand, fits, standardize_by_some
-from reweigh.data.parts import image_paths
 from reweigh.data.readers.image_files import File, Header, Resize, check_pillow, decode, header, image_errors, reason
-from reweigh.data.readers.reader import Form, Request, Unlabeled, describe
+from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader, describe
+from reweigh.data.source import Source
 from reweigh.errors import DataError, StorageError
 from reweigh.files.row_cache import RowCache, digest
 from reweigh.names import suggestion
@@ -79,28 +79,10 @@ class Image(NamedTuple):
     """A file that has the header of an image."""
 
     path: File
-    label: int
     header: Header
 
 
-Skipped = dict[File, tuple[int, str]]  # file -> label and reason
-
-
-def find_images(root: Path, names: Sequence[str]) -> tuple[list[Image], Skipped]:
-    """All files below the class folders: those with the header of an image, and the others."""
-    labels, paths = [], []
-    for label, name in enumerate(names):
-        below = list(image_paths(root / name))
-        paths += below
-        labels += [label] * len(below)
-    found: list[Image] = []
-    skipped: Skipped = {}
-    for path, label, its in zip(paths, labels, headers_of(paths, root), strict=True):
-        if isinstance(its, Header):
-            found.append(Image(path, label, its))
-        else:
-            skipped[path] = (label, its)
-    return found, skipped
+Skipped = dict[File, str]  # file -> why it is left out
 
 
 def read_pixels(
@@ -136,7 +118,7 @@ def read_pixels(
             return decode(paths[row], (size[0], size[1]), channels, resize)
         except DataError as error:
             good[row] = False
-            skipped[paths[row]] = (found[row].label, reason(error.__cause__))
+            skipped[paths[row]] = reason(error.__cause__)
             return torch.zeros(shape, dtype=torch.uint8)
 
     pixels = OnDemand(read_one, len(found), shape).in_memory()
@@ -152,7 +134,7 @@ def shown(file: File, root: Path) -> str:
 
 def warn_of_skipped(root: Path, skipped: Skipped, num_found: int) -> tuple[str, ...]:
     """Log a warning that lists the files that were left out, and return each with its reason."""
-    lines = tuple(sorted(f"{shown(path, root)}: {why}" for path, (_, why) in skipped.items()))
+    lines = tuple(sorted(f"{shown(path, root)}: {why}" for path, why in skipped.items()))
     if lines:
         log.warning("%s: %d of %d files left out: %s", root, len(lines), len(lines) + num_found, listed(lines))
     return lines
@@ -205,6 +187,7 @@ class ImageList(NamedTuple):
         labels: Label of each; None where it is missing.
         class_names: Names of the classes in their order, if the data have one.
         groups: Group of each image, shape (N,), if the user gave groups.
+        folders: Whether classes are folders, each of which should hold images, and images have no other order.
     """
 
     root: Path
@@ -213,6 +196,18 @@ class ImageList(NamedTuple):
     labels: list[Any]
     class_names: tuple[str, ...] | None = None
     groups: Tensor | None = None
+    folders: bool = False
+
+    def numbers(
+        self, rows: Sequence[int], what: str, class_names: Sequence[str] | None = None
+    ) -> tuple[Tensor, tuple[str, ...]]:
+        """The labels of some images as class numbers, and the class names; by default those that these images have."""
+        given = [self.labels[row] for row in rows]
+        if self.folders and self.class_names is not None:
+            number = {name: label for label, name in enumerate(self.class_names)}
+            return torch.tensor([number[name] for name in given]), self.class_names
+        used = self.class_names and [name for name in self.class_names if name in set(given)]
+        return encode(given, class_names or used, f"{what}: labels")
 
 
 def read_listed(found: ImageList, request: Request, what: str) -> Dataset:
@@ -221,34 +216,44 @@ def read_listed(found: ImageList, request: Request, what: str) -> Dataset:
     Files that are absent or cannot be read are left out with a warning, and so are images without a label.
     """
     images, skipped, rows = headers(found)
-    if not images and all(label is None for label in found.labels):
-        raise DataError(f"{what}: none of its {plural(len(found.names), 'listed image')} has a label")
-    if not images:
-        raise DataError(f"{what}: none of its {plural(len(found.names), 'listed image')} can be read in {found.root}")
-    inputs, kept = pixels_of(images, skipped, request, what)
+    mistakes = _empty_folders(found, rows, skipped, request)
+    if not images and not mistakes:
+        trouble = f"can be read in {found.root}" if any(label is not None for label in found.labels) else "has a label"
+        raise DataError(f"{what}: none of its {plural(len(found.names), 'listed image')} {trouble}")
+    inputs, kept = pixels_of(images, skipped, request, what, mistakes)
     origin = torch.tensor(rows)[kept]
-    given = [found.labels[row] for row in origin.tolist()]
-    labels, names = encode(given, request.class_names or _used(found, given), f"{what}: labels")
-    reading = Reading(names=found.names, skipped=warn_of_skipped(found.root, skipped, len(kept)))
-    whole = len(origin) == len(found.names)
+    raise_all(_empty_folders(found, origin.tolist(), skipped, request), what)
+    labels, names = found.numbers(origin.tolist(), what, request.class_names)
+    if found.folders:
+        found = found._replace(names=tuple(found.names[row] for row in origin.tolist()))
+        origin = torch.arange(len(kept))
+    files = equal_files([images[place].path for place in kept.tolist()])
     dataset = Dataset(
         inputs,
         labels,
         names,
         normalize=standardize_by_some(inputs),
-        groups=joined(
-            None if found.groups is None else found.groups[origin],
-            equal_files([images[place].path for place in kept.tolist()]),
-        ),
-        origin=None if whole else origin,
-        reading=reading,
+        groups=files if found.groups is None else joined(found.groups[origin], files),
+        origin=None if len(origin) == len(found.names) else origin,
+        reading=Reading(names=found.names, skipped=warn_of_skipped(found.root, skipped, len(kept))),
     )
     return (check if request.class_names is None else check_samples)(dataset, what)
 
 
-def _used(found: ImageList, given: Sequence[Any]) -> list[str] | None:
-    """The classes in the order of the data, without those that no image has."""
-    return None if found.class_names is None else [name for name in found.class_names if name in set(given)]
+def _empty_folders(found: ImageList, rows: Sequence[int], skipped: Skipped, request: Request) -> list[str]:
+    """Each class without a readable image, and what its folder holds instead; a test set may lack classes."""
+    filled = {found.labels[row] for row in rows}
+    if not found.folders or (filled and request.class_names is not None):
+        return []
+    mistakes = []
+    for name in [name for name in found.class_names or () if name not in filled]:
+        files = [file for file, label in zip(found.files, found.labels, strict=True) if label == name]
+        broken = sorted(f"{Path(file.name).name}: {skipped[file]}" for file in files)
+        content = (
+            f"no readable image in its {plural(len(broken), 'file')} ({listed(broken)})" if broken else "it is empty"
+        )
+        mistakes.append(f"class {name!r}: {content}; add images or remove the folder")
+    return mistakes
 
 
 def headers(found: ImageList) -> tuple[list[Image], Skipped, list[int]]:
@@ -262,32 +267,26 @@ def headers(found: ImageList) -> tuple[list[Image], Skipped, list[int]]:
     skipped: Skipped = {}
     for row, file, its in zip(labeled, files, headers_of(files, found.root), strict=True):
         if isinstance(its, Header):
-            images.append(Image(file, 0, its))
+            images.append(Image(file, its))
             rows.append(row)
         else:
             gone = isinstance(file, Path) and not file.exists()
-            skipped[file] = (0, "there is no such file" if gone else its)
+            skipped[file] = "there is no such file" if gone else its
     return images, skipped, rows
 
 
-def read_to_predict(found: ImageList, form: Form, path: Path) -> Unlabeled:
+def read_to_predict(listing: ImageList, form: Form, path: Path) -> Unlabeled:
     """The images in size and color of those that the model was trained on; labels are ignored."""
     check_pillow()
-    if not is_image(form.shape):
-        raise form.mismatch(path, "images")
-    images, skipped, _ = headers(found._replace(labels=[0] * len(found.names)))
-    return in_form(images, skipped, found.root, form, path)
-
-
-def in_form(found: list[Image], skipped: Skipped, root: Path, form: Form, path: Path) -> Unlabeled:
-    """Images in size and color of those that the model was trained on."""
     if not is_image(form.shape) or form.shape[0] not in (1, 3) or not form.raw_bytes:
         raise form.mismatch(path, "images")
+    root = listing.root
+    found, skipped, _ = headers(listing._replace(labels=[0] * len(listing.names)))
     channels, height, width = form.shape
     inputs, kept = read_pixels(found, (channels, height, width), form.memory_gb, skipped, form.resize)
     found = [found[place] for place in kept.tolist()]
     if not found:
-        broken = listed(sorted(f"{shown(file, root)}: {why}" for file, (_, why) in skipped.items()))
+        broken = listed(sorted(f"{shown(file, root)}: {why}" for file, why in skipped.items()))
         raise DataError(f"{path}: no readable image{f' ({broken})' if broken else ''}; give {describe(form.shape)}")
     warn_of_skipped(root, skipped, len(found))
     if other := sum(image.header[:2] != (height, width) for image in found):
@@ -303,3 +302,34 @@ def no_labels(path: Path, columns: Sequence[str], wanted: str | None) -> DataErr
         near = suggestion(wanted, columns)
         return DataError(f"{path}: no column {wanted!r} for the label; there are: {listed(columns)}.{near}")
     return DataError(f"{path}: which column is the label? There are: {listed(columns)}. Name one", "label")
+
+
+def image_reader(
+    about: str,
+    recognizes: Callable[[Path], bool],
+    find: Callable[[Source, str, Sequence[str] | None], ImageList],
+    unlabeled: tuple[str, Callable[[Path], bool], Callable[[Path], ImageList]],
+    has_labels: bool = True,
+    has_test: Callable[[Path], bool] = lambda path: False,
+) -> Reader:
+    """The reader of a format of images.
+
+    Args:
+        find: The images of a part of a source, "train" or "test", with their labels; and the class names, if known.
+        unlabeled: As for ``UnlabeledReader``, with a function that finds the images at a path.
+    """
+
+    def images(source: Source, split: str, class_names: Sequence[str] | None = None) -> ImageList:
+        check_pillow()
+        return find(source, split, class_names)
+
+    def read(path: Path, request: Request) -> Dataset:
+        found = images(request.source, request.split, request.class_names)
+        return read_listed(found, request, str(found.root if found.folders else path))
+
+    def to_predict(path: Path, form: Form) -> Unlabeled:
+        check_pillow()
+        return read_to_predict(unlabeled[2](path), form, path)
+
+    others = UnlabeledReader(unlabeled[0], unlabeled[1], to_predict)
+    return Reader(about, recognizes, read, lambda source: has_labels, has_test, others, images)

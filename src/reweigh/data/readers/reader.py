@@ -118,6 +118,8 @@ class Reader:
         has_labels: Whether data have labels of their own.
         has_test: Whether a path holds test samples in addition to the training samples.
         unlabeled: Reader of inputs to predict; None if the format has labels always.
+        images: (source, part, class names if known) -> the images with their labels (``images.ImageList``), not yet
+            decoded; None for other formats.
     """
 
     about: str
@@ -126,6 +128,7 @@ class Reader:
     has_labels: Callable[[Source], bool] = lambda source: True
     has_test: Callable[[Path], bool] = lambda path: False
     unlabeled: UnlabeledReader | None = None
+    images: Callable[..., Any] | None = None
 
 
 def describe(shape: tuple[int, ...]) -> str:

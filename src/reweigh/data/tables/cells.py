@@ -1,7 +1,9 @@
 """The cells of a table column: gaps and spellings as people write them, and the same cells as numbers or days."""
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -11,9 +13,6 @@ from reweigh.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
-from collections import Counter
-from collections.abc import Sequence
-from typing import Literal
 
 Order = Literal["day", "month"]
 TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp]\.?[Mm]\.?)?(?: ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?"

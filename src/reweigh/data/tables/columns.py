@@ -1,5 +1,6 @@
 """How a column of each kind becomes features, once it is decided how to read it."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -7,21 +8,13 @@ import numpy as np
 
 from reweigh.data.checks import plural
 from reweigh.data.normalize import MAX_DEVIATIONS, fence, robust_scale
-from reweigh.data.tables.cells import MISSING, Order, as_days, as_numbers, cells_of
+from reweigh.data.tables.cells import GAPS, MISSING, Cells, Order, as_days, as_numbers, cells_of, spelling
 from reweigh.data.tables.numbers import USUAL, Notation
 from reweigh.data.tables.text import Plain, TfIdf, WordsAndVectors
 from reweigh.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
-from collections import Counter
-from typing import TYPE_CHECKING
-
-from reweigh.data.tables.cells import GAPS, Cells, spelling
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 TRUE = frozenset(["true", "t", "yes", "y", "on", "1", "1.0", "ja", "oui", "si", "sí", "wahr", "vrai"])
 FALSE = frozenset(["false", "f", "no", "n", "off", "0", "0.0", "nein", "non", "falsch", "faux"])
@@ -109,7 +102,7 @@ def fit_categorical(values: "pd.Series", most: int) -> Categorical:
     return Categorical(str(values.name), tuple(sorted([*names, *([MISSING] if cells.gaps else [])])), boolean)
 
 
-FAR = 1.0  # ranges of the training values, by which a later value may lie outside before it is called strange
+FAR_RANGES = 1.0  # ranges of the training values, by which a later value may lie outside before it is called strange
 
 
 @dataclass(frozen=True)
@@ -151,7 +144,7 @@ class Numeric:
     def strange(self, values: "pd.Series") -> str | None:
         """How far later values are outside the range of training, in words."""
         numbers = as_numbers(values, self.notation)
-        far = FAR * max(self.high - self.low, abs(self.mean) * 1e-6)
+        far = FAR_RANGES * max(self.high - self.low, abs(self.mean) * 1e-6)
         beyond = (numbers < self.low - far) | (numbers > self.high + far)
         if not beyond.any():
             return None

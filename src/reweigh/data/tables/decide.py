@@ -36,26 +36,26 @@ Kind = Literal["number", "date", "category", "text", "drop"]
 ColumnAs = dict[Literal["kind", "gap"], Any]
 """What a column is, and the number or numbers in it that mean that there is no value."""
 KINDS = ("number", "date", "category", "text", "drop")
-FITS = 0.9  # share of the cells with a value
-MOSTLY = 2 / 3  # share of them, if the others are few distinct words
+MIN_SHARE_FITTING = 0.9  # of the cells with a value
+MIN_SHARE_BESIDE_WORDS = 2 / 3  # of them, if the others are few distinct words
 MAX_OTHER_WORDS = 5
-CATEGORIES = 50  # distinct strings of several words, at most; more are text
-MANY = 20  # rows; in shorter tables a column of distinct values may be anything
-DISTINCT = 0.95  # share of a column
-SHORT = 60  # letters
-NAME = 4  # letters that a name has at most in a script without spaces
-SHOWN = 3  # examples
-LETTERS = 24
-COLLISIONS = 5.0  # expected by chance; if there are none, numbers are not measured but given out
-NAMED = re.compile(
+MAX_CATEGORIES = 50  # distinct strings of several words, at most; more are text
+MIN_ROWS = 20  # rows; in shorter tables a column of distinct values may be anything
+MIN_SHARE_DISTINCT = 0.95  # of a column
+MAX_WORD_CHARS = 60
+MAX_NAME_IDEOGRAPHS = 4  # in a name, in a script without spaces
+MAX_EXAMPLES = 3
+MAX_EXAMPLE_CHARS = 24
+MIN_EXPECTED_REPEATS = 5.0  # expected by chance; if there are none, numbers are not measured but given out
+ID_NAME = re.compile(
     r"(?:^|[_\W])(?:id|ids|uid|uuid|guid|index|idx|key|row|rowid|nr|no|number|pk)$|Id$|ID$", re.IGNORECASE
 )
-NAMES = "only names the rows: another word in each"
-COUNTS = "counts the rows"
+NAMES_ROWS = "only names the rows: another word in each"
+COUNTS_ROWS = "counts the rows"
 GIVEN_OUT = "an id: whole numbers that never repeat"
-IDS = (NAMES, COUNTS, GIVEN_OUT)
-CODE = re.compile(r"0\d+")
-WHOLE = re.compile(r"[-+]?\d+")
+IDS = (NAMES_ROWS, COUNTS_ROWS, GIVEN_OUT)
+ZERO_CODE = re.compile(r"0\d+")
+WHOLE_NUMBER = re.compile(r"[-+]?\d+")
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _of_type(values: "pd.Series", given: Kind | None) -> ReadAs:
     from pandas.api import types
 
     name, there = str(values.name), values.dropna()
-    examples = tuple(_example(value) for value in there.drop_duplicates()[:SHOWN])
+    examples = tuple(_example(value) for value in there.drop_duplicates()[:MAX_EXAMPLES])
     gaps = len(values) - len(there)
     if given:
         return ReadAs(name, given, examples, gaps)
@@ -206,27 +206,31 @@ def _plain_numbers(values: "pd.Series", given: Kind | None) -> ReadAs | None:
     if not np.isfinite(numbers).all():
         return None
     name, texts = str(values.name), values.unique()
-    examples = tuple(_example(text) for text in dict.fromkeys(" ".join(text.split()) for text in texts[: 9 * SHOWN]))
-    read = ReadAs(name, "number", examples[:SHOWN])
+    examples = tuple(
+        _example(text) for text in dict.fromkeys(" ".join(text.split()) for text in texts[: 9 * MAX_EXAMPLES])
+    )
+    read = ReadAs(name, "number", examples[:MAX_EXAMPLES])
     whole = numbers == np.floor(numbers)
     if given == "number":
         return read
-    if len(examples) == 1 < len(values) or len(examples) < SHOWN < len(texts):  # spaces around the same few numbers
+    if len(examples) == 1 < len(values) or len(examples) < MAX_EXAMPLES < len(
+        texts
+    ):  # spaces around the same few numbers
         return None
-    if whole.any() and any(CODE.fullmatch(text.strip()) for text in pd.unique(values[whole])):
+    if whole.any() and any(ZERO_CODE.fullmatch(text.strip()) for text in pd.unique(values[whole])):
         return None
-    if not whole.all() or not all(WHOLE.fullmatch(text.strip()) for text in texts):
+    if not whole.all() or not all(WHOLE_NUMBER.fullmatch(text.strip()) for text in texts):
         return read
     if COMPACT.fullmatch(examples[0]):
         return None
     why = counts_rows(numbers, name)
-    return ReadAs(name, "drop", examples[:SHOWN], 0, why) if why else read
+    return ReadAs(name, "drop", examples[:MAX_EXAMPLES], 0, why) if why else read
 
 
 def _of_strings(values: "pd.Series", cells: Cells, notation: Notation, given: Kind | None) -> ReadAs:
     """A column of strings."""
     name = str(values.name)
-    examples = tuple(_example(text) for text in cells.distinct[:SHOWN])
+    examples = tuple(_example(text) for text in cells.distinct[:MAX_EXAMPLES])
     if given in ("text", "category"):
         return ReadAs(name, given, examples, cells.gaps)
     if given == "number" or given == "date":
@@ -240,29 +244,31 @@ def _of_strings(values: "pd.Series", cells: Cells, notation: Notation, given: Ki
     repeated = distinct <= 0.5 * as_category.filled or distinct <= 2
     number, fits = _as_number(name, cells, notation, examples)
     share = cells.share(fits)
-    if share == 1 and not any(CODE.fullmatch(text) for text in cells.distinct):
+    if share == 1 and not any(ZERO_CODE.fullmatch(text) for text in cells.distinct):
         if all(COMPACT.fullmatch(text) for text in cells.distinct) and len(cells.distinct) > 1:
             return _as_date(name, cells, notation, examples)[0]
-        if all(WHOLE.fullmatch(text) for text in cells.distinct):
+        if all(WHOLE_NUMBER.fullmatch(text) for text in cells.distinct):
             why = counts_rows(as_numbers(values, notation)[cells.codes >= 0], name)
             return ReadAs(name, "drop", examples, cells.gaps, why) if why else number
         return number
     if share < 1:
         others = {spelling(text) for text, fit in zip(cells.distinct, fits, strict=True) if not fit}
-        enough = MOSTLY if len(others) <= MAX_OTHER_WORDS else FITS
-        if share >= enough and not (distinct <= MANY and repeated):
+        enough = MIN_SHARE_BESIDE_WORDS if len(others) <= MAX_OTHER_WORDS else MIN_SHARE_FITTING
+        if share >= enough and not (distinct <= MIN_ROWS and repeated):
             return number
         date, days = _as_date(name, cells, notation, examples)
-        if cells.share(days) >= FITS:
+        if cells.share(days) >= MIN_SHARE_FITTING:
             return date
-    mostly = f"{number.odd}; data.columns.{name}=number reads these as gaps" if MOSTLY <= share < 1 else ""
+    mostly = (
+        f"{number.odd}; data.columns.{name}=number reads these as gaps" if MIN_SHARE_BESIDE_WORDS <= share < 1 else ""
+    )
     if are_boolean(as_category.distinct):
         return ReadAs(name, "category", examples, as_category.gaps, "yes and no")
-    if distinct <= CATEGORIES and repeated:
+    if distinct <= MAX_CATEGORIES and repeated:
         return ReadAs(name, "category", examples, as_category.gaps, _joined(as_category.distinct))
-    if cells.filled >= MANY and _one_word(cells):
-        if len(cells.distinct) >= DISTINCT * cells.filled:
-            return ReadAs(name, "drop", examples, cells.gaps, NAMES)
+    if cells.filled >= MIN_ROWS and _one_word(cells):
+        if len(cells.distinct) >= MIN_SHARE_DISTINCT * cells.filled:
+            return ReadAs(name, "drop", examples, cells.gaps, NAMES_ROWS)
         odd = "; ".join(filter(None, [mostly, "many rare values", _joined(cells.distinct)]))
         return ReadAs(name, "category", examples, as_category.gaps, odd)
     return ReadAs(name, "text", examples, cells.gaps, mostly)
@@ -275,7 +281,8 @@ def _as_number(name: str, cells: Cells, notation: Notation, examples: tuple[str,
     odd = ["decimal comma"] * (notation.decimal == "," and any("," in text for text in cells.distinct))
     units = {part.unit for text in cells.distinct if not plain and (part := parts(text))} - {""}
     if units:
-        odd.append(f"in {' and '.join(sorted(units)[:SHOWN])}{'' if len(units) <= SHOWN else ' and others'}")
+        named, others = " and ".join(sorted(units)[:MAX_EXAMPLES]), " and others" * (len(units) > MAX_EXAMPLES)
+        odd.append(f"in {named}{others}")
     odd += _misfits(cells, fits, "a number", "numbers")
     gaps = cells.gaps + int(cells.counts[~fits].sum())
     return ReadAs(name, "number", examples, gaps, "; ".join(odd), notation), fits
@@ -296,7 +303,7 @@ def _misfits(cells: Cells, fits: np.ndarray, one: str, many: str) -> list[str]:
     if not count:
         return []
     first = _example(cells.distinct[int(np.flatnonzero(~fits)[0])])
-    if MOSTLY <= cells.share(fits) < FITS:
+    if MIN_SHARE_BESIDE_WORDS <= cells.share(fits) < MIN_SHARE_FITTING:
         return [f"mostly {many}: {plural(count, 'cell is', 'cells are')} not, such as {first!r}"]
     return [f"{plural(count, f'cell is not {one}', f'cells are not {many}')}, such as {first!r}"]
 
@@ -312,10 +319,9 @@ def _joined(texts: list[str]) -> str:
 
 def _one_word(cells: Cells) -> bool:
     """Whether nearly all cells are one short word, such as an id, a code or a file name."""
-    one = np.array([
-        " " not in text and len(text) <= SHORT and len(UNSPACED.findall(text)) <= NAME for text in cells.distinct
-    ])  # fmt: skip
-    return float(cells.counts[one].sum()) >= DISTINCT * cells.filled
+    one = np.array([" " not in text and len(text) <= MAX_WORD_CHARS for text in cells.distinct])
+    one &= np.array([len(UNSPACED.findall(text)) <= MAX_NAME_IDEOGRAPHS for text in cells.distinct])
+    return cells.share(one) >= MIN_SHARE_DISTINCT
 
 
 def counts_rows(numbers: np.ndarray, name: str) -> str:
@@ -325,13 +331,13 @@ def counts_rows(numbers: np.ndarray, name: str) -> str:
     if the name says so, or if numbers that were measured would have repeated by chance.
     """
     count = len(numbers)
-    if count < MANY or (numbers != np.floor(numbers)).any() or len(np.unique(numbers)) < count:
+    if count < MIN_ROWS or (numbers != np.floor(numbers)).any() or len(np.unique(numbers)) < count:
         return ""
     span = float(numbers.max() - numbers.min()) + 1
     steps = np.diff(numbers)
     if span <= 1.5 * count or (steps > 0).all() or (steps < 0).all():
-        return COUNTS
-    if NAMED.search(name) or count * (count - 1) / 2 / span >= COLLISIONS:
+        return COUNTS_ROWS
+    if ID_NAME.search(name) or count * (count - 1) / 2 / span >= MIN_EXPECTED_REPEATS:
         return GIVEN_OUT
     return ""
 
@@ -341,7 +347,7 @@ def _compared(columns: "Mapping[str, pd.Series]", found: list[ReadAs], kinds: Ma
     seen: dict[tuple[str, bytes], str] = {}
     result = []
     for read in found:
-        if read.kind != "drop" and len(columns[read.name]) >= MANY:
+        if read.kind != "drop" and len(columns[read.name]) >= MIN_ROWS:
             content = _content(columns[read.name], read)
             key = (read.kind, blake2b(_scaled(content).tobytes(), digest_size=16).digest())
             first = seen.setdefault(key, read.name)
@@ -379,4 +385,4 @@ def _content(values: "pd.Series", read: ReadAs) -> np.ndarray:
 
 def _example(value: object) -> str:
     text = f"{value:.6g}" if isinstance(value, float) else str(value).removesuffix(" 00:00:00")
-    return text if len(text) <= LETTERS else text[: LETTERS - 1] + "…"
+    return text if len(text) <= MAX_EXAMPLE_CHARS else text[: MAX_EXAMPLE_CHARS - 1] + "…"

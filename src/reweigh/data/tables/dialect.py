@@ -20,9 +20,11 @@ BOMS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 WESTERN = "cp1252"  # what Windows writes; Latin-1 but for some signs
-SAMPLE = 1 << 20  # bytes that the separator is found from
-LINES = 200
-REGULAR = 0.9  # share of the rows of a table that have the same number of cells; lines of text with commas do not
+SAMPLE_BYTES = 1 << 20  # bytes that the separator is found from
+SAMPLE_LINES = 200
+MIN_REGULAR_SHARE = (
+    0.9  # share of the rows of a table that have the same number of cells; lines of text with commas do not
+)
 NOTHING = "\x1f"  # separator of a table of one column; no text has it
 BINARY = {*range(32)} - {*b"\t\n\r\f\x1a"}  # bytes that no text has; Excel's old tables end in 1A
 
@@ -56,12 +58,12 @@ def dialect_of(path: Path, separator: str | None = None, encoding: str | None = 
         raise DataError(f"sep: {separator!r}; give one character, or {', '.join(NAMES)}")
     found = _encoding(path, encoding)
     with opened(path) as file:
-        text = codecs.getincrementaldecoder(found)().decode(file.read(SAMPLE))
-    lines = text.splitlines(keepends=True)[: LINES + 1]
+        text = codecs.getincrementaldecoder(found)().decode(file.read(SAMPLE_BYTES))
+    lines = text.splitlines(keepends=True)[: SAMPLE_LINES + 1]
     skip = 0
     if lines and lines[0].casefold().startswith("sep=") and len(lines[0].rstrip("\r\n")) == 5:  # Excel's own hint
         separator, skip = separator or lines[0][4], 1
-    lines = lines[skip : LINES + skip]
+    lines = lines[skip : SAMPLE_LINES + skip]
     if '"' not in text and lines and lines[0].strip().startswith("'") and lines[0].strip().endswith("'"):
         quote = "'"
     else:
@@ -72,7 +74,7 @@ def dialect_of(path: Path, separator: str | None = None, encoding: str | None = 
     ((usual, count),) = Counter(map(len, others)).most_common(1) or [(len(header), 0)]
     if len(header) == 1 and separator is not None:
         pass  # a wrong one, which is noticed when a column is looked for
-    elif len(header) == 1 and (usual == 1 or count < REGULAR * len(others)):
+    elif len(header) == 1 and (usual == 1 or count < MIN_REGULAR_SHARE * len(others)):
         chosen, others = NOTHING, []
     elif usual > len(header) + 1 and any(map(str.strip, (cell for row in others for cell in row[len(header) :]))):
         raise DataError(
@@ -120,7 +122,7 @@ def _decodes(path: Path, encoding: str) -> bool:
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
         with opened(path) as file:
-            while chunk := file.read(SAMPLE):
+            while chunk := file.read(SAMPLE_BYTES):
                 decoder.decode(chunk)
         decoder.decode(b"", final=True)
     except UnicodeError:

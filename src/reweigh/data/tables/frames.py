@@ -4,11 +4,11 @@ import glob
 import json
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,12 +20,6 @@ from reweigh.files.limits import COMPRESSED, check_expanded, check_table, opened
 
 if TYPE_CHECKING:
     import pandas as pd
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 log = logging.getLogger(__name__)
 TEXT = (".csv", ".tsv", ".tab", ".txt")

@@ -19,7 +19,7 @@ CELL = re.compile(
     rf"\s*(?P<after>(?![eE]\d)[^\d\s.,;:+\-−–()'’_?*=<>\[\]{{}}][^\d;:,()?*=<>\[\]{{}}]{{0,11}}?)?\s*(?P<close>\))?",
 )
 MINUS = "-−–"
-LONGEST = 400  # characters of a number
+MAX_NUMBER_CHARS = 400  # characters of a number
 PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 BY_DECIMAL = {
     sign: re.compile(rf"(?:\d{{1,3}}(?:[{other} '’_]\d{{2,3}})*[{other} '’_]\d{{3}}|\d+)(?:[{sign}]\d*)?|[{sign}]\d+")
@@ -110,7 +110,7 @@ class Parts:
 
 def parts(cell: str) -> Parts | None:
     """Sign, digits and unit of a cell; None if it is not a number in any notation."""
-    found = CELL.fullmatch(cell) if len(cell) <= LONGEST else None
+    found = CELL.fullmatch(cell) if len(cell) <= MAX_NUMBER_CHARS else None
     if found is None or bool(found["open"]) != bool(found["close"]):
         return None
     signs = [sign for sign in (found["minus"], found["inner"]) if sign]
@@ -170,7 +170,7 @@ def _infinite(cell: str) -> float:
 MIN_CELLS = 20  # fewer say little about what is usual
 USUAL_SPREADS = 30.0  # interquartile ranges from the median
 FAR_RANGES = 10.0  # times the range of the other values, by which a far value lies outside them
-CODE = re.compile(r"-(1|9+|8+)|9{2,}|8{3,}")  # how surveys and instruments write that there is no value
+GAP_CODE = re.compile(r"-(1|9+|8+)|9{2,}|8{3,}")  # how surveys and instruments write that there is no value
 MIN_VALUES = 10  # distinct values besides a code; among fewer, it may be one of the categories
 MAX_NAMED = 2  # values; more are a long tail rather than codes
 
@@ -202,7 +202,11 @@ def far_cells(numbers: np.ndarray) -> list[tuple[float, int]]:
 def _is_code(values: np.ndarray, counts: np.ndarray, place: int) -> bool:
     """Whether the lowest or the highest value is a code for a gap rather than a number."""
     rest, value = np.delete(values, place), float(values[place])
-    if len(rest) < MIN_VALUES or counts[place] <= np.delete(counts, place).max() or not CODE.fullmatch(f"{value:g}"):
+    if (
+        len(rest) < MIN_VALUES
+        or counts[place] <= np.delete(counts, place).max()
+        or not GAP_CODE.fullmatch(f"{value:g}")
+    ):
         return False
     return bool(rest[0] >= 0) if value < 0 else bool(value - rest[-1] > rest[-1] - rest[0])
 

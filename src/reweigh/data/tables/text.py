@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-MANY = 200  # rows from which pairs of words count, and words that occur only once do not
+MIN_ROWS_FOR_PAIRS = 200  # rows from which pairs of words count, and words that occur only once do not
 WORD = rf"[{IDEOGRAPHS}]|[^\W{IDEOGRAPHS}]{{2,}}"  # scikit-learn's words; in Chinese and Japanese, each letter is one
-SCALE = 16.0  # length of the features of a text, so that they count beside numbers of standard deviation 1
+TEXT_FEATURES_LENGTH = (
+    16.0  # length of the features of a text, so that they count beside numbers of standard deviation 1
+)
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class Plain:
 def fit_tf_idf(values: "pd.Series", most: int) -> TfIdf:
     """The most frequent words of a text column, and in long columns pairs of words."""
     texts = as_text(values)
-    pairs = len(texts) >= MANY
+    pairs = len(texts) >= MIN_ROWS_FOR_PAIRS
     vectorizer = _vectorizer(pairs, max_features=most, min_df=2 if pairs else 1)
     try:
         vectorizer.fit(texts)
@@ -99,7 +101,7 @@ def fit_tf_idf(values: "pd.Series", most: int) -> TfIdf:
                 f"column {values.name!r}: text without words; leave the column out (--drop COLUMN, or data.columns)"
             ) from None
     words, idf = vectorizer.get_feature_names_out().tolist(), vectorizer.idf_.tolist()
-    return TfIdf(str(values.name), tuple(words), tuple(idf), pairs, SCALE)
+    return TfIdf(str(values.name), tuple(words), tuple(idf), pairs, TEXT_FEATURES_LENGTH)
 
 
 def fit_plain(values: "pd.Series") -> Plain:

@@ -1,5 +1,6 @@
 """Pi-model, Mean Teacher, MixMatch and UDA: views of an unlabeled sample should be classified alike."""
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import torch
@@ -12,11 +13,11 @@ from reweigh.methods.few_labels.labeled_only import LabeledOnly
 from reweigh.methods.parts.guesses import ramp, sharpened
 from reweigh.methods.parts.labeled_batches import together
 from reweigh.methods.parts.views import StrongView, another_view
-from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import predicted_in_training
 from reweigh.pseudo_labels.mixup import check_mixable, draw_each
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PiModel(LabeledOnly):
     """Pi-model (Laine and Aila, ICLR 2017; Rasmus et al., NeurIPS 2015): two views must get the same prediction.
 
@@ -27,35 +28,23 @@ class PiModel(LabeledOnly):
     the size of the whole batch, and its factor by the share of labeled samples; the ratio of both terms is the same.
 
     Laine, Aila: Temporal Ensembling for Semi-Supervised Learning. Rasmus, Valpola, Honkala, Berglund, Raiko:
-    Semi-Supervised Learning with Ladder Networks.
+    Semi-Supervised Learning with Ladder Networks. Takes all options of ``labeled-only``, and:
 
     Args:
         factor: Final factor of the unlabeled term. Paper: w_max, 100 for CIFAR-10 with Adam. With SGD and momentum, 100
             soon makes all predictions the same.
         ramp_epochs: Number of epochs after the warm-up until the factor is reached. Paper: 80 of 300 epochs.
-        labeled_batch: Number of samples in a labeled batch.
-        average: Decay of the EMA of the model, as in ``labeled-only``.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        factor: Annotated[float, Ge(0)] = 10.0,
-        ramp_epochs: Annotated[int, Ge(0)] = 10,
-        labeled_batch: Annotated[int, Ge(1)] = 64,
-        average: Annotated[float, Ge(0), Lt(1)] = 0.999,
-    ):
-        super().__init__(setup, labeled_batch=labeled_batch, average=average)
-        self._factor = factor
-        self._ramp_epochs = ramp_epochs
+    factor: Annotated[float, Ge(0)] = 10.0
+    ramp_epochs: Annotated[int, Ge(0)] = 10
 
     def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         known, first = together(self._model, labeled, batch.inputs)
-        second = self._second(another_view(self._setup, batch))
+        second = self._second(another_view(self.setup, batch))
         apart = (first.softmax(1) - second).square().mean(1)
-        factor = self._factor * ramp("gaussian", self._epoch, self._ramp_epochs)
-        supervised = labeled.weighted(self._setup.loss(known, labeled.labels)).mean()
+        factor = self.factor * ramp("gaussian", self._epoch, self.ramp_epochs)
+        supervised = labeled.weighted(self.setup.loss(known, labeled.labels)).mean()
         return supervised + factor * batch.weighted(apart).mean(), {}
 
     def _second(self, inputs: Tensor) -> Tensor:
@@ -80,6 +69,7 @@ class MeanTeacher(PiModel):
         return predicted_in_training(self._average.model, inputs)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MixMatch(LabeledOnly):
     """MixMatch (Berthelot et al., NeurIPS 2019): mixtures must be classified as mixtures of labels and guesses.
 
@@ -91,6 +81,7 @@ class MixMatch(LabeledOnly):
     The factor rises linearly. This works for any data, but views must differ, by transforms or dropout.
 
     Berthelot, Carlini, Goodfellow, Oliver, Papernot, Raffel: MixMatch: A Holistic Approach to Semi-Supervised Learning.
+    Takes all options of ``labeled-only``, and:
 
     Args:
         factor: Final factor of the unlabeled term. Paper: lambda_U, 75 for CIFAR-10 with Adam. With SGD and momentum,
@@ -99,56 +90,42 @@ class MixMatch(LabeledOnly):
         temperature: Temperature of the guesses; below 1 sharpens them. Paper: T.
         views: Number of views of each unlabeled sample. Paper: K.
         mixup: Strength of mixing samples in pairs; 0 mixes none. Paper: alpha.
-        labeled_batch: Number of samples in a labeled batch.
-        average: Decay of the EMA of the model, as in ``labeled-only``.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        factor: Annotated[float, Ge(0)] = 10.0,
-        ramp_epochs: Annotated[int, Ge(0)] = 10,
-        temperature: Annotated[float, Gt(0)] = 0.5,
-        views: Annotated[int, Ge(1)] = 2,
-        mixup: Annotated[float, Ge(0)] = 0.75,
-        labeled_batch: Annotated[int, Ge(1)] = 64,
-        average: Annotated[float, Ge(0), Lt(1)] = 0.999,
-    ):
-        super().__init__(setup, labeled_batch=labeled_batch, average=average)
-        self._factor = factor
-        self._ramp_epochs = ramp_epochs
-        self._temperature = temperature
-        self._views = views
-        self._mixup = mixup
+    factor: Annotated[float, Ge(0)] = 10.0
+    ramp_epochs: Annotated[int, Ge(0)] = 10
+    temperature: Annotated[float, Gt(0)] = 0.5
+    views: Annotated[int, Ge(1)] = 2
+    mixup: Annotated[float, Ge(0)] = 0.75
 
     def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        check_mixable(batch.inputs, self._mixup)
-        views = [batch.inputs, *(another_view(self._setup, batch) for _ in range(self._views - 1))]
+        check_mixable(batch.inputs, self.mixup)
+        views = [batch.inputs, *(another_view(self.setup, batch) for _ in range(self.views - 1))]
         guess = self._guess(views)
         known = as_rows(labeled.labels, guess[:1].expand(len(labeled), -1))
         inputs, targets = self._mixed(
-            torch.cat([labeled.inputs, *views]), torch.cat([known, guess.repeat(self._views, 1)])
+            torch.cat([labeled.inputs, *views]), torch.cat([known, guess.repeat(self.views, 1)])
         )
         logits, n = self._model(inputs), len(labeled)
-        supervised = labeled.weighted(self._setup.loss(logits[:n], targets[:n])).mean()
+        supervised = labeled.weighted(self.setup.loss(logits[:n], targets[:n])).mean()
         apart = (logits[n:].softmax(1) - targets[n:]).square().mean(1)
-        apart = batch.weighted(apart.view(self._views, len(batch)).mean(0))
-        factor = self._factor * ramp("linear", self._epoch, self._ramp_epochs)
+        apart = batch.weighted(apart.view(self.views, len(batch)).mean(0))
+        factor = self.factor * ramp("linear", self._epoch, self.ramp_epochs)
         return supervised + factor * apart.mean(), {}
 
     def _guess(self, views: list[Tensor]) -> Tensor:
         """The label of each sample as its views suggest it, shape (n, num_classes)."""
-        return sharpened(torch.stack([self._predicted(view) for view in views]).mean(0), self._temperature)
+        return sharpened(torch.stack([self._predicted(view) for view in views]).mean(0), self.temperature)
 
     def _mixed(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Each sample mixed with another of the pool, by its own share."""
-        if not self._mixup:
+        if not self.mixup:
             return inputs, targets
-        mix = draw_each(len(inputs), self._mixup, self._setup.generator, inputs.device)
+        mix = draw_each(len(inputs), self.mixup, self.setup.generator, inputs.device)
         return mix.inputs(inputs), mix.labels(targets, targets.shape[1])
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class UDA(LabeledOnly):
     """Unsupervised data augmentation (Xie et al., NeurIPS 2020): strong views learn from sharpened predictions.
 
@@ -158,7 +135,8 @@ class UDA(LabeledOnly):
     a constant. With ``annealing``, labeled samples whose label is more probable than a bound are left out. The bound
     rises from 1 / num_classes to 1; it rises slowest with "exp", which the paper uses if labels are few.
 
-    Xie, Dai, Hovy, Luong, Le: Unsupervised Data Augmentation for Consistency Training.
+    Xie, Dai, Hovy, Luong, Le: Unsupervised Data Augmentation for Consistency Training. Takes all options of
+    ``labeled-only``, and:
 
     Args:
         factor: Factor of the unlabeled term. Paper: lambda.
@@ -167,48 +145,36 @@ class UDA(LabeledOnly):
         magnitude: Strength of the strong view's distortions, between 0 and 30.
         annealing: Shape of the rise of the bound of training signal annealing.
         annealing_epochs: Number of epochs after the warm-up until the bound is 1. Paper: all epochs.
-        labeled_batch: Number of samples in a labeled batch.
-        average: Decay of the EMA of the model, as in ``labeled-only``.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        factor: Annotated[float, Ge(0)] = 1.0,
-        threshold: Annotated[float, Ge(0), Le(1)] = 0.8,
-        temperature: Annotated[float, Gt(0)] = 0.4,
-        magnitude: Annotated[int, Gt(0), Lt(30)] = 10,
-        annealing: Literal["none", "linear", "log", "exp"] = "none",
-        annealing_epochs: Annotated[int, Ge(0)] = 10,
-        labeled_batch: Annotated[int, Ge(1)] = 64,
-        average: Annotated[float, Ge(0), Lt(1)] = 0.999,
-    ):
-        super().__init__(setup, labeled_batch=labeled_batch, average=average)
-        self._strong = StrongView(setup, "uda", magnitude)
-        self._factor = factor
-        self._threshold = threshold
-        self._temperature = temperature
-        self._annealing = annealing
-        self._annealing_epochs = annealing_epochs
+    factor: Annotated[float, Ge(0)] = 1.0
+    threshold: Annotated[float, Ge(0), Le(1)] = 0.8
+    temperature: Annotated[float, Gt(0)] = 0.4
+    magnitude: Annotated[int, Gt(0), Lt(30)] = 10
+    annealing: Literal["none", "linear", "log", "exp"] = "none"
+    annealing_epochs: Annotated[int, Ge(0)] = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._strong = StrongView(self.setup, "uda", self.magnitude)
 
     def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         predicted = self._predicted(batch.inputs)
         known, logits = together(self._model, labeled, self._strong(batch.index))
         confidence, likeliest = predicted.max(1)
-        kept = (confidence > self._threshold).to(logits.dtype)
-        soft = sharpened(predicted, self._temperature)
-        unlabeled = (kept * batch.weighted(self._setup.loss(logits, soft))).mean()
-        total = self._supervised(known, labeled) + self._factor * unlabeled
+        kept = (confidence > self.threshold).to(logits.dtype)
+        soft = sharpened(predicted, self.temperature)
+        unlabeled = (kept * batch.weighted(self.setup.loss(logits, soft))).mean()
+        total = self._supervised(known, labeled) + self.factor * unlabeled
         return total, self._guesses.note(batch.index, likeliest, kept)
 
     def _supervised(self, logits: Tensor, labeled: Batch) -> Tensor:
-        losses = labeled.weighted(self._setup.loss(logits, labeled.labels))
-        if self._annealing == "none":
+        losses = labeled.weighted(self.setup.loss(logits, labeled.labels))
+        if self.annealing == "none":
             return losses.mean()
         classes = labeled.labels.argmax(1) if labeled.labels.dim() == 2 else labeled.labels
         likelihood = logits.detach().softmax(1).gather(1, classes.unsqueeze(1)).squeeze(1)
         lowest = 1 / logits.shape[1]
-        bound = lowest + (1 - lowest) * ramp(self._annealing, self._epoch, self._annealing_epochs)
+        bound = lowest + (1 - lowest) * ramp(self.annealing, self._epoch, self.annealing_epochs)
         kept = (likelihood <= bound).to(losses.dtype)
         return (kept * losses).sum() / torch.clamp(kept.sum(), min=1)

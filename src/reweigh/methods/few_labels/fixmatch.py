@@ -1,7 +1,7 @@
 """FixMatch: learn from confident predictions for unlabeled samples; and with learned weights instead of a threshold."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le, Lt
@@ -18,6 +18,7 @@ from reweigh.methods.parts.views import StrongView
 from reweigh.methods.setup import Setup
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FixMatch(LabeledOnly):
     """FixMatch (Sohn et al., NeurIPS 2020): strong views learn from confident pseudo-labels of weak views.
 
@@ -27,36 +28,27 @@ class FixMatch(LabeledOnly):
     samples also count as unlabeled ones, as in the paper, which has batches of 64 and 448.
 
     Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel: FixMatch: Simplifying Semi-Supervised Learning
-    with Consistency and Confidence.
+    with Consistency and Confidence. Takes all options of ``labeled-only``, and:
 
     Args:
         threshold: Smallest probability of a pseudo-label that is used. Paper: tau.
         factor: Factor of the unlabeled term. Paper: lambda_u.
         magnitude: Strength of the strong view's distortions, between 0 and 30.
-        labeled_batch: Number of samples in a labeled batch.
-        average: Decay of the EMA of the model, as in ``labeled-only``.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        threshold: Annotated[float, Ge(0), Le(1)] = 0.95,
-        factor: Annotated[float, Ge(0)] = 1.0,
-        magnitude: Annotated[int, Gt(0), Lt(30)] = 10,
-        labeled_batch: Annotated[int, Ge(1)] = 64,
-        average: Annotated[float, Ge(0), Lt(1)] = 0.999,
-    ):
-        super().__init__(setup, labeled_batch=labeled_batch, average=average)
-        self._strong = StrongView(setup, "fixmatch", magnitude)
-        self._threshold = threshold
-        self._factor = factor
+    threshold: Annotated[float, Ge(0), Le(1)] = 0.95
+    factor: Annotated[float, Ge(0)] = 1.0
+    magnitude: Annotated[int, Gt(0), Lt(30)] = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._strong = StrongView(self.setup, "fixmatch", self.magnitude)
 
     def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         confidence, pseudo = self._predicted(batch.inputs).max(1)
         views = self._strong(batch.index)
-        terms = weighted_guesses(self._setup.loss, labeled, views, pseudo, self._factor, batch.scale)(self._model)
-        kept = (confidence >= self._threshold).to(terms.losses.dtype)
+        terms = weighted_guesses(self.setup.loss, labeled, views, pseudo, self.factor, batch.scale)(self._model)
+        kept = (confidence >= self.threshold).to(terms.losses.dtype)
         return (kept * terms.coefficients).mean() + terms.rest, self._guesses.note(batch.index, pseudo, kept)
 
 
@@ -145,7 +137,7 @@ class FixMatchCMWNet(FixMatch):
             return super()._descend(labeled, batch)
         pseudo = self._predicted(batch.inputs).argmax(1)
         views = self._strong(batch.index)
-        objective = weighted_guesses(self._setup.loss, labeled, views, pseudo, self._factor, batch.scale)
+        objective = weighted_guesses(self.setup.loss, labeled, views, pseudo, self.factor, batch.scale)
         trusted = self._trusted.next(len(labeled)) if self._reweighter.due else (None, None)
         step = self._reweighter.step_on(objective, pseudo, *trusted)
         return {**step.scalars(), **self._guesses.note(batch.index, pseudo, step.weights)}
@@ -153,5 +145,5 @@ class FixMatchCMWNet(FixMatch):
     def families(self) -> Families | None:
         return self._reweighter.families
 
-    def weighting(self) -> nn.Module | None:
+    def weight_net(self) -> nn.Module | None:
         return self._reweighter.weight_net

@@ -1,6 +1,7 @@
 """Plain training on the labeled samples alone, which every method for few labels builds on."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated
 
 import torch
@@ -12,10 +13,10 @@ from reweigh.core.descent import descend
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.guesses import Guesses, ramp
 from reweigh.methods.parts.labeled_batches import LabeledBatches, together
-from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LabeledOnly(ERM):
     """Plain training on the labeled samples, for as many steps as methods that also use the unlabeled ones.
 
@@ -31,21 +32,16 @@ class LabeledOnly(ERM):
     unlabeled = True
     state = ("_labeled", "_average", "_steps", "_warm_up", "_epoch", "_guesses")
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        labeled_batch: Annotated[int, Ge(1)] = 64,
-        average: Annotated[float, Ge(0), Lt(1)] = 0.999,
-    ):
-        super().__init__(setup)
-        self._labeled = LabeledBatches(setup, labeled_batch)
-        self._average = AveragedModel(setup.model, average)
-        self._decay = average
+    labeled_batch: Annotated[int, Ge(1)] = 64
+    average: Annotated[float, Ge(0), Lt(1)] = 0.999
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._labeled = LabeledBatches(self.setup, self.labeled_batch)
+        self._average = AveragedModel(self.setup.model, self.average)
         self._steps = 0
-        self._warm_up = False
         self._epoch = -1  # counted from the end of the warm-up
-        self._guesses = Guesses(setup.train_set, setup.device)
+        self._guesses = Guesses(self.setup.train_set, self.setup.device)
 
     @property
     def model(self) -> nn.Module:
@@ -53,13 +49,12 @@ class LabeledOnly(ERM):
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
-        self._warm_up = warm_up
         self._epoch += not warm_up
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         labeled = self._labeled.next()
         numbers = self._descend(labeled, batch)
-        self._average.decay = min(self._decay, (1 + self._steps) / (10 + self._steps))
+        self._average.decay = min(self.average, (1 + self._steps) / (10 + self._steps))
         self._average.update(self._model)
         self._steps += 1
         return numbers
@@ -70,7 +65,7 @@ class LabeledOnly(ERM):
             loss, numbers = self._loss(labeled), {}
         else:
             loss, numbers = self._objective(labeled, batch)
-        descend(loss, self._setup.optimizer)
+        descend(loss, self.setup.optimizer)
         return {"loss": loss.detach(), **numbers}
 
     def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
@@ -87,6 +82,7 @@ class LabeledOnly(ERM):
         return None if bool(weights.isnan().all()) else weights
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PseudoLabel(LabeledOnly):
     """Pseudo-Label (Lee, ICML workshop 2013): the likeliest class serves as the label.
 
@@ -96,37 +92,25 @@ class PseudoLabel(LabeledOnly):
     This works for any data, not only images. Left out: the paper's pre-training by a denoising auto-encoder.
 
     Lee: Pseudo-Label: The Simple and Efficient Semi-Supervised Learning Method for Deep Neural Networks.
+    Takes all options of ``labeled-only``, and:
 
     Args:
         factor: Final factor of the unlabeled term. Paper: alpha_f.
         ramp_epochs: Number of epochs after the warm-up until the factor is reached. Paper: T2 - T1.
         threshold: Smallest probability of a pseudo-label that is used. The paper uses all pseudo-labels; later work
             sets 0.95.
-        labeled_batch: Number of samples in a labeled batch.
-        average: Decay of the EMA of the model, as in ``labeled-only``.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        factor: Annotated[float, Ge(0)] = 3.0,
-        ramp_epochs: Annotated[int, Ge(0)] = 10,
-        threshold: Annotated[float, Ge(0), Le(1)] = 0.0,
-        labeled_batch: Annotated[int, Ge(1)] = 64,
-        average: Annotated[float, Ge(0), Lt(1)] = 0.999,
-    ):
-        super().__init__(setup, labeled_batch=labeled_batch, average=average)
-        self._factor = factor
-        self._ramp_epochs = ramp_epochs
-        self._threshold = threshold
+    factor: Annotated[float, Ge(0)] = 3.0
+    ramp_epochs: Annotated[int, Ge(0)] = 10
+    threshold: Annotated[float, Ge(0), Le(1)] = 0.0
 
     def _objective(self, labeled: Batch, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        loss = self._setup.loss
+        loss = self.setup.loss
         known, logits = together(self._model, labeled, batch.inputs)
         confidence, pseudo = logits.detach().softmax(1).max(1)
-        kept = (confidence >= self._threshold).to(logits.dtype)
+        kept = (confidence >= self.threshold).to(logits.dtype)
         unlabeled = (kept * batch.weighted(loss(logits, pseudo))).mean()
-        factor = self._factor * ramp("linear", self._epoch, self._ramp_epochs)
+        factor = self.factor * ramp("linear", self._epoch, self.ramp_epochs)
         total = labeled.weighted(loss(known, labeled.labels)).mean() + factor * unlabeled
         return total, self._guesses.note(batch.index, pseudo, kept)

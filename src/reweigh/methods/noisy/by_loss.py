@@ -1,5 +1,6 @@
 """MentorNet, SELFIE and M-correction: labels with a large loss are dropped, replaced or mixed with predictions."""
 
+from dataclasses import dataclass
 from math import log
 from typing import Annotated, Any
 
@@ -14,10 +15,10 @@ from reweigh.methods.erm import ERM
 from reweigh.methods.noisy.relabeling import RecentPredictions
 from reweigh.methods.parts.guesses import warn_of_vanished
 from reweigh.methods.parts.mixture import BETA_EDGE, BetaMixture, gaussian_low
-from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels.mixup import checked_draw
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MentorNet(ERM):
     """The predefined curriculum of MentorNet (Jiang et al., ICML 2018): samples with a large loss count less.
 
@@ -39,32 +40,23 @@ class MentorNet(ERM):
 
     state = ("_bar", "_warm_up", "_weights")
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        percentile: Annotated[float, Gt(0), Le(1)] = 0.75,
-        decay: Annotated[float, Ge(0), Lt(1)] = 0.95,
-        slack: Annotated[float, Ge(0)] = 0.0,
-    ):
-        super().__init__(setup)
-        self._percentile, self._decay, self._slack = percentile, decay, slack
-        self._bar: Tensor | None = None
-        self._warm_up = False
-        self._weights = torch.full((len(setup.train_set),), float("nan"), device=setup.device)
+    percentile: Annotated[float, Gt(0), Le(1)] = 0.75
+    decay: Annotated[float, Ge(0), Lt(1)] = 0.95
+    slack: Annotated[float, Ge(0)] = 0.0
 
-    def start_epoch(self, epoch: int, warm_up: bool) -> None:
-        super().start_epoch(epoch, warm_up)
-        self._warm_up = warm_up
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._bar: Tensor | None = None
+        self._weights = self.setup.never_weighed()
 
     def _loss(self, batch: Batch) -> Tensor:
-        losses = self._setup.loss(self._model(batch.inputs), batch.labels)
+        losses = self.setup.loss(self._model(batch.inputs), batch.labels)
         self.losses = losses.detach()
-        latest = self.losses.double().quantile(self._percentile)
-        self._bar = latest if self._bar is None else self._decay * self._bar + (1 - self._decay) * latest
+        latest = self.losses.double().quantile(self.percentile)
+        self._bar = latest if self._bar is None else self.decay * self._bar + (1 - self.decay) * latest
         if self._warm_up:
             return batch.weighted(losses).mean()
-        weights = eased(self.losses, self._bar, self._slack)
+        weights = eased(self.losses, self._bar, self.slack)
         self._weights[batch.index] = weights.to(self._weights)
         return batch.weighted(weights * losses).mean()
 
@@ -79,6 +71,7 @@ def eased(losses: Tensor, bar: Tensor | float, slack: float) -> Tensor:
     return (1 - (losses - bar) / slack).clamp(0, 1).to(losses.dtype)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Selfie(ERM):
     """SELFIE (Song et al., ICML 2019): refurbish samples that are predicted consistently, drop other doubtful ones.
 
@@ -102,42 +95,39 @@ class Selfie(ERM):
 
     state = ("_recent", "_new", "_plain", "_rate", "_weights")
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        noise_rate: Annotated[float, Ge(0), Lt(1)] | None = None,
-        uncertainty: Annotated[float, Ge(0), Le(1)] = 0.05,
-        window: Annotated[int, Ge(1)] = 15,
-    ):
-        super().__init__(setup)
-        self._noise_rate, self._uncertainty, self._window = noise_rate, uncertainty, window
-        self._rate = noise_rate or 0.0
-        self._recent = RecentPredictions(len(setup.train_set), setup.train_set.num_classes, window)
-        self._new = torch.full((len(setup.train_set),), -1)  # labels of refurbished samples
+    noise_rate: Annotated[float, Ge(0), Lt(1)] | None = None
+    uncertainty: Annotated[float, Ge(0), Le(1)] = 0.05
+    window: Annotated[int, Ge(1)] = 15
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        samples = self.setup.train_set
+        self._rate = self.noise_rate or 0.0
+        self._recent = RecentPredictions(len(samples), samples.num_classes, self.window)
+        self._new = torch.full((len(samples),), -1)  # labels of refurbished samples
         self._plain = True
-        self._weights = torch.full((len(setup.train_set),), float("nan"), device=setup.device)
+        self._weights = self.setup.never_weighed()
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
         self._plain = warm_up or epoch == 0
         if not self._plain:
-            if self._noise_rate is None:
-                self._rate = 1 - float(gaussian_low(self._setup.losses(self._model)).mean())
+            if self.noise_rate is None:
+                self._rate = 1 - float(gaussian_low(self.setup.losses(self._model)).mean())
             shares, times = self._recent.mean()
-            steady = (times == self._window) & (uncertainty(shares) <= self._uncertainty)
+            steady = (times == self.window) & (uncertainty(shares) <= self.uncertainty)
             before = self.labels
             self._new = shares.argmax(1).where(steady, -1)
-            warn_of_vanished(before, self.labels, self._setup.train_set.class_names)
+            warn_of_vanished(before, self.labels, self.setup.train_set.class_names)
         self._recent.start_epoch()
 
     def _loss(self, batch: Batch) -> Tensor:
         logits = self._model(batch.inputs)
         self._recent.note(batch.index, as_rows(logits.argmax(1), logits))
         if self._plain:
-            return batch.weighted(self._setup.loss(logits, batch.labels)).mean()
+            return batch.weighted(self.setup.loss(logits, batch.labels)).mean()
         index = batch.index
-        given = self._setup.loss(logits, batch.labels).detach()
+        given = self.setup.loss(logits, batch.labels).detach()
         kept = max(round((1 - self._rate) * len(given)), 1)
         clean = torch.zeros_like(given, dtype=torch.bool).scatter(0, given.argsort(stable=True)[:kept], True)
         new = self._new[index].to(batch.inputs.device)
@@ -145,7 +135,7 @@ class Selfie(ERM):
         targets = as_rows(new.clamp_min(0), logits).where((new >= 0)[:, None], targets)
         used = clean | (new >= 0)
         self._weights[index] = used.to(self._weights)
-        return (batch.weighted(self._setup.loss(logits, targets)) * used).sum() / used.sum()
+        return (batch.weighted(self.setup.loss(logits, targets)) * used).sum() / used.sum()
 
     def sample_weights(self) -> Tensor | None:
         return self._weights.cpu()
@@ -153,7 +143,7 @@ class Selfie(ERM):
     @property
     def labels(self) -> Tensor:
         """The labels that are learned, given or refurbished, shape (N,)."""
-        return self._new.where(self._new >= 0, self._setup.train_set.labels)
+        return self._new.where(self._new >= 0, self.setup.train_set.labels)
 
 
 def uncertainty(shares: Tensor) -> Tensor:
@@ -161,6 +151,7 @@ def uncertainty(shares: Tensor) -> Tensor:
     return -torch.xlogy(shares, shares).sum(1) / log(max(shares.shape[1], 2))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MCorrection(ERM):
     """M-correction (Arazo et al., ICML 2019): dynamic bootstrapping by a beta mixture of the losses, with mixup.
 
@@ -182,41 +173,37 @@ class MCorrection(ERM):
 
     state = ("_mixture", "_weights")
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        start: Annotated[float, Ge(0), Le(1)] = 0.35,
-        mixup: Annotated[float, Ge(0)] = 32.0,
-        penalty: Annotated[float, Ge(0)] = 1.0,
-    ):
-        super().__init__(setup)
-        self._start, self._mixup, self._penalty = start, mixup, penalty
-        self._log_shares = log_shares(setup.train_set.class_sizes.double())
+    start: Annotated[float, Ge(0), Le(1)] = 0.35
+    mixup: Annotated[float, Ge(0)] = 32.0
+    penalty: Annotated[float, Ge(0)] = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._log_shares = log_shares(self.setup.train_set.class_sizes.double())
         self._mixture: BetaMixture | None = None
-        self._weights = torch.full((len(setup.train_set),), float("nan"), device=setup.device)
+        self._weights = self.setup.never_weighed()
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
-        if not warm_up and epoch > 0 and epoch >= self._start * self._setup.epochs:
-            self._mixture = BetaMixture.fit(self._setup.losses(self._model))
+        if not warm_up and epoch > 0 and epoch >= self.start * self.setup.epochs:
+            self._mixture = BetaMixture.fit(self.setup.losses(self._model))
 
     def _loss(self, batch: Batch) -> Tensor:
         bootstrapped = None if self._mixture is None else self._bootstrapped(batch, self._mixture)
-        mix = checked_draw(batch.inputs, self._mixup, self._setup.generator)
+        mix = checked_draw(batch.inputs, self.mixup, self.setup.generator)
         logits = self._model(mix.inputs(batch.inputs))
         targets = as_rows(batch.labels, logits) if bootstrapped is None else bootstrapped
-        loss = batch.weighted(self._setup.loss(logits, mix.inputs(targets))).mean()
+        loss = batch.weighted(self.setup.loss(logits, mix.inputs(targets))).mean()
         if bootstrapped is None:
             return loss
-        return loss + self._penalty * unlike_shares(logits, self._log_shares)
+        return loss + self.penalty * unlike_shares(logits, self._log_shares)
 
     @torch.no_grad()
     def _bootstrapped(self, batch: Batch, mixture: BetaMixture) -> Tensor:
         """The label of each sample, mixed with what the model predicts; shape (n, num_classes)."""
         logits = self._model.eval()(batch.inputs)
         self._model.train()
-        wrong = mixture(self._setup.loss(logits, batch.labels)).clamp(BETA_EDGE, 1 - BETA_EDGE)
+        wrong = mixture(self.setup.loss(logits, batch.labels)).clamp(BETA_EDGE, 1 - BETA_EDGE)
         self._weights[batch.index] = (1 - wrong).to(self._weights)
         return torch.lerp(as_rows(batch.labels, logits), as_rows(logits.argmax(1), logits), wrong[:, None])
 

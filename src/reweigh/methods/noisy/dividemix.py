@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated
 
 import torch
@@ -15,12 +16,12 @@ from reweigh.methods.noisy.two_networks import TwoNetworks
 from reweigh.methods.parts.guesses import ramp, sharpened
 from reweigh.methods.parts.mixture import gaussian_low
 from reweigh.methods.parts.views import another_view
-from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels.mixup import checked_draw
 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DivideMix(TwoNetworks):
     """DivideMix (Li et al., ICLR 2020): samples with a large loss lose their label and are learned as in MixMatch.
 
@@ -53,27 +54,20 @@ class DivideMix(TwoNetworks):
         ramp_epochs: Number of epochs after the warm-up until the factor is reached.
         temperature: Temperature of refined and guessed labels; below 1 sharpens them. Paper: T.
         mixup: Strength of mixing samples in pairs; 0 mixes none. Paper: alpha, 4; 0.5 for photos from the web.
-        reset: The part of the second network that starts differently: all, last-block, last-layer, or a pattern over
-            parameter names; by default all, or last-layer if the model has a start (``model.start``).
+        reset: Part of the second network that starts differently, as in ``decoupling``.
     """
 
     state = ("_right", "_epoch")
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        threshold: Annotated[float, Ge(0), Le(1)] = 0.5,
-        factor: Annotated[float, Ge(0)] = 1.0,
-        ramp_epochs: Annotated[int, Ge(0)] = 16,
-        temperature: Annotated[float, Gt(0)] = 0.5,
-        mixup: Annotated[float, Ge(0)] = 4.0,
-        reset: str | None = None,
-    ):
-        super().__init__(setup, reset)
-        self._threshold, self._factor, self._ramp_epochs = threshold, factor, ramp_epochs
-        self._temperature, self._mixup = temperature, mixup
-        self._log_shares = log_shares(setup.train_set.class_sizes.double())
+    threshold: Annotated[float, Ge(0), Le(1)] = 0.5
+    factor: Annotated[float, Ge(0)] = 1.0
+    ramp_epochs: Annotated[int, Ge(0)] = 16
+    temperature: Annotated[float, Gt(0)] = 0.5
+    mixup: Annotated[float, Ge(0)] = 4.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._log_shares = log_shares(self.setup.train_set.class_sizes.double())
         self._right: Tensor | None = None  # of the labels, by the losses under each network; shape (2, N)
         self._epoch = -1  # counted from the end of the warm-up
 
@@ -81,12 +75,10 @@ class DivideMix(TwoNetworks):
         super().start_epoch(epoch, warm_up)
         if not warm_up and epoch > 0:
             self._epoch += 1
-            losses = (self._setup.losses(net) for net in (self._model, self._peer.model))
+            losses = (self.setup.losses(net) for net in (self._model, self._peer.model))
             self._right = torch.stack([gaussian_low(each) for each in losses]).float()
-            if bool((self._right <= self._threshold).all(1).any()):
-                logger.warning(
-                    "dividemix: no label is kept in this epoch; lower method.threshold (%g)", self._threshold
-                )
+            if bool((self._right <= self.threshold).all(1).any()):
+                logger.warning("dividemix: no label is kept in this epoch; lower method.threshold (%g)", self.threshold)
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         kept = {} if self._right is None else {"weight": self._right[1, batch.index].mean()}
@@ -94,19 +86,19 @@ class DivideMix(TwoNetworks):
 
     def _loss_of(self, number: int, model: nn.Module, batch: Batch) -> Tensor:
         if self._right is None:
-            return batch.weighted(self._setup.loss(model(batch.inputs), batch.labels)).mean()
+            return batch.weighted(self.setup.loss(model(batch.inputs), batch.labels)).mean()
         right = self._right[1 - number, batch.index].to(batch.inputs.device)  # by the other network
-        views = [batch.inputs, another_view(self._setup, batch)]
+        views = [batch.inputs, another_view(self.setup, batch)]
         targets = self._targets(model, batch, views, right).repeat(2, 1)
-        labeled = (right > self._threshold).repeat(2)
+        labeled = (right > self.threshold).repeat(2)
         inputs = torch.cat(views)
-        mix = checked_draw(inputs, self._mixup, self._setup.generator)
+        mix = checked_draw(inputs, self.mixup, self.setup.generator)
         logits, targets = model(mix.inputs(inputs)), mix.inputs(targets)
         scale = batch.scale.repeat(2) if isinstance(batch.scale, Tensor) else 1.0
-        supervised = (scale * self._setup.loss(logits, targets)).where(labeled, 0.0).sum() / labeled.sum().clamp_min(1)
+        supervised = (scale * self.setup.loss(logits, targets)).where(labeled, 0.0).sum() / labeled.sum().clamp_min(1)
         apart = scale * (logits.softmax(1) - targets).square().mean(1)
         unlabeled = apart.where(~labeled, 0.0).sum() / (~labeled).sum().clamp_min(1)
-        factor = self._factor * ramp("linear", self._epoch, self._ramp_epochs)
+        factor = self.factor * ramp("linear", self._epoch, self.ramp_epochs)
         return supervised + factor * unlabeled + unlike_shares(logits, self._log_shares)
 
     @torch.no_grad()
@@ -117,7 +109,7 @@ class DivideMix(TwoNetworks):
             for net in (model, self._peer.model if model is self._model else self._model)
         )
         refined = torch.lerp(own, as_rows(batch.labels, own), right.to(own)[:, None])
-        return sharpened(refined.where((right > self._threshold)[:, None], (own + theirs) / 2), self._temperature)
+        return sharpened(refined.where((right > self.threshold)[:, None], (own + theirs) / 2), self.temperature)
 
     def sample_weights(self) -> Tensor | None:
         return None if self._right is None else self._right.mean(0)

@@ -1,6 +1,7 @@
 """Early-learning regularization: predictions may not move away from their own running average; ELR and ELR+."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import torch
@@ -12,13 +13,13 @@ from reweigh.core.objective import Objective, instead
 from reweigh.losses.cross_entropy import as_rows
 from reweigh.methods.erm import ERM
 from reweigh.methods.noisy.two_networks import TwoNetworks
-from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel
 from reweigh.pseudo_labels.mixup import checked_draw
 
 NEARLY_SURE = 1e-4  # probabilities are clamped to this distance from 0 and 1, as in the released code
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ELR(ERM):
     """Early-learning regularization (Liu et al., NeurIPS 2020): stay close to earlier predictions.
 
@@ -41,21 +42,17 @@ class ELR(ERM):
     fixed: ClassVar[Mapping[str, Any]] = {"normalize": "mean"}
     state = ("_targets",)
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        strength: Annotated[float, Ge(0)] = 3.0,
-        momentum: Annotated[float, Ge(0), Lt(1)] = 0.7,
-    ):
-        super().__init__(setup)
-        self._strength = strength
-        self._momentum = momentum
-        self._targets = torch.zeros(len(setup.train_set), setup.train_set.num_classes, device=setup.device)
+    strength: Annotated[float, Ge(0)] = 3.0
+    momentum: Annotated[float, Ge(0), Lt(1)] = 0.7
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        samples = self.setup.train_set
+        self._targets = torch.zeros(len(samples), samples.num_classes, device=self.setup.device)
 
     def _loss(self, batch: Batch) -> Tensor:
         logits = self._model(batch.inputs)
-        losses, targets = self._setup.loss(logits, batch.labels), self.update(batch.index, logits.detach())
+        losses, targets = self.setup.loss(logits, batch.labels), self.update(batch.index, logits.detach())
         self.losses = losses.detach()
         return batch.weighted(losses + self.regularization(logits, targets)).mean()
 
@@ -63,7 +60,7 @@ class ELR(ERM):
         """The label by how much it is trusted, the regularization by how much it is not."""
         targets = self._targets[batch.index]
         return instead(
-            self._setup.loss,
+            self.setup.loss,
             lambda logits: self.regularization(logits, targets),
             batch.inputs,
             batch.labels,
@@ -77,12 +74,12 @@ class ELR(ERM):
         """The targets of some samples, updated by the latest predictions; shape (n, num_classes)."""
         probabilities = bounded(logits)
         latest = (probabilities / probabilities.sum(1, keepdim=True)).to(self._targets)
-        self._targets[index] = self._momentum * self._targets[index] + (1 - self._momentum) * latest
+        self._targets[index] = self.momentum * self._targets[index] + (1 - self.momentum) * latest
         return self._targets[index].to(logits)
 
     def regularization(self, logits: Tensor, targets: Tensor) -> Tensor:
         """What is added to the loss of each sample, shape (n,)."""
-        return self._strength * departure(logits, targets)
+        return self.strength * departure(logits, targets)
 
 
 def departure(logits: Tensor, targets: Tensor) -> Tensor:
@@ -95,6 +92,7 @@ def bounded(logits: Tensor) -> Tensor:
     return logits.softmax(1).clamp(NEARLY_SURE, 1 - NEARLY_SURE)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ELRPlus(TwoNetworks):
     """ELR+ (Liu et al., NeurIPS 2020): two networks, mixup, and targets from the EMA of the other network.
 
@@ -114,33 +112,28 @@ class ELRPlus(TwoNetworks):
         momentum: Momentum of the targets. Paper: beta, 0.7 for CIFAR-10, 0.9 if noise is asymmetric and for CIFAR-100.
         average: Decay of the EMAs. Paper: gamma.
         mixup: Strength of mixing samples in pairs; 0 mixes none.
-        reset: The part of the second network that starts differently: all, last-block, last-layer, or a pattern over
-            parameter names; by default all, or last-layer if the model has a start (``model.start``).
+        reset: Part of the second network that starts differently, as in ``decoupling``.
     """
 
     state = ("_averages", "_targets")
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        strength: Annotated[float, Ge(0)] = 3.0,
-        momentum: Annotated[float, Ge(0), Lt(1)] = 0.7,
-        average: Annotated[float, Ge(0), Lt(1)] = 0.997,
-        mixup: Annotated[float, Ge(0)] = 1.0,
-        reset: str | None = None,
-    ):
-        super().__init__(setup, reset)
-        self._strength, self._momentum, self._mixup = strength, momentum, mixup
-        self._averages = [AveragedModel(net, average) for net in (setup.model, self._peer.model)]
-        self._targets = torch.zeros(2, len(setup.train_set), setup.train_set.num_classes, device=setup.device)
+    strength: Annotated[float, Ge(0)] = 3.0
+    momentum: Annotated[float, Ge(0), Lt(1)] = 0.7
+    average: Annotated[float, Ge(0), Lt(1)] = 0.997
+    mixup: Annotated[float, Ge(0)] = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        samples = self.setup.train_set
+        self._averages = [AveragedModel(net, self.average) for net in (self._model, self._peer.model)]
+        self._targets = torch.zeros(2, len(samples), samples.num_classes, device=self.setup.device)
 
     def _loss_of(self, number: int, model: nn.Module, batch: Batch) -> Tensor:
         targets = self._updated(number, batch)
         rows = as_rows(batch.labels, targets)
-        mix = checked_draw(batch.inputs, self._mixup, self._setup.generator)
+        mix = checked_draw(batch.inputs, self.mixup, self.setup.generator)
         logits = model(mix.inputs(batch.inputs))
-        loss = self._setup.loss(logits, mix.inputs(rows)) + self._strength * departure(logits, mix.inputs(targets))
+        loss = self.setup.loss(logits, mix.inputs(rows)) + self.strength * departure(logits, mix.inputs(targets))
         return batch.weighted(loss).mean()
 
     def _after_step(self, number: int, model: nn.Module) -> None:
@@ -151,7 +144,5 @@ class ELRPlus(TwoNetworks):
         """The targets of one of the networks, shape (n, num_classes), updated by the other's average."""
         latest = self._averages[1 - number].model.eval()(batch.inputs).softmax(1)
         index = batch.index
-        self._targets[number, index] = torch.lerp(
-            latest.to(self._targets), self._targets[number, index], self._momentum
-        )
+        self._targets[number, index] = torch.lerp(latest.to(self._targets), self._targets[number, index], self.momentum)
         return self._targets[number, index].to(latest)

@@ -1,6 +1,7 @@
 """Forward correction: learn true labels from wrong ones, by how classes are confused, known or estimated."""
 
 import logging
+from dataclasses import dataclass
 from typing import Annotated
 
 from annotated_types import Gt, Le
@@ -11,11 +12,11 @@ from reweigh.core.batch import Batch
 from reweigh.errors import RecipeError
 from reweigh.losses.forward import Rows, forward, stochastic
 from reweigh.methods.erm import ERM
-from reweigh.methods.setup import Setup
 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Forward(ERM):
     """Forward correction (Patrini et al., CVPR 2017): cross-entropy of predictions to which the noise is applied.
 
@@ -24,12 +25,9 @@ class Forward(ERM):
 
     Patrini, Rozza, Menon, Nock, Qu: Making Deep Neural Networks Robust to Label Noise: a Loss Correction Approach.
 
-    Attributes:
-        transition: The noise as given or estimated; None before it is estimated.
-
     Args:
-        transition: Matrix of the noise; row: true class, column: given label; rows sum to one. Paper: T. None estimates
-            it.
+        transition: Matrix of the noise; row: true class, column: given label; rows sum to one. Paper: T. None until it
+            is estimated.
         quantile: Quantile of the predicted probability of a class. The sample at this quantile surely belongs to the
             class and is not an outlier, so the noise of the class is estimated from it. Paper: 0.97; for CIFAR-100 1,
             the largest. A class whose share of the samples is below 1 - quantile needs a higher quantile.
@@ -38,27 +36,22 @@ class Forward(ERM):
     own_loss = "forward"
     state = ("transition",)
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        transition: Annotated[Rows, AfterValidator(stochastic)] | None = None,
-        quantile: Annotated[float, Gt(0), Le(1)] = 0.97,
-    ):
-        super().__init__(setup)
-        classes = setup.train_set.num_classes
-        if transition is not None and len(stochastic(transition)) != classes:
+    transition: Annotated[Rows, AfterValidator(stochastic)] | None = None
+    quantile: Annotated[float, Gt(0), Le(1)] = 0.97
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given, classes = self.transition, self.setup.train_set.num_classes
+        if given is not None and len(stochastic(given)) != classes:
             raise RecipeError(
-                f"method.transition: {len(transition)} rows, but the data have {classes} classes; give one row for each"
+                f"method.transition: {len(given)} rows, but the data have {classes} classes; give one row for each"
             )
-        self.transition = transition
-        self._quantile = quantile
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
         if self.transition is None and epoch > 0 and not warm_up:
-            probabilities = self._setup.per_sample(self._model, lambda logits, labels: logits.double().softmax(1))
-            self.transition = estimate(probabilities, self._quantile)
+            probabilities = self.setup.per_sample(self._model, lambda logits, labels: logits.double().softmax(1))
+            self.transition = estimate(probabilities, self.quantile)
 
     def _loss(self, batch: Batch) -> Tensor:
         if self.transition is None:

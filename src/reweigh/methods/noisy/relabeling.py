@@ -1,6 +1,6 @@
 """Labels are replaced along the way where the predictions of recent epochs contradict them: PLC and LRT."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import torch
@@ -12,7 +12,6 @@ from reweigh.core.objective import Forward, Objective, Terms
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.guesses import warn_of_vanished
 from reweigh.methods.parts.stateful import Stateful
-from reweigh.methods.setup import Setup
 
 
 class RecentPredictions(Stateful):
@@ -60,6 +59,7 @@ class RecentPredictions(Stateful):
         return total / times.clamp_min(1)[:, None], times
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Relabeling(ERM):
     """What PLC and LRT share: after the warm-up, labels are reconsidered before each epoch.
 
@@ -73,10 +73,13 @@ class Relabeling(ERM):
     replaces_labels = True
     state = ("labels", "_recent", "_rounds")
 
-    def __init__(self, setup: Setup, window: int):
-        super().__init__(setup)
-        self.labels = setup.train_set.labels.clone()
-        self._recent = RecentPredictions(len(setup.train_set), setup.train_set.num_classes, window)
+    window: Annotated[int, Ge(1)] = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        samples = self.setup.train_set
+        self.labels = samples.labels.clone()
+        self._recent = RecentPredictions(len(samples), samples.num_classes, self.window)
         self._rounds = 0
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
@@ -84,7 +87,7 @@ class Relabeling(ERM):
         if epoch > 0 and not warm_up:
             believed, times = self._recent.mean()
             labels = self._reconsidered(believed).where(times > 0, self.labels)
-            warn_of_vanished(self.labels, labels, self._setup.train_set.class_names)
+            warn_of_vanished(self.labels, labels, self.setup.train_set.class_names)
             self.labels = labels
             self._rounds += 1
         self._recent.start_epoch()
@@ -104,6 +107,7 @@ FEW_REPLACED = 1e-3  # share of replaced labels below which the threshold rises
 THRESHOLD_STEP, MAX_THRESHOLD = 0.1, 0.9
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PLC(Relabeling):
     """Progressive label correction (Zhang et al., ICLR 2021): replace a label if another class is far likelier.
 
@@ -121,18 +125,14 @@ class PLC(Relabeling):
         window: Number of epochs whose predictions are averaged.
     """
 
-    state = ("_threshold",)
+    state = ("threshold",)
 
-    def __init__(
-        self, setup: Setup, *, threshold: Annotated[float, Gt(0), Le(1)] = 0.3, window: Annotated[int, Ge(1)] = 5
-    ):
-        super().__init__(setup, window)
-        self._threshold = threshold
+    threshold: Annotated[float, Gt(0), Le(1)] = 0.3
 
     def _reconsidered(self, believed: Tensor) -> Tensor:
-        labels = progressed(self.labels, believed, self._threshold)
+        labels = progressed(self.labels, believed, self.threshold)
         if float((labels != self.labels).double().mean()) < FEW_REPLACED:
-            self._threshold = max(self._threshold, min(self._threshold + THRESHOLD_STEP, MAX_THRESHOLD))
+            self.threshold = max(self.threshold, min(self.threshold + THRESHOLD_STEP, MAX_THRESHOLD))
         return labels
 
 
@@ -151,6 +151,7 @@ RATIO_STEP = 0.02  # by how much the ratio rises in each epoch
 EPOCHS_TO_UPDATE = 40  # epochs after which the labels of the second loss are updated
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LRT(Relabeling):
     """Likelihood ratio test, or AdaCorr (Zheng et al., ICML 2020): replace a label if another class passes the test.
 
@@ -171,33 +172,28 @@ class LRT(Relabeling):
 
     state = ("_before",)
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        ratio: Annotated[float, Gt(1)] = 1.2,
-        window: Annotated[int, Ge(1)] = 10,
-        retroactive: Annotated[float, Ge(0)] = 0.9,
-    ):
-        super().__init__(setup, window)
-        self._ratio = ratio
-        self._retroactive = retroactive
+    ratio: Annotated[float, Gt(1)] = 1.2
+    window: Annotated[int, Ge(1)] = 10
+    retroactive: Annotated[float, Ge(0)] = 0.9
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._before: Tensor | None = None
 
     def _reconsidered(self, believed: Tensor) -> Tensor:
         if self._rounds % EPOCHS_TO_UPDATE == 0:
             self._before = self.labels.clone()
-        return progressed(self.labels, believed, 1 / (self._ratio + RATIO_STEP * (self._rounds + 1)))
+        return progressed(self.labels, believed, 1 / (self.ratio + RATIO_STEP * (self._rounds + 1)))
 
     def objective(self, batch: Batch) -> Objective:
         inner = super().objective(batch)
-        if self._before is None or not self._retroactive:
+        if self._before is None or not self.retroactive:
             return inner
         before = self._before[batch.index].to(batch.inputs.device)
 
         def both(forward: Forward) -> Terms:
             terms = inner(forward)
-            second = batch.weighted(self._setup.loss(terms.outputs, before)).mean()
-            return terms._replace(rest=terms.rest + self._retroactive * second)
+            second = batch.weighted(self.setup.loss(terms.outputs, before)).mean()
+            return terms._replace(rest=terms.rest + self.retroactive * second)
 
         return both

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import torch
@@ -81,6 +82,7 @@ def check_room(model: nn.Module, optimizer: Optimizer, device: torch.device) -> 
         )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TwoNetworks(ERM):
     """What DivideMix, ELR+ and decoupling share: a step trains one network after the other; the mean of both predicts.
 
@@ -90,14 +92,16 @@ class TwoNetworks(ERM):
 
     state = ("_peer",)
 
+    reset: str | None = None
+
     @staticmethod
     def wraps(model: nn.Module) -> nn.Module:
         return Ensemble.of(model, 2)
 
-    def __init__(self, setup: Setup, reset: str | None):
-        super().__init__(setup)
-        self._peer = Peer(setup, reset)
-        self._both = self._peer.together(setup.model)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._peer = Peer(self.setup, self.reset)
+        self._both = self._peer.together(self._model)
 
     @property
     def model(self) -> nn.Module:
@@ -141,20 +145,12 @@ class Decoupling(TwoNetworks):
 
     state = ("_warm_up",)
 
-    def __init__(self, setup: Setup, *, reset: str | None = None):
-        super().__init__(setup, reset)
-        self._warm_up = False
-
-    def start_epoch(self, epoch: int, warm_up: bool) -> None:
-        super().start_epoch(epoch, warm_up)
-        self._warm_up = warm_up
-
     def step(self, batch: Batch) -> dict[str, float | Tensor]:
         own, theirs = self._model(batch.inputs), self._peer.model(batch.inputs)
         differ = (own.argmax(1) != theirs.argmax(1)) | self._warm_up
         any_differs, total = bool(differ.any()), 0.0
-        for logits, optimizer in ((own, self._setup.optimizer), (theirs, self._peer.optimizer)):
-            losses = batch.weighted(self._setup.loss(logits, batch.labels)) * differ
+        for logits, optimizer in ((own, self.setup.optimizer), (theirs, self._peer.optimizer)):
+            losses = batch.weighted(self.setup.loss(logits, batch.labels)) * differ
             loss = losses.sum() / differ.sum().clamp_min(1)
             if any_differs:
                 descend(loss, optimizer)
@@ -162,6 +158,7 @@ class Decoupling(TwoNetworks):
         return {"loss": total, "weight": differ.float().mean()}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CoTeaching(ERM):
     """Co-teaching (Han et al., NeurIPS 2018): each of two networks learns from samples that the other finds easy.
 
@@ -178,38 +175,32 @@ class CoTeaching(ERM):
         forget_rate: Share of a batch that is forgotten in the end. Paper: tau, the rate of wrong labels, which the
             paper assumes to be known; the default is a guess.
         gradual_epochs: Number of epochs until this share is reached. Paper: T_k.
-        reset: The part of the second network that starts differently: all, last-block, last-layer, or a pattern over
-            parameter names; by default all, or last-layer if the model has a start (``model.start``).
+        reset: Part of the second network that starts differently, as in ``decoupling``.
     """
 
     state = ("_peer", "_forgotten", "_weights")
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        forget_rate: Annotated[float, Ge(0), Lt(1)] = 0.2,
-        gradual_epochs: Annotated[int, Ge(0)] = 10,
-        reset: str | None = None,
-    ):
-        super().__init__(setup)
-        self._forget_rate = forget_rate
-        self._gradual_epochs = gradual_epochs
-        self._peer = Peer(setup, reset)
+    forget_rate: Annotated[float, Ge(0), Lt(1)] = 0.2
+    gradual_epochs: Annotated[int, Ge(0)] = 10
+    reset: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._peer = Peer(self.setup, self.reset)
         self._forgotten = 0.0
-        self._weights = torch.full((len(setup.train_set),), float("nan"), device=setup.device)
+        self._weights = self.setup.never_weighed()
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
         self._peer.start_epoch()
-        self._forgotten = 0.0 if warm_up else self._forget_rate * ramp("linear", epoch, self._gradual_epochs)
+        self._forgotten = 0.0 if warm_up else self.forget_rate * ramp("linear", epoch, self.gradual_epochs)
 
     def step(self, batch: Batch) -> dict[str, float | Tensor]:
-        own, theirs = (self._setup.loss(net(batch.inputs), batch.labels) for net in (self._model, self._peer.model))
+        own, theirs = (self.setup.loss(net(batch.inputs), batch.labels) for net in (self._model, self._peer.model))
         for_us, for_them = self._easiest(theirs), self._easiest(own)
         loss = batch.weighted(own)[for_us].mean()
         for optimizer, objective in (
-            (self._setup.optimizer, loss),
+            (self.setup.optimizer, loss),
             (self._peer.optimizer, batch.weighted(theirs)[for_them].mean()),
         ):
             descend(objective, optimizer)
