@@ -138,8 +138,8 @@ def fit(
         build = builder(plan.model, trust_code)
     trainer = Trainer(plan, build, device, trusted, classifier)
     with threads(plan.train["num_threads"]):
-        compared = [train_set.inputs] if test_set is None else [train_set.inputs, test_set.inputs]
-        neighbors = None if front is None else front.neighborhood(*compared)
+        of_test = None if test_set is None else test_set.inputs
+        neighbors = None if front is None else front.neighborhood(train_set.inputs, of_test)
         if neighbors is not None:
             alike = near_copies(neighbors.near_duplicate_of)
             groups = joined(train_set.groups, alike if alike is None else alike[: len(train_set)])

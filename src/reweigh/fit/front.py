@@ -87,16 +87,16 @@ class Front:
         mirrored, *distorted = (self._features(raw, network, device, observer)[0] for network in networks)
         return replace(train_set, mirrored=mirrored, distorted=tuple(distorted))
 
-    def neighborhood(self, *features: Inputs) -> Neighborhood | None:
+    def neighborhood(self, features: Inputs, of_test: Inputs | None = None) -> Neighborhood | None:
         """Near-duplicates and outliers by the features of samples; None if there are too few samples, or too many.
 
         Args:
-            features: Those of the training samples, and those of test samples, which are numbered on.
+            features: Those of the training samples.
+            of_test: Those of test samples, which are numbered on.
         """
-        samples = sum(map(len, features))
-        few = samples <= MAX_SAMPLES and len(features) > 1
-        rows = torch.cat([some[torch.arange(len(some))] for some in features]) if few else features[0]
-        return neighborhood(rows, TEXT if isinstance(self.network, TextNetwork) else PHOTOS)
+        if of_test is not None and len(features) + len(of_test) <= MAX_SAMPLES:
+            features = torch.cat([some[torch.arange(len(some))] for some in (features, of_test)])
+        return neighborhood(features, TEXT if isinstance(self.network, TextNetwork) else PHOTOS)
 
     def _features(
         self,
