@@ -46,6 +46,7 @@ COMMANDS = {
     ("train", "recipe"): lambda run, data, out: ["train", run, "--out", out / "again"],
     ("train", "data"): lambda run, data, out: ["train", "--data", run, "--out", out / "again"],
     ("train", "labels"): lambda run, data, out: ["train", "--data", data, "--labels", run, "--out", out / "again"],
+    ("train", "votes"): lambda run, data, out: ["train", "--data", data, "--votes", run, "--out", out / "again"],
     ("train", "reviewed"): lambda run, data, out: ["train", "--reviewed", run, "--out", out / "again"],
     ("train", "resume"): lambda run, data, out: ["train", "--resume", run],
     ("train", "recipe on other data"): lambda run, data, out: [

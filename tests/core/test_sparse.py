@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from reweigh import Reweighter
 from reweigh.core.jvp import ENGINES
-from reweigh.core.sparse import Entries, SparseBatch
+from reweigh.core.sparse import SparseBatch
 from reweigh.models import MODELS
 from reweigh.models.mlp import SparseLinear
 
@@ -21,7 +21,7 @@ FREE = torch.randperm(12, generator=torch.Generator().manual_seed(0))
 
 def batch(seed: int = 0, dtype: torch.dtype = torch.float64) -> SparseBatch:
     matrix = csr_array(random_matrix(12, 40, 0.1, format="csr", random_state=seed))
-    return SparseBatch(Entries(matrix.indptr, matrix.indices, matrix.data, 40), dtype)
+    return SparseBatch(matrix, dtype)
 
 
 KEPT: dict[str, Callable[[Tensor], Tensor]] = {

@@ -114,13 +114,6 @@ def test_unknown_model():
         find("resnet3")
 
 
-def test_unknown_option():
-    with pytest.raises(RecipeError, match=r"'mlp': no option 'droput'; there are: .*dropout.* Did you mean 'dropout'"):
-        build("mlp", (4,), 2, droput=0.1)
-    with pytest.raises(RecipeError, match="'resnet32': no option 'width'; it has none"):
-        build("resnet32", (3, 32, 32), 2, width=4)
-
-
 def test_options_arrive():
     assert build("mlp", (4,), 2, hidden=(3,), batch_norm=False)[1].weight.shape == (3, 4)
 

@@ -37,7 +37,7 @@ def test_structure(page):
     outline = Outline(page.read_text())
     assert outline.all("html")[0]["lang"] == "en"
     assert len(outline.ids) == len(set(outline.ids))
-    absent = {"candidates", "columns", "convergence", "neighbors", "wrong-labels"}  # these runs have none
+    absent = {"candidates", "columns", "convergence", "labelers", "neighbors", "wrong-labels"}  # these runs have none
     assert set(SECTIONS) - absent <= set(outline.ids)
     for landmark in ("header", "nav", "main", "footer"):
         assert len(outline.all(landmark)) == 1

@@ -319,48 +319,6 @@ def test_the_smallest_gradients_so_far_beside_the_rate(account, plain):
     assert SECTIONS["convergence"]([account, plain]) is None
 
 
-def test_settings_that_differ_are_compared(account):
-    def run(name, every, seed, accuracy):
-        recipe = replace(
-            account.recipe,
-            method=replace(account.recipe.method, options={**account.recipe.method.options, "every": every}),
-            train={**account.recipe.train, "seed": seed},
-        )
-        history = [{"epoch": 1.0, "test_accuracy": accuracy, "seconds": 60.0 * every}]
-        return replace(account, name=name, recipe=recipe, history=history)
-
-    runs = [run("a", 10, 0, 0.7), run("b", 10, 1, 0.8), run("c", 2, 0, 0.9)]
-    section = SECTIONS["settings"](runs)
-    assert [plot.alternative for plot in section.overlaid] == [
-        "Accuracy on the test set, % by setting. every = 2: 90; every = 10: 75.",
-        "Training time, minutes by setting. every = 2: 2.0 minutes; every = 10: 10.0 minutes.",
-    ]
-    assert SECTIONS["settings"](runs[:2]) is None  # the seed alone
-    assert SECTIONS["settings"](runs[:1]) is None
-
-
-@pytest.mark.parametrize(
-    ("recipes", "expected"),
-    [
-        ([{"every": 1}, {"every": 2}, {"name": "erm"}], ["cmw-net, every = 1", "cmw-net, every = 2", "erm"]),
-        ([{"every": 1}, {"name": "gce", "q": 0.7}], ["cmw-net", "gce"]),
-        ([{"every": 1, "hidden": 8, "families": k} for k in (1, 2)], ["families = 1", "families = 2"]),
-    ],
-)
-def test_options_tell_apart_runs_of_the_same_method_alone(recipes, expected):
-    from reweigh.report.sections.training import setting_names as names
-
-    found = names([{"method": {"name": "cmw-net", **recipe}, "train": {"seed": n}} for n, recipe in enumerate(recipes)])
-    assert [name.removeprefix("method = ") for name in found] == expected
-
-
-def test_settings_whose_short_names_are_the_same_are_written_out():
-    from reweigh.report.sections.training import setting_names as names
-
-    found = names([{"train": {"a": a, "b": a, "c": c, "d": 0}} for a, c in ((1, 1), (1, 2), (2, 2))])
-    assert found == ["a = 1, b = 1, c = 1", "a = 1, b = 1, c = 2", "a = 2, b = 2, c = 2"]
-
-
 def test_losses_by_family(account):
     _, family = SECTIONS["losses"]([account]).panels[0].plots
     of_class = np.array(account.classes.families)

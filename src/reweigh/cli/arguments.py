@@ -51,7 +51,21 @@ AnyData = Annotated[str, typer.Argument(metavar="DATA", help="A path, or the nam
 Data = Annotated[
     str | None, typer.Option(metavar="DATA", help="Your images, table or arrays, or the name of a dataset.")
 ]
-Label = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column or array of DATA that holds the labels.")]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column or array of DATA that holds the labels; several, such as ann,bob,model, are several labelers.",
+    ),
+]
+Votes = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Labels by several labelers: a table with the columns sample, labeler and label, or an export of Label "
+        "Studio, Argilla or Prodigy.",
+    ),
+]
 Labels = Annotated[Path | None, typer.Option(metavar="FILE", help="Label file to use instead of the labels in DATA.")]
 Sep = Annotated[
     str | None, typer.Option(metavar="CHARACTER", help="Separator of a table, such as ';' or tab. Default: detected.")
@@ -89,11 +103,17 @@ TrustCode = Annotated[
 
 
 def written(
-    sep: str | None, encoding: str | None, drop: Sequence[str] | None, join_labels: bool, group: str | None
+    sep: str | None,
+    encoding: str | None,
+    drop: Sequence[str] | None,
+    join_labels: bool,
+    group: str | None,
+    votes: Path | None = None,
 ) -> dict[str, Any]:
     """How to read the files of the data, as options of section [data]; only those that the user gives."""
     columns = dict.fromkeys(drop, "drop") if drop else None
     options = {"sep": sep, "encoding": encoding, "columns": columns, "group": group}
+    options["votes"] = None if votes is None else str(votes.resolve())
     return {key: value for key, value in options.items() if value} | ({"join_labels": True} if join_labels else {})
 
 

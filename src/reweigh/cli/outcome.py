@@ -15,13 +15,14 @@ from reweigh.fit.run_folder import Outcome, describe, open_run
 from reweigh.names import plural
 from reweigh.plan import Plan
 from reweigh.report.figures.weights import curves as curves_of
-from reweigh.runs.tables import read_tested
+from reweigh.runs.tables import LABELER_COLUMNS, read_labelers, read_tested
 from reweigh.runs.words import describe_families, in_words, judged
 from reweigh.training import Run
 from reweigh.training.processes import is_first
 from reweigh.weighting import load_weighting
 
 STANDARD_ERRORS_90 = 1.645  # on either side of a 90 % interval
+MAX_LABELERS = 20  # that are printed
 COLORS = ("red", "green", "blue", "magenta", "cyan", "yellow")
 
 
@@ -41,6 +42,10 @@ def show_outcome(outcome: Outcome) -> None:
     show_table(
         title, ["test", f"{result.kept_name} epoch ({kept['epoch']})", f"best epoch ({best['epoch']})"], rows, True
     )
+    if labelers := read_labelers(outcome.run.labelers):
+        few = f", the {MAX_LABELERS} of {len(labelers):,} with the most votes" if len(labelers) > MAX_LABELERS else ""
+        show_table(f"Labelers{few}", LABELER_COLUMNS, [each.in_words() for each in labelers[:MAX_LABELERS]])
+        out.print("Which samples need another label, and from whom: next_labels.csv in the run folder.\n")
     details = (
         why_stopped(outcome.fit.history, outcome.plan.train["epochs"]),
         judged_labels(outcome),

@@ -42,6 +42,7 @@ def train(
     encoding: arg.Encoding = None,
     join_labels: arg.JoinLabels = False,
     group: arg.Group = None,
+    votes: arg.Votes = None,
     reviewed: Annotated[
         Path | None,
         typer.Option(
@@ -82,7 +83,7 @@ def train(
       reweigh train --data photos/ --weighting runs/demo-cmw-net-seed0
       reweigh train demo method.name=mw-net --branch runs/demo-erm-seed0
     """
-    how = arg.written(sep, encoding, drop, join_labels, group)
+    how = arg.written(sep, encoding, drop, join_labels, group, votes)
     if resume and any([recipe, data, label, labels, candidates, how, reviewed, out, overwrite, branch, weighting]):
         raise RecipeError("--resume continues a run as it was started; leave out everything else")
     if resume:
@@ -181,8 +182,8 @@ def contents_of(
         find(recipe)
     if label is not None or labels is not None or candidates or how:
         raise RecipeError(
-            "--label, --labels, --candidates, --drop, --sep, --encoding and --join-labels need --data; give that "
-            "too, or change the recipe: data.labels=FILE"
+            "--label, --labels, --votes, --candidates, --drop, --sep, --encoding and --join-labels need --data; give "
+            "that too, or change the recipe: data.labels=FILE"
         )
     assert recipe is not None
     return title(recipe), read(recipe, changes)

@@ -24,14 +24,7 @@ from reweigh.training.status import status
 
 
 class Job(NamedTuple):
-    """A run to make.
-
-    Attributes:
-        begun: Whether to continue the existing run.
-        overwrite: Whether to replace the existing run.
-        threads: Threads of torch, unless the recipe sets them.
-        trust_code: Whether models from outside the package may be built, which runs their code.
-    """
+    """A run to make."""
 
     recipe: Plan
     path: Path

@@ -23,9 +23,6 @@ class Row(NamedTuple):
         last_epoch: the line of metrics.jsonl; empty if no epoch was finished.
         seconds: Training time, before and after interruptions.
         status: see ``reweigh.training.status``; "failed" if nothing better is known of an error.
-        error: what went wrong just now.
-        run: the folder.
-        recipe: as resolved, TOML.
     """
 
     bias: str

@@ -69,11 +69,7 @@ def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
 
 
 def reweighted(loss: Loss, inputs: Any, labels: Tensor, scale: Tensor | float = 1.0) -> Objective:
-    """Each sample's loss times its weight: MW-Net, CMW-Net, L2RW. Paper: Eq. 6.
-
-    Args:
-        scale: shape (n,), the user's weight of each sample, which the weight net does not see.
-    """
+    """Each sample's loss, times the user's weight ``scale``, times its weight: MW-Net, CMW-Net, L2RW. Paper: Eq. 6."""
 
     def objective(forward: Forward) -> Terms:
         outputs = call(forward, inputs)
@@ -166,11 +162,7 @@ def with_rest(objective: Objective, extra: MetaObjective) -> Objective:
 
 
 def reading(objective: Objective, evidence: Tensor) -> Objective:
-    """The same objective, but the weight net reads something else than the momentary loss.
-
-    Args:
-        evidence: shape (slots,), such as what is known about each sample from all of training so far.
-    """
+    """The same objective, but the weight net reads ``evidence``, shape (slots,), instead of the momentary loss."""
     return lambda forward: objective(forward)._replace(losses=evidence)
 
 

@@ -47,11 +47,7 @@ def scoped(model: nn.Module, optimizer: Optimizer, scope: str) -> Params:
 
 
 def last_layer(model: nn.Module, names: Params) -> str:
-    """The name of the last module that has one of these parameters as its own: the classifier, as models are written.
-
-    Args:
-        names: Parameters of ``model`` by name, at least one.
-    """
+    """Name of the last module that has one of these parameters as its own: the classifier, as models are written."""
     return next(name for name, module in reversed(list(model.named_modules())) if _own(module, names))
 
 

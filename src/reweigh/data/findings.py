@@ -33,18 +33,12 @@ class Findings:
     """Facts about a dataset; samples are given by their index in the source.
 
     Attributes:
-        num_samples: Number of samples that can be used.
-        shape: Shape of one sample.
-        class_names: Class names in the order of the class numbers.
-        class_sizes: Number of samples of each class by given label.
         duplicates: Groups of samples with identical inputs.
         conflicting: Groups of identical inputs whose labels differ, with the labels; at least one is wrong.
         constant: Samples whose input is the same value everywhere.
         constant_features: Features that are the same in all samples, by name if there is one; not searched in images.
-        not_finite: Samples with NaN or infinity.
         unreadable: What the reader left out, each with the reason.
         missing: Number of missing values that were filled, by column.
-        names: Names of the samples in the source, if they have any.
     """
 
     num_samples: int

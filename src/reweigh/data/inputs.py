@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from reweigh.core.sparse import Entries, SparseBatch
+from reweigh.core.sparse import SparseBatch
 from reweigh.data.normalize import MAX_FLOAT
 
 
@@ -85,14 +85,14 @@ class SparseRows:
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
-        self._entries = Entries(matrix.indptr, matrix.indices, matrix.data, matrix.shape[1])
 
     def __len__(self) -> int:
         return self.matrix.shape[0]
 
     def __getitem__(self, index: Tensor, /) -> SparseBatch:
-        found = self._entries.rows(index.cpu().numpy())
-        return SparseBatch(found._replace(values=found.values.clip(-MAX_FLOAT, MAX_FLOAT).astype(np.float32)))
+        found = self.matrix[index.cpu().numpy()]
+        found.data = found.data.clip(-MAX_FLOAT, MAX_FLOAT)
+        return SparseBatch(found.astype(np.float32))
 
 
 def rows_of(inputs: Inputs, index: Tensor) -> Inputs:

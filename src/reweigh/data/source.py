@@ -30,17 +30,16 @@ class Source:
 
     Attributes:
         path: The data: a file, a folder, or a pattern that matches several tables.
-        label: Column or array that holds the labels; one with a usual name by default.
+        label: Column or array that holds the labels; one with a usual name by default. Several columns of a table,
+            separated by commas, are the labels of several labelers.
         labels: Label file that replaces the labels in the data.
-        true_label: Column of true labels.
         columns: Kinds of some columns of a table, as pairs of name and kind.
         gaps: Numbers of some columns that mean that there is no value, as pairs of name and numbers.
-        sep: Separator of a table; detected by default.
-        encoding: Encoding of the text of a table; detected by default.
         join_labels: Whether spellings of a label count as one class.
         separator: String between the candidate labels of a sample; None if each sample has one label.
         unlabeled: Whether samples may be without a label.
         group: Column that says which samples belong together.
+        votes: File with labels by several labelers, which replaces the labels in the data.
     """
 
     path: Path
@@ -55,6 +54,7 @@ class Source:
     separator: str | None = None
     unlabeled: bool = False
     group: str | None = None
+    votes: Path | None = None
     _known: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class Source:
     @property
     def files(self) -> list[Path]:
         """The files or folders themselves."""
-        return [self.path, *([self.labels] if self.labels else [])]
+        return [self.path, *(file for file in (self.labels, self.votes) if file)]
 
     def once(self, key: Any, make: Any) -> Any:
         """What ``make`` returns, the same object each time."""
@@ -85,8 +85,19 @@ class Source:
         """How the text of a table is written."""
         return self.once("dialect", lambda: dialect_of(self.path, self.sep, self.encoding))
 
-    def label_column(self) -> str:
-        """The column of the table that holds the labels."""
+    def label_columns(self) -> list[str]:
+        """The columns of the table with labels of several labelers; empty if there is one label per sample."""
+        names = [] if self.label is None else [name.strip() for name in self.label.split(",")]
+        if len(names) < 2 or self.label in self.frame().columns:
+            return []
+        if len({*names}) < len(names):
+            raise DataError(f"{self.path}: label {self.label!r} names a column twice; name each labeler once", "label")
+        return [label_column(self.frame(), name, str(self.path)) for name in names]
+
+    def label_column(self) -> str | None:
+        """The column of the table that holds the labels; None if they are those of several labelers."""
+        if self.votes is not None or self.label_columns():
+            return None
         return label_column(self.frame(), self.label, str(self.path))
 
     def words(self, path: Path | None = None, labels: Path | None = None) -> list[str]:
@@ -99,6 +110,7 @@ class Source:
             "sep": self.sep,
             "encoding": self.encoding,
             "group": self.group,
+            "votes": self.votes,
         }
         words += [word for name, value in options.items() if value for word in (f"--{name}", str(value))]
         words += [word for name, kind in self.columns if kind == "drop" for word in ("--drop", name)]

@@ -75,7 +75,7 @@ class Viewer:
     def _label(self) -> str | None:
         """The label column of the table."""
         source = self._dataset.reading.source
-        return source.label_column() if source is not None and source.labels is None else None
+        return None if source is None or source.labels is not None else source.label_column()
 
     @cached_property
     def _folder(self) -> Path | None:

@@ -17,9 +17,10 @@ from reweigh.estimator.inputs import read_more_inputs
 from reweigh.estimator.learning import Learned, learn
 from reweigh.estimator.reviewing import Reviewing, trained_html
 from reweigh.estimator.targets import undecided
-from reweigh.estimator.voting import Voting, as_votes, of_all_rows
+from reweigh.estimator.voting import Voting, labels_or_votes, of_all_rows
 from reweigh.fit.decision import Decision, read_costs
 from reweigh.fit.scored import Scored, device_of, scored
+from reweigh.issues.votes import Votes
 from reweigh.models.selective import selects
 from reweigh.selective import check_coverage, threshold
 
@@ -180,17 +181,12 @@ class RobustClassifier(Voting, Reviewing, ClassifierMixin, BaseEstimator):
             ValueError: A parameter, the data or the labels are not valid; the message says which, and what to do.
         """
         earlier = self._learned if self.warm_start and hasattr(self, "_learned") else None
-        votes = None if self.candidates else as_votes(y)
-        if votes is not None and len(votes.labelers) == 1:  # one label per sample
-            y, votes = votes.only_column(), None
-        given, trusted = y if votes is None else votes, (X_trusted, y_trusted)
-        learned = learn(self, X, given, sample_weight, trusted, earlier, groups=groups, goes_on=bool(self.warm_start))
+        y = y if self.candidates else labels_or_votes(y)
+        trusted = (X_trusted, y_trusted)
+        learned = learn(self, X, y, sample_weight, trusted, earlier, groups=groups, goes_on=bool(self.warm_start))
         self._remember(learned)
-        if votes is not None and learned.fit.labelers is not None:
-            posterior = learned.fit.labelers.posterior
-            if len(posterior) < votes.samples:
-                posterior = torch.from_numpy(self.predict_proba(X)).float().index_copy(0, learned.fit.origin, posterior)
-            self._remember(learned._replace(fit=of_all_rows(learned.fit, votes, posterior)))
+        if isinstance(y, Votes) and learned.fit.labelers is not None:
+            self._remember(learned._replace(fit=of_all_rows(learned.fit, y, lambda: self.predict_proba(X))))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

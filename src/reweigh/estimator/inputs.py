@@ -28,13 +28,7 @@ STRING = "could not convert string to float"  # NumPy's words
 
 
 class ReadInputs(NamedTuple):
-    """The inputs of a training set, and how they are normalized.
-
-    Attributes:
-        encoding: Encoding of the columns of a table.
-        columns: All columns of a table.
-        index: Index of a DataFrame.
-    """
+    """The inputs of a training set, and how they are normalized."""
 
     inputs: Inputs
     normalize: Callable[[Tensor], Tensor]

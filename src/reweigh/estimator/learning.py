@@ -34,7 +34,6 @@ class Learned(NamedTuple):
     Attributes:
         classes: The labels as the user writes them.
         columns: All columns of a table; empty if X was not one.
-        index: Index of a DataFrame.
     """
 
     fit: Fit

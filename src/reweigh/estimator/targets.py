@@ -15,7 +15,7 @@ from reweigh.data import one_of_each
 from reweigh.data.checks import candidate_mistakes, raise_all
 from reweigh.data.labels.class_numbers import as_array, known
 from reweigh.errors import DataError
-from reweigh.issues.labelers import weigh_votes
+from reweigh.issues.labelers import first_consensus
 from reweigh.issues.votes import Votes
 from reweigh.names import listed
 
@@ -85,7 +85,7 @@ def read_targets(y: Any, samples: int, unlabeled: bool = False) -> Targets:
 def read_consensus(votes: Votes, samples: int) -> Targets:
     """The consensus of several labelers, to begin training with; -1 for samples without a vote."""
     check_length(votes.samples, samples, "votes")
-    labels = torch.where(votes.counts > 0, weigh_votes(votes).posterior.argmax(1), -1)
+    _, labels = first_consensus(votes)
     if without := int((labels < 0).sum()):
         logger.info("votes: %d of %d samples have none; they are predicted, not trained on", without, samples)
     return Targets(labels, votes.classes)

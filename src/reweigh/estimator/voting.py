@@ -1,6 +1,6 @@
 """What a classifier that was fitted to votes of several labelers knows about them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import torch
 from reweigh.errors import DataError
 from reweigh.fit import Fit
 from reweigh.issues.consensus import consensus_table, labeler_table, next_votes, vote_table
-from reweigh.issues.labelers import Labelers
+from reweigh.issues.labelers import Labelers, first_consensus
 from reweigh.issues.votes import Votes
 
 if TYPE_CHECKING:
@@ -46,17 +46,32 @@ def as_votes(y: Any) -> Votes | None:
     return votes
 
 
-def of_all_rows(found: Fit, votes: Votes, posterior: torch.Tensor) -> Fit:
+def labels_or_votes(y: Any) -> Any:
+    """The labels as they are, or ``Votes`` of two labelers or more; the votes of one are labels."""
+    votes = as_votes(y)
+    if votes is None:
+        return y
+    return votes.only_column() if len(votes.labelers) == 1 else first_consensus(votes)[0]
+
+
+def of_all_rows(found: Fit, votes: Votes, predicted: Callable[[], np.ndarray]) -> Fit:
     """The fit with all samples, also those without votes, which were not trained on.
 
     Args:
         votes: The votes for all samples.
-        posterior: Shape (N, C), posteriors of samples with votes, and predictions for the others.
+        predicted: Gives the probabilities of all samples, shape (N, C), which those without votes have.
     """
     assert found.labelers is not None
+    posterior = found.labelers.posterior
+    if len(posterior) < votes.samples:
+        posterior = torch.from_numpy(predicted()).float().index_copy(0, found.origin, posterior)
     samples = found.samples.among(found.origin, posterior.argmax(1))
     labelers = found.labelers._replace(posterior=posterior)
     return replace(found, samples=samples, origin=torch.arange(votes.samples), votes=votes, labelers=labelers)
+
+
+class NoVotesError(DataError, AttributeError):
+    """The classifier was not fitted to votes; also an AttributeError, so that ``hasattr`` is false."""
 
 
 class Voting:
@@ -65,7 +80,7 @@ class Voting:
     def _voted(self: Any) -> tuple[Votes, Labelers]:
         found = getattr(self, "_fit", None)
         if found is None or found.votes is None or found.labelers is None:
-            raise DataError(
+            raise NoVotesError(
                 "there are no votes of several labelers: fit(X, votes) with one column per labeler first; a classifier "
                 "that was loaded does not have them"
             )

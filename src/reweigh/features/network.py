@@ -36,10 +36,8 @@ class Network:
     Attributes:
         name: Name in messages, and of its cache.
         module: Normalized images (n, 3, size, size) to features (n, width), in evaluation mode.
-        width: Number of features.
         size: Side in pixels that images are resized to; None takes them as they are.
         mean: What is subtracted from pixels in [0, 1], one number per channel; empty for nothing.
-        std: What the rest is divided by.
         resize: "crop" resizes the short side and crops the middle, as such networks are trained; "pad" resizes the long
             side and adds gray.
         view: Which view of an image ``rows`` are of; see ``views.seen``.

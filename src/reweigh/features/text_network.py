@@ -41,7 +41,6 @@ class TextNetwork:
     Attributes:
         name: Name in messages, and of its cache.
         module: N strings to features (n, width), in evaluation mode.
-        width: Number of features.
         reads: What else the features depend on: how text becomes tokens.
     """
 

@@ -114,13 +114,13 @@ def _logs(shares: Shares) -> Tensor:
     return torch.tensor(shares, dtype=torch.float64).clamp_min(EPS_SHARE).log()
 
 
-def unknown_shares(shares: Any, what: str = "class_shares") -> str:
+def unknown_shares(shares: Any) -> str:
     """The message for a value that is neither a name nor a mapping."""
     hint = suggestion(shares, NAMED_SHARES) if isinstance(shares, str) else ""
-    return f"{what}: got {shares!r}; should be {', '.join(NAMED_SHARES)}, or a mapping from class to share.{hint}"
+    return f"class_shares: got {shares!r}; should be {', '.join(NAMED_SHARES)}, or a mapping from class to share.{hint}"
 
 
-def read_shares(shares: Mapping[Any, Any], class_names: Sequence[Any], what: str = "class_shares") -> Shares:
+def read_shares(shares: Mapping[Any, Any], class_names: Sequence[Any]) -> Shares:
     """Shares in the order of the classes, which sum to one exactly."""
     by_name = {str(name): share for name, share in shares.items()}
     names = [str(name) for name in class_names]
@@ -138,11 +138,11 @@ def read_shares(shares: Mapping[Any, Any], class_names: Sequence[Any], what: str
     if not wrong and abs(total - 1) > SUM_TOLERANCE:
         wrong.append(f"the shares sum to {total:g}, not to 1; divide each by {total:g}")
     if wrong:
-        raise RecipeError(f"{what}: {'; '.join(wrong)}")
+        raise RecipeError(f"class_shares: {'; '.join(wrong)}")
     return tuple(float(numbers[name]) / total for name in names)
 
 
-def read_costs(costs: Any, class_names: Sequence[Any], what: str = "costs") -> np.ndarray:
+def read_costs(costs: Any, class_names: Sequence[Any]) -> np.ndarray:
     """Cost by true (row) and predicted (column) class, shape (C, C); right predictions cost nothing.
 
     >>> read_costs({"ok": 1, "fraud": 5}, ["fraud", "ok"])  # an alarm if p(fraud) > 1 / 6
@@ -159,16 +159,16 @@ def read_costs(costs: Any, class_names: Sequence[Any], what: str = "costs") -> n
     if isinstance(costs, Mapping):
         by_name = {str(name): cost for name, cost in costs.items()}
         if by_name.keys() != {str(name) for name in class_names}:
-            raise RecipeError(f"{what}: got costs of {listed(by_name)}; should be {allowed}")
+            raise RecipeError(f"costs: got costs of {listed(by_name)}; should be {allowed}")
         costs = np.array([[by_name[str(name)]] * classes for name in class_names]) * (1 - np.eye(classes))
     try:
         matrix = np.asarray(costs, dtype=float)
     except (TypeError, ValueError):
-        raise RecipeError(f"{what}: got {costs!r}; should be {allowed}") from None
+        raise RecipeError(f"costs: got {costs!r}; should be {allowed}") from None
     if matrix.shape != (classes, classes):
-        raise RecipeError(f"{what}: got an array of shape {matrix.shape}; should be {allowed}")
+        raise RecipeError(f"costs: got an array of shape {matrix.shape}; should be {allowed}")
     if not np.isfinite(matrix).all() or (matrix < 0).any():
-        raise RecipeError(f"{what}: got a cost that is negative or not finite; should be {allowed}")
+        raise RecipeError(f"costs: got a cost that is negative or not finite; should be {allowed}")
     return matrix
 
 

@@ -39,21 +39,15 @@ class Fit:
     """A trained classifier, and what was learned about its training samples.
 
     Attributes:
-        plan: How it was trained.
-        inputs: How raw inputs become inputs of the model.
-        class_names: Names of the classes, in the order of the logits.
         class_sizes: Training samples of each class by given label.
-        model: The network, in evaluation mode.
         samples: What training made of each sample of the training set.
         weighting: The weighting function with the families that were used; None if the method has none.
-        history: The numbers of each epoch.
         origin: Shape (N,), the row of each training sample in the data that it was read from.
         decision: How logits become probabilities; the predictions below have the logits of the model itself.
         tested: Predictions for the test set with its labels; None without a test set.
         test_origin: The row of each test sample in its data; None without a test set.
         held_out: Predictions for the samples held out to set when to abstain; None if there are none.
         finding: How many labels are wrong, and what was done about it; None if the method does not estimate that.
-        front: The frozen network in front of the model; None if there is none.
         unseen: What the model makes of the labels of the test set, which it was not trained on; None without one.
         apart: Predictions for training samples by networks that were not trained on them; None if there are none.
         correction: Shape (C, C), how much a given label of a test sample counts for each true class

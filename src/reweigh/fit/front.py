@@ -37,8 +37,6 @@ class Front:
     """A frozen network in front of a model.
 
     Attributes:
-        network: The network.
-        cache: Whether its features are stored on disk.
         memory_gb: Gigabytes that features of images may take in memory; more stay on disk, if they are stored there.
         views: Views of each image to train on.
     """

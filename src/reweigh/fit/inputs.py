@@ -22,15 +22,11 @@ class InputForm:
     """The form of the training inputs.
 
     Attributes:
-        shape: Shape of one raw sample.
         bytes: Whether raw values are bytes, divided by 255 first; otherwise they are numbers as they are.
         mean: Subtracted then, by channel or feature; empty if nothing is.
-        std: What the rest is divided by.
         limit: Largest absolute value of the result; None if it is not clipped.
         width: Number of features of the frozen network in front of the model, to which mean and std then belong; None
             if the model takes the samples themselves.
-        encoding: Encoding of the columns of a table.
-        version: Version of the stored form.
     """
 
     shape: tuple[int, ...]

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
@@ -25,11 +26,14 @@ from reweigh.fit.source import check_there, read_source
 from reweigh.fit.start import refilled
 from reweigh.fit.trainer import builder
 from reweigh.issues import Samples
+from reweigh.issues.consensus import labeler_table, next_votes, vote_table
 from reweigh.models.selective import selects
 from reweigh.plan import Part, Plan
 from reweigh.plan.toml import from_toml, to_toml
 from reweigh.training import Observer, Result, Run, processes
 from reweigh.weighting import Origin, load_weighting, save_weighting
+
+MAX_ASKED_SAMPLES = 1000  # that are listed as in need of another label
 
 
 class Outcome(NamedTuple):
@@ -151,6 +155,14 @@ def write(found: Fit, run: Run, train_set: Dataset, test_set: Dataset | None = N
     if found.unseen is not None and test_set is not None and is_held_out(found.plan, test_set):
         assert test_set.origin is not None
         run.write_samples(columns(found.unseen, test_set.origin, test_set, called), held_out=True)
+    if found.votes is not None and found.labelers is not None:
+        asked = next_votes(found.votes, found.labelers, found.labelers.posterior, MAX_ASKED_SAMPLES)
+        tables = {run.votes: vote_table(found.votes, found.labelers), run.next_labels: asked}
+        for file, table in tables.items():
+            rows = found.origin[torch.from_numpy(table["sample"].to_numpy(copy=True))].tolist()
+            run.write_table(file, {"row": rows, **{name: table[name].tolist() for name in table.columns[1:]}})
+        known = labeler_table(found.votes, found.labelers).reset_index()
+        run.write_table(run.labelers, {name: known[name].tolist() for name in known.columns})
     run.seal()
 
 
@@ -197,6 +209,8 @@ def columns(samples: Samples, origin: Tensor, train_set: Dataset, called_all: Se
         table["candidates"] = [
             SEPARATOR.join(class_names[number] for number in row) for row in train_set.candidates.tolist()
         ]
+    if train_set.votes is not None:
+        table["votes"] = train_set.votes.in_words()
     if train_set.true_labels is not None:
         table["true_label"] = called(train_set.true_labels)
     return table
@@ -207,10 +221,6 @@ class TrainedModel(NamedTuple):
 
     Attributes:
         model: The network, on the CPU and in evaluation mode.
-        class_names: Names of the classes, in the order of the logits.
-        inputs: How raw inputs become its inputs.
-        decision: How its logits become probabilities.
-        front: The frozen network in front of it; None if there is none.
     """
 
     run: Run

@@ -25,7 +25,6 @@ class Scored(NamedTuple):
     """The predictions of a model for n samples.
 
     Attributes:
-        logits: Shape (n, num_classes).
         scores: Shape (n,), float64 in [0, 1]: what the selection head says, if the model has one, or else the largest
             probability. They rank samples for one model; they cannot be compared between models.
         labels: Shape (n,), the labels to judge them by; None if unknown.

@@ -36,7 +36,6 @@ class Samples(NamedTuple):
 
     Attributes:
         train: The training set, biased.
-        test: What the model is judged on.
         trusted: Trusted samples apart from the training set; None if the plan names none.
         further: Further sets that the model is judged on, by name.
     """
@@ -154,8 +153,8 @@ def source_of(data: Part) -> Source | None:
     if data.name != "files":
         return None
     root, options = data_root(data.added["root"]), {name: data.options[name] for name in FIELDS if name in data.options}
-    labels = options["labels"] and Path(root, options["labels"])
-    return open_source(**{**options, "path": Path(root, options["path"]), "labels": labels})
+    files = {name: options[name] and Path(root, options[name]) for name in ("labels", "votes")}
+    return open_source(**{**options, **files, "path": Path(root, options["path"])})
 
 
 def data_root(given: str | Path | None) -> Path:

@@ -50,8 +50,6 @@ class Trained(NamedTuple):
     """A trained model, and what was learned on the way.
 
     Attributes:
-        model: The classifier, in evaluation mode.
-        history: The numbers of every epoch.
         recall: What was predicted for each sample.
         net: The weight net; None if the method has none.
         families: The families of classes that it was used with.
@@ -84,8 +82,6 @@ class Trainer:
 
     Attributes:
         plan: What to train and how; its data are not looked at.
-        build: Makes the network.
-        device: Where to train.
         trusted: Trusted samples apart from the training set, if the meta set asks for them.
         classifier: A classifier of the user's that looks beside the networks, if the method asks for one.
     """

@@ -1,5 +1,6 @@
 """What votes and predictions say together: the true class of each sample, and how far to trust each labeler."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -11,7 +12,9 @@ from torch import Tensor
 from reweigh.issues.dependence import dependent, shares_of
 from reweigh.issues.stock import TEMPERATURES, TINY, with_prior
 from reweigh.issues.votes import Votes
+from reweigh.names import listed, plural
 
+log = logging.getLogger(__name__)
 MAX_ROUNDS = 40  # of expectation maximization
 MIN_CHANGE = 1e-4  # of a posterior on average, below which it has converged
 ACCURACY_VOTES = (2.0, 100.0)  # limits of how many votes at the common accuracy each labeler is given
@@ -136,6 +139,25 @@ def weigh_votes(
     first += [_counted(votes, start, None) for start in starts[1:]]
     found = [_settled(votes, each, logs, apart, scored, predictions is not None) for each in first]
     return max(found, key=lambda each: _explained(votes, each, found, apart, scored))
+
+
+def first_consensus(votes: Votes) -> tuple[Votes, Tensor]:
+    """The consensus of votes alone, shape (N,), -1 for samples without a vote; and the votes, with its classes only."""
+    while True:
+        labels = torch.where(votes.counts > 0, weigh_votes(votes).posterior.argmax(1), -1)
+        found = torch.bincount(labels[labels >= 0], minlength=len(votes.classes)) > 0
+        if int(found.sum()) < 2:  # too few votes to learn anything about labelers
+            labels = torch.where(votes.counts > 0, votes.tally().argmax(1), -1)
+            found = torch.bincount(labels[labels >= 0], minlength=len(votes.classes)) > 0
+        if bool(found.all()) or int(found.sum()) < 2:
+            return votes, labels
+        lost = (~found)[votes.label]
+        log.warning(
+            "votes: %s for classes that are nowhere the consensus are left out: %s",
+            plural(int(lost.sum()), "vote"),
+            listed(repr(name) for name in votes.classes[~found.numpy()].tolist()),
+        )
+        votes = votes.among(votes.classes[found.numpy()], torch.where(found, found.cumsum(0) - 1, -1))
 
 
 def trusted_by_model(votes: Votes, predictions: Tensor, shares: Tensor) -> Tensor:

@@ -204,6 +204,36 @@ class Votes:
             soft=soft,
         )
 
+    def in_words(self) -> list[str]:
+        """Who said what about each sample, N strings."""
+        said: list[list[str]] = [[] for _ in range(self.samples)]
+        votes = zip(self.sample.tolist(), self.labeler.tolist(), self.classes[self.label.numpy()].tolist(), strict=True)
+        for sample, labeler, label in votes:
+            said[sample].append(f"{self.labelers[labeler]}: {label}")
+        return [", ".join(each) for each in said]
+
+    def among(self, classes: np.ndarray, place: Tensor) -> "Votes":
+        """The votes with other classes; those for a class without a place are left out.
+
+        Args:
+            classes: Shape (K,), the new classes.
+            place: Shape (C,), number of each class among the new ones; -1 if it is not one of them.
+        """
+        kept = (place[self.label] >= 0).nonzero().flatten()
+        soft = None
+        if self.soft is not None:
+            known = (place >= 0).nonzero().flatten()
+            soft = torch.zeros(len(kept), len(classes)).index_add_(1, place[known], self.soft[kept][:, known])
+            soft /= soft.sum(1, keepdim=True)
+        return replace(
+            self,
+            classes=classes,
+            sample=self.sample[kept],
+            labeler=self.labeler[kept],
+            label=place[self.label[kept]],
+            soft=soft,
+        )
+
     def only_column(self) -> np.ndarray:
         """The labels of the only labeler, shape (N,); its soft votes if there are any, shape (N, C).
 

@@ -156,8 +156,7 @@ def as_rows(inputs: Tensor) -> Any:
         return inputs.flatten(1).float().cpu().numpy()
     from scipy.sparse import csr_matrix
 
-    offsets, columns, values, width = inputs.entries
-    return csr_matrix((values, columns, offsets), (len(inputs), width))
+    return csr_matrix(inputs.matrix)
 
 
 @dataclass(frozen=True)

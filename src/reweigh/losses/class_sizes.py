@@ -167,11 +167,7 @@ EPS_SHARE = 1e-6
 
 
 def log_shares(counts: Tensor) -> Tensor:
-    """The logarithm of the class shares, shape (C,); finite for empty classes too.
-
-    Args:
-        counts: Samples of each class, or their shares, shape (C,).
-    """
+    """The logarithm of the class shares, shape (C,), from counts or shares; finite for empty classes too."""
     return (counts / counts.sum() + EPS_SHARE).log()
 
 

@@ -102,11 +102,7 @@ def find(name: str) -> type[Method]:
 
 
 def build(name: str, setup: Setup, /, **options: Any) -> Method:
-    """The method of that name on a setup.
-
-    Args:
-        options: Options of the method and, if it learns weights, of its reweighter; see ``options_of_method``.
-    """
+    """The method of that name on a setup, with options of ``options_of_method``."""
     method = find(name)
     own = keyword_only(method).keys() if method.learns_weights else options.keys()
     borrowed = {key: value for key, value in options.items() if key not in own}

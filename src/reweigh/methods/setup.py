@@ -125,11 +125,7 @@ class Setup:
         return torch.full((len(self.train_set),), torch.nan, device=self.device)
 
     def new_batch(self, index: Tensor) -> Batch:
-        """Training samples, freshly augmented, on the model's device.
-
-        Args:
-            index: shape (n,), indices into the training set.
-        """
+        """The training samples at ``index``, shape (n,), freshly augmented, on the model's device."""
         return self.train_set.batch(index.cpu(), self.augment, self.generator, self.device)
 
     def losses(self, model: nn.Module) -> Tensor:
@@ -137,21 +133,13 @@ class Setup:
         return self.per_sample(model, self.loss)
 
     def logits(self, model: nn.Module, index: Tensor | None = None) -> Tensor:
-        """The logits of training samples under ``model``, shape (n, num_classes): in eval mode, on the CPU.
-
-        Args:
-            index: shape (n,), indices of the samples; all of them by default.
-        """
+        """Logits of training samples, all or those at ``index``, shape (n, num_classes): in eval mode, on the CPU."""
         found = [logits.float().cpu() for _, logits in self.predicted(model, index)]
         return torch.cat(found) if found else torch.empty(0, self.train_set.num_classes)
 
     @torch.no_grad()
     def per_sample(self, model: nn.Module, compute: Loss) -> Tensor:
-        """``compute`` applied to the logits and given labels of all training samples; in eval mode, on the CPU.
-
-        Args:
-            compute: (logits, labels) of some samples -> one row per sample.
-        """
+        """``compute(logits, labels)``, one row per sample, for all training samples; in eval mode, on the CPU."""
         found = torch.empty(0)
         for batch, logits in self.predicted(model):
             rows = compute(logits, batch.labels).cpu()
@@ -162,11 +150,7 @@ class Setup:
 
     @torch.no_grad()
     def predicted(self, model: nn.Module, index: Tensor | None = None) -> Iterator[tuple[Batch, Tensor]]:
-        """Training samples in batches, with their logits; in eval mode, without augmentation.
-
-        Args:
-            index: shape (n,), indices of the samples; all of them by default.
-        """
+        """Training samples, all or those at ``index``, in batches with their logits; in eval mode, not augmented."""
         training = model.training
         model.eval()
         chosen = torch.arange(len(self.train_set)) if index is None else index

@@ -9,20 +9,11 @@ from typing import Any
 
 from torch import nn
 
-from reweigh.errors import RecipeError
 from reweigh.models import cnn, foreign, mlp
 from reweigh.models.last_layer import with_cosine_head
-from reweigh.models.resnets import (
-    preact_resnet18,
-    resnet10,
-    resnet32,
-    resnet34,
-    resnet50,
-    wrn_28_2,
-    wrn_28_8,
-)
+from reweigh.models.resnets import preact_resnet18, resnet10, resnet32, resnet34, resnet50, wrn_28_2, wrn_28_8
 from reweigh.models.vgg import bilinear_vgg16, vgg16_bn, vgg19_bn
-from reweigh.names import lookup, suggestion
+from reweigh.names import lookup
 
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "mlp": mlp.mlp,
@@ -62,15 +53,8 @@ def build(
         logits: Kind of logits; "cosine" replaces the last layer, see ``reweigh.models.last_layer``.
 
     Raises:
-        RecipeError: Unknown model or option.
+        RecipeError: Unknown model.
         ModelError: The model does not accept such samples, or cannot be built.
     """
-    builder = find(name, trust_code)
-    if name in MODELS:
-        known = [*(getattr(builder, "__kwdefaults__", None) or ())]  # the options, which all have defaults
-        for option in options:
-            if option not in known:
-                there_are = f"there are: {', '.join(known)}" if known else "it has none"
-                raise RecipeError(f"model {name!r}: no option {option!r}; {there_are}.{suggestion(option, known)}")
-    model = builder(input_shape, num_classes, **options)
+    model = find(name, trust_code)(input_shape, num_classes, **options)
     return with_cosine_head(model) if logits == "cosine" else model

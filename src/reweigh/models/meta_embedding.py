@@ -17,7 +17,6 @@ class Embedded(NamedTuple):
     """The outputs for a batch.
 
     Attributes:
-        logits: Shape (n, num_classes).
         direct: Features of the classifier, shape (n, width).
         centers: Centers in the memory, shape (num_classes, width); None until the memory is used.
     """

@@ -36,11 +36,7 @@ def shown(value: Any) -> str:
 def unknown_key(
     path: str, key: str, known: Iterable[str], problem: str, got: Any, beside: Iterable[str] = ()
 ) -> Mistake:
-    """A key that nothing reads.
-
-    Args:
-        beside: keys that are not listed, but may be meant.
-    """
+    """A key that nothing reads; ``beside`` are keys that are not listed, but may be meant."""
     names = sorted(known)
     there_are = f"there are: {', '.join(names)}" if names else "it has none"
     text = f"{problem} {there_are}; got {shown(got)}.{suggestion(key, [*names, *beside])}"
@@ -126,11 +122,7 @@ def expected(model: type[Options], key: str) -> str:
 
 
 def raise_all(mistakes: list[Mistake], what: str) -> None:
-    """Raise one RecipeError that lists all mistakes, if there are any.
-
-    Args:
-        what: name of what has the mistakes, in the message.
-    """
+    """Raise one RecipeError that lists all mistakes of ``what``, if there are any."""
     if mistakes:
         head = f"{what}: {plural(len(mistakes), 'mistake')}"
         raise RecipeError("\n".join([head, *(f"  {mistake}" for mistake in mistakes)]))

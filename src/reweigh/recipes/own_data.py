@@ -108,11 +108,7 @@ class Source(NamedTuple):
         return {key: before[key] for key in KEPT_KEYS if files and key in before} | section
 
     def as_words(self, labels: Path | None = None) -> list[str]:
-        """The data as options of ``reweigh train``.
-
-        Args:
-            labels: Label file to use instead of the one given.
-        """
+        """The data as options of ``reweigh train``, with another label file if ``labels`` is given."""
         written = {key: value for key, value in self.written.items() if key != "columns"}
         columns = tuple(self.written.get("columns", {}).items())
         words = Files(Path(self.data), self.label, labels or self.labels, columns=columns, **written).words()
@@ -146,7 +142,7 @@ def find(
 
 def files_of(data: Part) -> list[Path]:
     """The user's own files that a section [data] names."""
-    named = [data.options.get(key) for key in ("path", "test", "labels")]
+    named = [data.options.get(key) for key in ("path", "test", "labels", "votes")]
     return [Path(data_root(data.added["root"]), path) for path in named if path]
 
 
@@ -176,11 +172,7 @@ class Look(NamedTuple):
 
 
 def look(given: Mapping[str, Any]) -> Look | None:
-    """What the choice of a plan depends on; None if section [data] is wrong, which the check of the recipe reports.
-
-    Args:
-        given: The sections that the user has written.
-    """
+    """What the choice of a plan depends on; None if section [data] is wrong, which the check of the recipe reports."""
     parts, mistakes = check_slot(given["data"], "data", SECTIONS["data"])
     if mistakes:
         return None
@@ -199,7 +191,7 @@ def look(given: Mapping[str, Any]) -> Look | None:
 def look_at_images(part: Part, root: Path, given: Mapping[str, Any]) -> Look | None:
     """Look at a folder of images by their headers; None if the data are something else."""
     path = Path(root, part.options.get("path") or "")
-    if part.name != "files" or part.options["separator"]:
+    if part.name != "files" or part.options["separator"] or part.options["votes"]:
         return None  # folder names are not the classes
     source = source_of(replace(part, added={**part.added, "root": root}))
     images = reader_of(path).images

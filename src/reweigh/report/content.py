@@ -14,7 +14,6 @@ class Plot(NamedTuple):
     """A figure and what it shows.
 
     Attributes:
-        caption: What is drawn, in a few words.
         alternative: What it shows, in numbers, for readers who cannot see it.
     """
 
@@ -34,9 +33,7 @@ class Table(NamedTuple):
     """A table; the first cell of a row is its header.
 
     Attributes:
-        rows: Cells as shown.
         sorted_by: Column that the rows are sorted by, ascending; None if the reader cannot sort the table.
-        folded: Whether it opens at a click.
     """
 
     caption: str
@@ -51,8 +48,6 @@ class Card(NamedTuple):
 
     Attributes:
         title: Row in the user's data, and file name or id.
-        facts: Name and value of what training found out.
-        shown: The sample itself.
     """
 
     title: str
@@ -87,7 +82,6 @@ class Section(NamedTuple):
         panels: One per run.
         together: A table of all runs.
         overlaid: Figures with one line per run.
-        folded: Whether it opens at a click.
         wide: Whether a panel needs the whole width, so that runs are shown one below the other.
     """
 

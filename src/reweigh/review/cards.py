@@ -53,6 +53,8 @@ class Cards:
         looks, values = subject.looks, []
         if looks is not None and not looks.is_images:
             values = [(name, text[:LETTERS]) for name, text in looks.values(index, given, suggested)]
+        if subject.samples.votes is not None:
+            values = [("votes", subject.samples.votes[index]), *values]
         each = self._decisions.of(self._rows[index])
         mine = each.pop(self._reviewer, None)
         return {

@@ -77,11 +77,7 @@ class Journal:
         self._weight[index] = _mean(self._weight[index], weights, share)
 
     def issues(self, families: Tensor, class_names: Sequence[object] | None, index: Any) -> "pd.DataFrame":
-        """The samples, the most suspicious label first; see ``Reweighter.label_issues``.
-
-        Args:
-            families: Shape (num_classes,), the family of each class.
-        """
+        """The samples, the most suspicious label first; see ``Reweighter.label_issues``."""
         if class_names is not None and len(class_names) != self._num_classes:
             raise DataError(
                 f"class_names: {len(class_names)} names for {self._num_classes} classes; pass one per class"

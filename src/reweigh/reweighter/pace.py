@@ -47,11 +47,7 @@ class WarmUp:
         return self._limit is not None
 
     def see(self, losses: Tensor, average: Average = lambda mean: mean) -> None:
-        """Note the losses of a batch, shape (n,).
-
-        Args:
-            average: Averages a number over processes.
-        """
+        """Note the losses of a batch, shape (n,); ``average`` averages a number over processes."""
         self._left -= len(losses)
         if self._limit is not None:
             now = float(average(losses.detach().double().mean()))

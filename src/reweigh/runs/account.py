@@ -14,7 +14,7 @@ from reweigh.data.splits import at_origin
 from reweigh.fit.decision import Decision
 from reweigh.issues.verdict import Finding
 from reweigh.plan.plan import Plan
-from reweigh.runs.tables import Samples, Tested
+from reweigh.runs.tables import Labeler, Samples, Tested
 from reweigh.runs.words import UNKNOWN
 from reweigh.training import Result
 from reweigh.weighting import Origin, WeightNet
@@ -60,9 +60,7 @@ class Account:
 
     Attributes:
         name: Name of the run, unique among those that are reported together.
-        recipe_text: The recipe as TOML.
         status: See ``reweigh.training.status``.
-        epochs: Planned number of epochs.
         history: Numbers of each epoch; NaN for one that was not finite.
         net: The learned weighting function.
         origin: Where it was learned.
@@ -70,6 +68,7 @@ class Account:
         unseen: Samples of the same data that were held out for testing, read again; None if there are none.
         held_out: What the final model makes of these; None if they were not judged.
         no_data: Why there is no dataset.
+        labelers: What is known about each labeler, if there were several.
         decision: How logits become probabilities; None if the run does not say so, or as an older version did.
     """
 
@@ -89,6 +88,7 @@ class Account:
     unseen: Dataset | None = None
     held_out: Samples | None = None
     no_data: str = ""
+    labelers: Sequence[Labeler] = ()
     decision: Decision | None = None
 
     def with_held_out(self) -> "tuple[Account, int]":

@@ -60,7 +60,11 @@ def corrected_copy(
     """
     source = source_of(account.recipe.source)
     assert source is not None
-    if source.path.name.endswith(SUFFIXES) and source.labels is None:
+    several = source.label_columns() if source.is_table else []
+    if several or source.votes is not None:  # the consensus of several labelers has no column of its own
+        dropped = tuple((name, "drop") for name in several)
+        source = replace(source, label=None, votes=None, columns=source.columns + dropped)
+    elif source.path.name.endswith(SUFFIXES) and source.labels is None:
         return _table(account, source, changes, out, spreadsheet_safe, excluded)
     what = "a folder of images has no ending, and a label file" if is_folder_of_classes(source) else "a label file"
     _check_ending(out, ".csv", what)
@@ -90,6 +94,8 @@ def _label_file(account: Account, changes: Mapping[int, int], excluded: Collecti
     for part in (train, test):
         if part.origin is not None:  # a part of the source
             labels |= zip(part.origin.tolist(), _as_written(part, between), strict=True)
+    if train.votes is not None:
+        labels = dict.fromkeys(range(max(labels, default=-1) + 1), "") | labels  # rows without a vote have no label
     labels |= {row: train.class_names[label] for row, label in changes.items()} | dict.fromkeys(excluded, "")
     names = train.reading.names
     rows = [(row, *names[row : row + 1], label) for row, label in sorted(labels.items())]
@@ -117,6 +123,7 @@ def _table(
     if len(tables_at(path)) > 1:
         raise DataError(f"{path}: several files; write the list of labels instead (--out), or make one table of them")
     frame, label = source.frame().copy(), source.label_column()
+    assert label is not None
     usage = shlex.join(["reweigh", "train", *replace(source, label=label).words(out)])
     if not is_text(path):
         ending = path.suffix if path.suffix in (".parquet", ".feather") else ".csv"

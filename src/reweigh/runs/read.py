@@ -20,7 +20,7 @@ from reweigh.fit.source import read_training_set
 from reweigh.issues.verdict import Finding
 from reweigh.plan.plan import Plan
 from reweigh.runs.account import Account, Classes
-from reweigh.runs.tables import Samples, read_samples, read_tested
+from reweigh.runs.tables import Samples, read_labelers, read_samples, read_tested
 from reweigh.training import Run
 from reweigh.training.status import status
 from reweigh.weighting import Origin, load_weighting
@@ -80,6 +80,7 @@ def read_account(path: Path, name: str, known: "list[Known] | None" = None, deco
         unseen=data.unseen,
         held_out=read_samples(run.held_out, classes.names),
         no_data=data.reason,
+        labelers=read_labelers(run.labelers),
         decision=_read_decision(run, len(classes.names)),
     )
 

@@ -26,16 +26,13 @@ class Samples:
         row: Row in the user's data.
         given: Given label; -1 where there is none.
         name: File name of each sample; None if samples have none.
-        suggested: Label that training suggests.
         quality: Quality of the given label, from 0 (worst) to 1.
-        issue: Whether the label looks wrong.
         weight: Mean weight; NaN for a sample never weighed.
-        family: Family of the given class.
         loss: Loss of the given label at the end of training.
-        true: True label.
         outlier: Whether the sample belongs to no class.
         near_duplicate_of: Name or row of a sample that is nearly the same; empty for none.
         candidates: Candidate labels of each sample, if there were several; ``given`` is then the likeliest.
+        votes: Who said what about each sample, if there were several labelers; ``given`` is then their consensus.
     """
 
     row: np.ndarray
@@ -51,6 +48,7 @@ class Samples:
     outlier: np.ndarray | None = None
     near_duplicate_of: np.ndarray | None = None
     candidates: Sequence[tuple[int, ...]] | None = None
+    votes: Sequence[str] | None = None
 
     def __len__(self) -> int:
         return len(self.row)
@@ -149,8 +147,6 @@ class Kind(NamedTuple):
 
     Attributes:
         parse: Raises ValueError, KeyError or OverflowError for a cell of another kind.
-        what: What a cell should be, for messages.
-        empty: The value of an empty cell.
     """
 
     parse: Callable[[str], Any]
@@ -186,7 +182,42 @@ def read_samples(path: Path, class_names: Sequence[str]) -> Samples | None:
         outlier=table.array("is_outlier", TRUTH),
         near_duplicate_of=None if near is None else np.array(near, dtype=str),
         candidates=table.parsed("candidates", several) if "candidates" in table.columns else None,
+        votes=table.columns.get("votes"),
     )
+
+
+class Labeler(NamedTuple):
+    """A labeler, as a run knows it; see ``reweigh.issues.consensus.labeler_table``."""
+
+    labeler: str
+    votes: float
+    accuracy: float
+    low: float
+    high: float
+    agreement: float
+    trust: float
+    mistakes: str
+    repeats: str
+
+    def in_words(self) -> list[str]:
+        """The cells of a table: name, votes, accuracy, limits, agreement, and what is to be known besides."""
+        shares = [f"{each:.1%}" if math.isfinite(each) else "-" for each in (self.accuracy, self.agreement)]
+        limits = f"{self.low:.1%} to {self.high:.1%}" if math.isfinite(self.low) else "-"
+        notes = [self.mistakes, f"repeats, or is repeated by, {self.repeats}" if self.repeats else ""]
+        return [self.labeler, f"{self.votes:.0f}", shares[0], limits, shares[1], "; ".join(filter(None, notes)) or "-"]
+
+
+LABELER_COLUMNS = ("labeler", "votes", "accuracy", "90 % limits", "agrees with consensus", "mistakes")
+
+
+def read_labelers(path: Path) -> list[Labeler]:
+    """The labelers of a run, those with the most votes first; empty if there was one label per sample."""
+    table = Cells.read(path, Labeler._fields)
+    if table is None:
+        return []
+    strings = {name: table.columns[name] for name in ("labeler", "mistakes", "repeats")}
+    columns = [strings.get(name) or table.parsed(name, NUMBER) for name in Labeler._fields]
+    return sorted(map(Labeler._make, zip(*columns, strict=True)), key=lambda each: -each.votes)
 
 
 def read_tested(path: Path) -> Tested | None:

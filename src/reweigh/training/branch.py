@@ -21,11 +21,7 @@ class Branch(NamedTuple):
 
     @classmethod
     def open(cls, path: str | Path) -> "Branch":
-        """Read a checkpoint.
-
-        Args:
-            path: the file, or a run folder; see ``checkpoint_of``.
-        """
+        """Read a checkpoint: a file, or that of a run folder (``checkpoint_of``)."""
         file = checkpoint_of(path)
         return cls(file, checkpoint.load(file) if file.is_file() else None)
 

@@ -88,11 +88,7 @@ class Recall(Record):
         return self._weight / self._weighed if bool(self._weighed.any()) else None
 
     def state_dict(self, copy: bool = False) -> dict[str, Any]:
-        """What a resumed run needs.
-
-        Args:
-            copy: whether it must not change when looking again.
-        """
+        """What a resumed run needs; a ``copy`` does not change when looking again."""
         state = {
             "looks": self.looks,
             "predictions": self.predictions.state_dict(),

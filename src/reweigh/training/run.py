@@ -43,6 +43,9 @@ class Run:
     held_out = _file("held_out.csv")
     test = _file("test.csv")
     abstain = _file("abstain.csv")
+    labelers = _file("labelers.csv")
+    votes = _file("votes.csv")
+    next_labels = _file("next_labels.csv")
     classes = _file("classes.json")
     inputs = _file("inputs.json")
     decisions = _file("decisions.jsonl")  # what reviewers decided; people's work, which no run removes
@@ -128,7 +131,7 @@ class Run:
     @property
     def results(self) -> list[Path]:
         """Files that are complete once the run has ended."""
-        tables = [self.samples, self.held_out, self.test, self.abstain]
+        tables = [self.samples, self.held_out, self.test, self.abstain, self.labelers, self.votes, self.next_labels]
         return [self.metrics, self.summary, self.model, self.weighting, self.classes, self.inputs, *tables]
 
     def seal(self) -> None:
@@ -180,6 +183,10 @@ class Run:
             held_out: store samples of the same source that were held out for testing.
         """
         self._write(self.held_out if held_out else self.samples, _csv(columns))
+
+    def write_table(self, file: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Store a table: one of labelers, of their votes, or of labels to ask for."""
+        self._write(file, _csv(columns))
 
     def write_predictions(
         self, file: Path, labels: Tensor, logits: Tensor, scores: Tensor, correction: Tensor | None = None

@@ -33,7 +33,6 @@ CASES = {
     "risk-coverage without an error": (figures.plot_risk_coverage, (np.zeros(50),)),
     "history": (figures.plot_history, ([1, 2, 3], {"loss": [1, np.nan, 0.2]}, "loss")),
     "history of one epoch": (figures.plot_history, ([1], {"a": [1e-9], "b": [2]}, "norm", True)),
-    "settings": (figures.plot_settings, ({"every = 1": [80.0, 81.0], "every = 10": [79.0]}, "accuracy, %")),
     "weightings": (figures.plot_weightings, ({"a": ClassAwareNet(3), "b": ClassAwareNet(1)}, "abc", 4.0)),
     "history of zeros": (figures.plot_history, ([1, 2], {"a": [0, 0]}, "norm", True)),
 }

@@ -57,11 +57,7 @@ def shares(n: int) -> list[int]:
 
 
 def gather(split: Tensor, sizes: Sequence[int]) -> Tensor:
-    """As ``rows``, without derivatives.
-
-    Args:
-        sizes: Number of rows in each process.
-    """
+    """As ``rows``, without derivatives; ``sizes`` are the numbers of rows in each process."""
     processes = len(sizes)
     padded = split.new_zeros((max(sizes), *split.shape[1:]))
     padded[: len(split)] = split

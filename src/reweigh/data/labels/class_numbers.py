@@ -266,7 +266,9 @@ def joined(dataset: Dataset, class_names: Sequence[str] | None, what: str) -> Da
         )
     new = torch.tensor([*(index[spelling(name)] for name in dataset.class_names), -1])  # -1: no label
     true = None if dataset.true_labels is None else new[dataset.true_labels]
-    found = replace(dataset, labels=new[dataset.labels], true_labels=true, class_names=tuple(class_names))
+    votes = dataset.votes and dataset.votes.among(np.array(class_names), new[:-1])
+    names = tuple(class_names)
+    found = replace(dataset, labels=new[dataset.labels], true_labels=true, class_names=names, votes=votes)
     if not {*class_names} - {*found.class_names} and found.class_sizes.count_nonzero() < 2:
         raise_all(class_mistakes(found), what)
     return found

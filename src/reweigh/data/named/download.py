@@ -22,7 +22,6 @@ class Source(NamedTuple):
     """The official files of a dataset.
 
     Attributes:
-        folder: Folder below the data root.
         url: Address to which the names of the downloads are appended.
         downloads: Name -> MD5 as published; a ``.tar.gz`` contains the folder itself.
         files: Files that the folder must contain, plain or as ``.gz``.

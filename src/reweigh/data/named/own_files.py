@@ -50,6 +50,7 @@ def files(
     unlabeled: bool = False,
     separator: str | None = None,
     group: str | None = None,
+    votes: str | None = None,
 ) -> Splits:
     """Your own data: a folder of images, a table, arrays, IDX or CIFAR files.
 
@@ -63,7 +64,8 @@ def files(
         test: The data to test on, in the same format; by default the test part of ``path`` if there is one, or a share.
         test_fraction: Share of the samples to test on, the same of each class.
         split_seed: Seed that chooses these samples.
-        label: The column of a table, or the array of a ``.npz``, that holds the labels.
+        label: The column of a table, or the array of a ``.npz``, that holds the labels. Several columns, separated by
+            commas, are the labels of several labelers.
         labels: A label file for the samples of ``path``.
         true_label: The column of a table that holds true labels.
         columns: Kinds of some columns of a table, instead of the detected ones: "number", "date", "category", "text",
@@ -81,6 +83,8 @@ def files(
         separator: String between labels where a sample has several candidate labels, such as ``|``.
         group: The column of a table that says which samples belong together, such as patients; no split parts them,
             and nothing is learned from it.
+        votes: A file of labels by several labelers, one row per vote (sample, labeler, label), or an export of Label
+            Studio, Argilla or Prodigy.
 
     Raises:
         DataError: The data cannot be read.
@@ -99,6 +103,7 @@ def files(
         separator=separator,
         unlabeled=unlabeled,
         group=group,
+        votes=None if votes is None else Path(root, votes),
         **written,
     )
     images = {"resize": resize, "memory_gb": memory_gb, "disk_gb": disk_gb}

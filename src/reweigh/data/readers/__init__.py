@@ -10,6 +10,7 @@ from reweigh.data.checks import check_inputs
 from reweigh.data.dataset import Dataset
 from reweigh.data.labels.class_numbers import joined, warn_of_spellings
 from reweigh.data.labels.label_file import label_values, override
+from reweigh.data.labels.vote_files import with_votes
 from reweigh.data.parts import SPLIT_FOLDERS, archives_at
 from reweigh.data.readers import image_archives, image_list, npz, published, table
 from reweigh.data.readers.image_files import Resize
@@ -58,7 +59,8 @@ def read(
         path: A file, a folder, or a pattern that matches several files.
         columns: Kinds of some columns of a table, instead of the detected ones; "drop" leaves a column out;
             ``{"gap": -9999}`` says which number means a gap.
-        labels: Label file (``.npy``, ``.csv``) that replaces the labels in the data.
+        labels: Label file (``.npy``, ``.csv``) that replaces the labels in the data. ``votes`` is a file of labels by
+            several labelers, one row per vote (sample, labeler, label), or an export of a labeling tool.
         charset: Encoding of the text of a table, such as ``latin-1``; detected by default.
         how: Other attributes of ``Source``, such as ``label``, ``sep`` and ``group``, and of ``Request``, such as
             ``split``, ``size``, ``class_names`` and ``encoding``.
@@ -68,6 +70,7 @@ def read(
     """
     written = {name: how.pop(name) for name in FIELDS if name != "encoding" and name in how}
     written |= {"columns": columns, "labels": None if labels is None else Path(labels), "encoding": charset}
+    written["votes"] = Path(written["votes"]) if written.get("votes") else None
     return read_files(open_source(path, **written), **how)
 
 
@@ -85,18 +88,23 @@ def read_files(source: Source, **how: Any) -> Dataset:
     reader = reader_of(path)
     if source.group is not None and reader not in (table.READER, image_list.LISTED):
         raise DataError(f"{path}: no columns, so no group {source.group!r}; leave it out (groups need a table)")
+    if source.votes is not None and (labels is not None or source.separator is not None):
+        raise DataError(f"{source.votes}: votes take the place of other labels; leave out the labels or candidates")
     by_name = labels is not None and reader is image_list.LISTED  # matched by file name, not by order
     own_labels = labels is None or (not by_name and reader.has_labels(source))
+    apart = source.votes is not None and reader is not table.READER  # votes for samples that have a label in the data
     dataset = reader.read(
         path,
         replace(
             request,
             labels=None if own_labels or by_name or labels is None else label_values(labels),
-            class_names=None if source.join_labels else request.class_names,
+            class_names=None if source.join_labels or apart else request.class_names,
             unlabeled=source.unlabeled and (labels is None or not own_labels),
         ),
     )
     dataset = replace(dataset, reading=replace(dataset.reading, source=source))
+    if apart and source.votes is not None:
+        dataset = with_votes(dataset, source.votes, request.class_names, request.drop_unlabeled)
     if labels is not None and own_labels:
         new_classes = source.separator is not None or source.join_labels
         leave_out = request.drop_unlabeled and not source.unlabeled and source.separator is None

@@ -26,15 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """A file inside another, with the attributes of a path that image readers use.
-
-    Attributes:
-        name: Its name in there.
-        archive: What it is packed in.
-        data: The content of that.
-        start: Where it begins.
-        size: Number of bytes.
-    """
+    """A file inside another, with the attributes of a path that image readers use."""
 
     name: str
     archive: Path

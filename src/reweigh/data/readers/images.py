@@ -181,9 +181,7 @@ class ImageList(NamedTuple):
     """Images with their labels.
 
     Attributes:
-        root: Where the images are.
         names: Name of each image, in the order of the list.
-        files: The images.
         labels: Label of each; None where it is missing.
         class_names: Names of the classes in their order, if the data have one.
         groups: Group of each image, shape (N,), if the user gave groups.

@@ -22,17 +22,12 @@ class Request:
     """What to read, of which a reader uses what applies to its format.
 
     Attributes:
-        source: The files, and how they are written.
         labels: Labels from elsewhere, one per sample, for data that have no labels of their own.
         split: "train" or "test", where the path holds both.
-        size: Height and width to resize images to.
         class_names: Class names in the order of the class numbers; taken from the data by default.
         encoding: How to encode a table, as fitted to another.
         encode: Whether to encode a table at all; otherwise it is only decided how to read its columns.
-        text: How text columns of a table are read.
-        memory_gb: Images that take more gigabytes are read on demand.
         disk_gb: Gigabytes that these may take on disk, decoded.
-        resize: How images of other proportions are resized.
         unlabeled: Whether the data themselves may have gaps in their labels.
         drop_unlabeled: Whether to leave out rows of a table without a label.
     """
@@ -56,13 +51,7 @@ class Form(NamedTuple):
     """The form of the inputs that a model was trained on.
 
     Attributes:
-        shape: Shape of one sample.
-        encoding: Encoding of the columns, if the samples are rows of a table.
         raw_bytes: Whether the raw inputs are bytes, as those of images are.
-        resize: How images of other proportions are resized.
-        memory_gb: Images that take more gigabytes are read on demand.
-        sep: Separator of a table, if it is given.
-        charset: Encoding of the text of a table, if it is given.
         trained_on: Training data, which new tables are probably written like.
     """
 
@@ -82,11 +71,7 @@ class Form(NamedTuple):
 
 
 class Unlabeled(NamedTuple):
-    """Inputs without labels, and the name of each (a file name); rows of a table or an array have no names.
-
-    Attributes:
-        frame: The table that the inputs were read from.
-    """
+    """Inputs without labels, and the name of each (a file name); rows of a table or an array have no names."""
 
     inputs: Inputs
     names: tuple[str, ...] = ()
@@ -94,13 +79,7 @@ class Unlabeled(NamedTuple):
 
 
 class UnlabeledReader(NamedTuple):
-    """How to read inputs of a format to predict their labels.
-
-    Attributes:
-        about: Phrase for messages that list all formats.
-        recognizes: Whether a path holds this format.
-        read: Reads the inputs in the form that the model was trained on.
-    """
+    """How to read inputs of a format to predict their labels."""
 
     about: str
     recognizes: Callable[[Path], bool]

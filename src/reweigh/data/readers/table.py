@@ -1,6 +1,7 @@
 """Tables with a label column, from files or a pandas DataFrame."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import torch
 from reweigh.data.checks import check, check_samples, listed, plural
 from reweigh.data.dataset import Dataset, Reading
 from reweigh.data.labels.class_numbers import check_target, encode
+from reweigh.data.labels.vote_files import consensus_of, read_votes
 from reweigh.data.parts import parts_of
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
 from reweigh.data.source import USUAL_LABELS, Source, label_column
@@ -18,6 +20,7 @@ from reweigh.data.tables.decide import Kind, decide
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.data.tables.frames import is_table, read_frame, tables_at
 from reweigh.errors import DataError
+from reweigh.issues.votes import Votes
 from reweigh.names import suggestion
 
 if TYPE_CHECKING:
@@ -41,6 +44,10 @@ def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> 
         raise DataError(f"{what}: a header without rows; there is nothing to learn from")
     source, labels, class_names = request.source, request.labels, request.class_names
     label, true_label = source.label, source.true_label
+    votes, voted = None, source.label_columns() if labels is None and source.votes is None else []
+    if voted or source.votes is not None:
+        votes, labels, class_names = votes_for(frame, request, voted)
+        label = None
     if labels is None:
         label = label_column(frame, label, what)
         labels = frame[label]
@@ -62,7 +69,7 @@ def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> 
         true = gaps_as_none(frame[label_column(frame, true_label, what)])
         true_labels, _ = encode(true, names, f"{what}: true labels")
     groups = None if source.group is None else column_groups(frame, source.group, what)
-    features = frame.drop(columns=[name for name in (label, true_label, source.group) if name in frame.columns])
+    features = frame.drop(columns=[name for name in (label, true_label, source.group, *voted) if name in frame.columns])
     encoding = request.encoding
     if encoding is None:
         kinds: dict[str, Kind] = dict(source.columns)
@@ -76,8 +83,30 @@ def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> 
             encoding = Encoding((), decide(features, kinds, what, dict(source.gaps)))
     inputs = encoding.apply(features, what) if encoding.columns else torch.zeros(len(given), 1)
     reading = Reading(missing=filled(encoding, features, what), encoding=encoding)
-    dataset = Dataset(inputs, numbers, names, true_labels, groups=groups, origin=origin, reading=reading)
-    return (check if class_names is None or request.unlabeled else check_samples)(dataset, what)
+    if votes is not None and origin is not None:
+        votes = votes[origin]
+    dataset = Dataset(inputs, numbers, names, true_labels, groups=groups, votes=votes, origin=origin, reading=reading)
+    return (check if request.class_names is None or request.unlabeled else check_samples)(dataset, what)
+
+
+def votes_for(
+    frame: "pd.DataFrame", request: Request, columns: Sequence[str]
+) -> tuple[Votes, list[str | None], Sequence[str]]:
+    """Votes of several labelers for the rows of a table, their consensus, None for rows without one, and the classes.
+
+    Args:
+        columns: Columns of the labelers; without them, the votes are in a file.
+    """
+    if columns:
+        cells = {name: gaps_as_none(frame[name]) for name in columns}
+        for name, given in cells.items():
+            check_target(given, name, str(request.source.path))
+        votes = Votes.of(cells)
+    else:
+        unique = {str(name): frame[name].astype(str).str.strip() for name in frame.columns if frame[name].is_unique}
+        assert request.source.votes is not None
+        votes = read_votes(request.source.votes, [range(len(frame)), *unique.values()], list(unique))
+    return consensus_of(votes, request.class_names)
 
 
 def filled(encoding: Encoding, features: "pd.DataFrame", what: str) -> dict[str, int]:
@@ -139,7 +168,11 @@ def _like_training(path: Path, form: Form, encoding: Encoding) -> "pd.DataFrame"
 
 
 def _has_labels(source: Source) -> bool:
-    return source.label is not None or any(name in source.frame().columns for name in USUAL_LABELS)
+    return (
+        source.label is not None
+        or source.votes is not None
+        or any(name in source.frame().columns for name in USUAL_LABELS)
+    )
 
 
 ABOUT = "a table (.csv, .tsv, .xlsx, .json, .parquet, .arrow)"

@@ -111,11 +111,8 @@ class Numeric:
 
     Attributes:
         mean: Mean of the fitted values, of which absurd ones have no part (``robust_scale``).
-        std: Standard deviation, likewise.
         flag: Whether an additional feature marks missing values, because some were missing in the fitted table.
         low: Smallest value in the fitted table that is not absurd.
-        high: Largest value likewise.
-        notation: How the column writes numbers.
     """
 
     name: str

@@ -64,11 +64,8 @@ class ReadAs:
 
     Attributes:
         kind: What its cells are; "drop" for a column that is left out.
-        examples: Some of its values.
         gaps: Number of cells without a value, those included that do not fit.
         odd: What is unusual, or why the column is left out, in words; empty if nothing is.
-        notation: How numbers are written.
-        order: Whether days or months come first in dates.
         far: Numbers that are far from all others, each with the number of its cells.
     """
 

@@ -33,13 +33,9 @@ class Dialect(NamedTuple):
     """How a text table is written.
 
     Attributes:
-        separator: The character between two cells.
-        encoding: A codec of Python.
-        quote: The character around cells that hold a separator.
         skip: Number of lines before the header.
         blank: Number of blank lines after these, before the header.
         row_names: Whether rows begin with a name that the header does not count, as R writes them.
-        header: The names of the columns.
     """
 
     separator: str

@@ -45,7 +45,6 @@ class Notation:
     """How a column writes its numbers.
 
     Attributes:
-        decimal: The decimal sign.
         unit: The unit or currency of most cells; empty if they have none.
         gaps: Numbers that mean that there is no value.
     """

@@ -32,8 +32,6 @@ class TfIdf:
 
     Attributes:
         words: Words, and pairs of words with a space between them.
-        idf: Weight of each.
-        pairs: Whether pairs of words are looked for.
         scale: Length of the features of a text.
     """
 
@@ -131,11 +129,6 @@ class WordsAndVectors:
     """TF-IDF of the words, and the mean vector of the tokens with mean 0 and standard deviation 1.
 
     A text without tokens has the mean of the others.
-
-    Attributes:
-        words: The words.
-        mean: Mean of each number of the vectors in the fitted table.
-        std: Their standard deviations.
     """
 
     name: str

@@ -137,11 +137,7 @@ class PLC(Relabeling):
 
 
 def progressed(labels: Tensor, believed: Tensor, threshold: float) -> Tensor:
-    """Labels, shape (N,), replaced by the likeliest class if they are less likely by that ratio.
-
-    Args:
-        believed: Shape (N, num_classes), how likely each class is.
-    """
+    """Labels, shape (N,), or the likeliest class where ``believed``, shape (N, num_classes), has it far likelier."""
     own = believed.gather(1, labels[:, None]).squeeze(1)
     most, likeliest = believed.max(1)
     return likeliest.where(own < threshold * most, labels)

@@ -61,11 +61,7 @@ class Guesses(Stateful):
 
 
 def sharpened(probabilities: Tensor, temperature: float) -> Tensor:
-    """p^(1 / temperature) / sum, for each row; a temperature below 1 makes the likeliest class likelier.
-
-    Args:
-        probabilities: Shape (n, num_classes), rows that sum to one.
-    """
+    """p^(1 / temperature) / sum, for each row p; a temperature below 1 makes the likeliest class likelier."""
     return (probabilities.log() / temperature).softmax(1)
 
 

@@ -49,11 +49,7 @@ class StrongView:
         self._transform = Compose([*own, in_range(strong(shape, magnitude), setup.train_set.inputs)])
 
     def __call__(self, index: Tensor) -> Tensor:
-        """New views of some training samples, shape (n, ...), ready for the model.
-
-        Args:
-            index: Shape (n,), indices into the training set.
-        """
+        """New views of the training samples at ``index``, shape (n, ...), ready for the model."""
         setup, index = self._setup, index.cpu()
         raw = None
         if self._transform is None:

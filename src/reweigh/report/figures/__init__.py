@@ -4,7 +4,7 @@ In a notebook, ``plot_weighting(net, figure=pyplot.figure())`` draws into a figu
 """
 
 from reweigh.report.figures.classes import plot_accuracy_by_size, plot_class_accuracy, plot_matrix
-from reweigh.report.figures.history import plot_history, plot_risk_coverage, plot_settings
+from reweigh.report.figures.history import plot_history, plot_risk_coverage
 from reweigh.report.figures.weights import curves, plot_losses, plot_weighting, plot_weightings, plot_weights
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "plot_losses",
     "plot_matrix",
     "plot_risk_coverage",
-    "plot_settings",
     "plot_weighting",
     "plot_weightings",
     "plot_weights",

@@ -26,7 +26,6 @@ def plot_class_accuracy(
     Args:
         accuracy: Accuracy of each class, shape (num_classes,), from 0 to 1; NaN for a class without test samples.
         sizes: Number of training samples by given label, shape (num_classes,).
-        figure: Figure to draw into; a new one by default.
     """
     order = np.argsort(sizes, kind="stable")
     rows = np.arange(len(order))
@@ -68,7 +67,6 @@ def plot_accuracy_by_size(
     Args:
         accuracy: Accuracy of each class, shape (num_classes,), from 0 to 1.
         sizes: Number of training samples, shape (num_classes,).
-        figure: Figure to draw into; a new one by default.
     """
     drawn, axes = panels(figure, 3)
     axes.plot(sizes, 100 * accuracy, "o", color=LIGHT["accent"], alpha=0.6, markersize=4, markeredgewidth=0)
@@ -105,7 +103,6 @@ def plot_matrix(
         matrix: Shape (num_classes, num_classes).
         rows: Title of the rows.
         columns: Title of the columns.
-        figure: Figure to draw into; a new one by default.
     """
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Rectangle

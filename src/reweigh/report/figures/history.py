@@ -1,4 +1,4 @@
-"""Metrics over the epochs, by setting, and by coverage."""
+"""Metrics over the epochs, by coverage, and by probability."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -28,7 +28,6 @@ def plot_history(
         lines: Name and n numbers of each line; NaN leaves a gap.
         what: Title of the vertical axis, with its unit.
         log: Whether to use a logarithmic axis if all known numbers are positive.
-        figure: Figure to draw into; a new one by default.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -60,41 +59,12 @@ def plot_history(
     return drawn
 
 
-def plot_settings(
-    groups: Mapping[str, Sequence[float]], what: str, figure: "Figure | SubFigure | None" = None
-) -> "Figure":
-    """A dot for each run and a line at the mean of each setting.
-
-    Args:
-        groups: Numbers of the runs of each setting, the first setting on top.
-        what: Title of the axis, with its unit.
-        figure: Figure to draw into; a new one by default.
-    """
-    drawn, axes = panels(figure, 0.7 + 0.36 * len(groups))
-    for row, values in enumerate(groups.values()):
-        height = len(groups) - 1 - row
-        axes.plot(values, [height] * len(values), "o", color=LIGHT["accent"], markersize=5, alpha=0.6)
-        mean = float(np.mean(values))
-        axes.plot([mean, mean], [height - 0.3, height + 0.3], color=LIGHT["ink"], linewidth=1.6)
-        axes.annotate(f"{mean:.3g}", (mean, height + 0.3), color=LIGHT["ink"], fontsize=8, ha="center", va="bottom")
-    axes.set_yticks(range(len(groups)), [shorten(name, 28) for name in reversed(list(groups))])
-    axes.set_ylim(-0.6, len(groups))
-    axes.margins(x=0.1)
-    dress(axes, what, grid="x")
-    return drawn
-
-
-def plot_risk_coverage(
-    curve: np.ndarray, top: float | None = None, figure: "Figure | SubFigure | None" = None
-) -> "Figure":
+def plot_risk_coverage(curve: np.ndarray, figure: "Figure | SubFigure | None" = None) -> "Figure":
     """The risk-coverage curve, with marks at the usual coverages.
 
     Args:
         curve: Shape (n,), the error rate among the 1, 2, ..., n most confident samples
             (``reweigh.selective.risk_coverage``).
-        top: End of the error axis, a share; by default the largest error at a coverage of 5 percent or more, because
-            below that it depends on a few samples.
-        figure: Figure to draw into; a new one by default.
     """
     drawn, axes = panels(figure, 2.6)
     count = len(curve)
@@ -103,7 +73,7 @@ def plot_risk_coverage(
     axes.plot(100 * counts / count, 100 * curve[counts - 1], color=LIGHT["accent"], linewidth=1.7)
     marks = np.unique([max(1, round(level / 100 * count)) for level in LEVELS])
     axes.plot(100 * marks / count, 100 * curve[marks - 1], "o", color=LIGHT["accent"], markersize=4)
-    highest = max(float(curve[first - 1 :].max()), 1e-3) if top is None else top
+    highest = max(float(curve[first - 1 :].max()), 1e-3)  # below a coverage of 5 % it depends on a few samples
     dress(axes, "coverage, % of samples that are predicted", "% of these that are wrong")
     axes.set(xlim=(0, 101), ylim=(0, 108 * highest))
     return drawn

@@ -43,7 +43,6 @@ def plot_weighting(
         losses: Losses of the training samples, shape (N,); their histogram is drawn below the lines.
         labels: Names of the families, the rarest first.
         max_loss: End of the axis; by default just beyond the losses.
-        figure: Figure to draw into; a new one by default.
         what: What the function reads of a sample, the loss or the doubt.
     """
     known = np.empty(0) if losses is None else losses[np.isfinite(losses)]
@@ -76,7 +75,6 @@ def plot_weightings(
     families: Sequence[str],
     max_loss: float,
     figure: "Figure | SubFigure | None" = None,
-    what: str = "loss",
 ) -> "Figure":
     """The functions of several runs, one panel per family and one line per run.
 
@@ -85,8 +83,6 @@ def plot_weightings(
             panel.
         families: Names of the families, the rarest first.
         max_loss: End of the axis.
-        figure: Figure to draw into; a new one by default.
-        what: What the functions read of a sample, the loss or the doubt.
     """
     drawn, found = panels(figure, 0.9 + 1.5 * len(families), nrows=len(families), sharex=True, squeeze=False)
     grid = np.linspace(0, max_loss, NUM_POINTS)
@@ -97,7 +93,7 @@ def plot_weightings(
             axes.plot(grid, lines[family % len(lines)], label=shorten(name, 40), **look)
     for family, axes in enumerate(found[:, 0]):
         last = family == len(families) - 1
-        dress(axes, f"{what} of a sample" if last else "", f"weight: {shorten(families[family], 44)}")
+        dress(axes, "loss of a sample" if last else "", f"weight: {shorten(families[family], 44)}")
         axes.set(xlim=(0, max_loss), ylim=(0, None))
     legend(drawn, found[0, 0])
     return drawn
@@ -128,7 +124,6 @@ def plot_losses(
         class_names: Names of class 0, 1, ...; one row each, the first on top.
         wrong: Which labels are wrong, shape (N,) bool; they are drawn in their own color.
         max_loss: End of the axis; by default just beyond the losses.
-        figure: Figure to draw into; a new one by default.
         what: Title of the rows.
     """
     known = np.isfinite(losses)
@@ -159,11 +154,10 @@ def plot_losses(
 
 def smooth(losses: np.ndarray, end: float) -> np.ndarray:
     """A histogram up to ``end``, larger losses in the last bin, smoothed by a Gaussian that keeps the sum."""
+    from scipy.ndimage import gaussian_filter1d
+
     counts, _ = np.histogram(np.clip(losses, 0, end), bins=NUM_BINS, range=(0, end))
-    reach = np.arange(-5, 6)
-    kernel = np.exp(-0.5 * (reach / 1.5) ** 2)
-    padded = np.pad(counts.astype(float), 5, mode="symmetric")  # what would leave at an end comes back
-    return np.convolve(padded, kernel / kernel.sum(), mode="valid")
+    return gaussian_filter1d(counts.astype(float), 1.5, radius=5)
 
 
 def plot_weights(
@@ -180,7 +174,6 @@ def plot_weights(
         weights: Weights of the samples, shape (N,); NaN for a sample that was never weighted, which is left out.
         wrong: Which labels are wrong, shape (N,) bool.
         max_weight: End of the axis; by default the largest weight.
-        figure: Figure to draw into; a new one by default.
     """
     known = np.isfinite(weights)
     weights = weights[known]

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 from reweigh.report.content import Section
 from reweigh.report.sections.accuracy import abstaining, classes, confusion
-from reweigh.report.sections.labels import candidates, neighbors, suspects, wrong_labels
+from reweigh.report.sections.labels import candidates, labelers, neighbors, suspects, wrong_labels
 from reweigh.report.sections.probabilities import probabilities
 from reweigh.report.sections.setup import columns, setup
-from reweigh.report.sections.training import convergence, history, settings
+from reweigh.report.sections.training import convergence, history
 from reweigh.report.sections.weights import losses, weighting, weights
 from reweigh.runs.account import Account
 
@@ -16,12 +16,12 @@ from reweigh.runs.account import Account
 SECTIONS: dict[str, Callable[[Sequence[Account]], Section | None]] = {
     "suspects": suspects,
     "wrong-labels": wrong_labels,
+    "labelers": labelers,
     "candidates": candidates,
     "neighbors": neighbors,
     "classes": classes,
     "confusion": confusion,
     "probabilities": probabilities,
-    "settings": settings,
     "history": history,
     "weighting": weighting,
     "weights": weights,

@@ -12,7 +12,7 @@ from reweigh.errors import DataError
 from reweigh.names import plural
 from reweigh.report.content import Card, Column, Panel, Section, Table
 from reweigh.runs.account import Account
-from reweigh.runs.tables import Samples
+from reweigh.runs.tables import LABELER_COLUMNS, Samples
 from reweigh.runs.words import UNKNOWN, family_name, percent, sentence
 from reweigh.weighting import num_curves
 
@@ -96,6 +96,8 @@ def card(account: Account, looks: Viewer | None, index: int, shown: Shown, held_
     ]
     if held_out:
         facts.append(("held out", "judged by the final model"))
+    if samples.votes is not None:
+        facts.append(("votes", samples.votes[index]))
     if samples.true is not None:
         facts.append(("true label", label(int(samples.true[index]))))
     suggested = samples.suggestion(index, label)
@@ -131,6 +133,8 @@ def suspects_table(account: Account, looks: Viewer | None, rows: np.ndarray) -> 
     if samples.candidates is not None:
         sets = [", ".join(map(label, samples.candidates[row])) for row in rows]
         columns["candidates"] = (Column("candidates"), sets)
+    if samples.votes is not None:
+        columns["votes"] = (Column("votes"), [str(samples.votes[row]) for row in rows.tolist()])
     add("true", samples.true, label)
     add("quality", samples.quality, score, numbers=True)
     add("weight", samples.weight, score, numbers=True)
@@ -180,6 +184,31 @@ CANDIDATES_LEAD = (
     "Each training sample came with several candidate labels, one of which is right. The candidate that the model "
     "predicted most during training counts as its label; the more candidates, the harder it is to find the right one."
 )
+
+
+LABELERS_LEAD = (
+    "How often each labeler is right, as estimated from the votes of the others and from the model. Labelers who "
+    "repeat each other count as one. The run folder has all votes, the least credible first (votes.csv), and the "
+    "samples that need another label, and from whom (next_labels.csv)."
+)
+MAX_LABELERS = 100  # that are shown
+
+
+def labelers(accounts: Sequence[Account]) -> Section | None:
+    """The people, rules or models that gave the labels."""
+    if not any(account.labelers for account in accounts):
+        return None
+    return Section("Labelers", LABELERS_LEAD, [labelers_panel(account) for account in accounts], wide=True)
+
+
+def labelers_panel(account: Account) -> Panel:
+    """One run."""
+    if not account.labelers:
+        return Panel(["One label per sample."])
+    number, shown = len(account.labelers), account.labelers[:MAX_LABELERS]
+    words = [f"The {len(shown):,} of {number:,} labelers with the most votes."] if len(shown) < number else []
+    columns = [Column(name, numbers=1 <= place < 5) for place, name in enumerate(LABELER_COLUMNS)]
+    return Panel(words, table=Table("Labelers", columns, [each.in_words() for each in shown]))
 
 
 def candidates(accounts: Sequence[Account]) -> Section | None:
