@@ -76,10 +76,7 @@ class Voting:
     def _voted(self: Any) -> tuple[Votes, Labelers]:
         found = getattr(self, "_fit", None)
         if found is None or found.votes is None or found.labelers is None:
-            raise DataError(
-                "there are no votes of several labelers: fit(X, votes) with one column per labeler first; a classifier "
-                "that was loaded does not have them"
-            )
+            raise DataError("there are no votes of several labelers: fit(X, votes) with one column per labeler first")
         return found.votes, found.labelers
 
     def _named(self: Any, rows: Any) -> Any:
