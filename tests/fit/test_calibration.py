@@ -75,3 +75,14 @@ def test_a_class_without_a_held_out_label_has_no_bias() -> None:
     found = calibrate(scores[kept], given[kept], torch.eye(4) / 4)
     assert float(found.bias[0]) == 0
     assert bool(found.bias[1:].all())
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_many_classes_that_overlap_are_not_taken_for_wrong_labels(seed: int) -> None:
+    generator = Generator().manual_seed(seed)
+    place = 19 * torch.rand(1200, generator=generator)
+    scores = -(place[:, None] - torch.arange(19)).square() / 8
+    given = torch.multinomial(scores.softmax(1), 1, generator=generator).flatten()  # all of them right
+    found = calibrate(scores, given, supposed_joint(scores, given))
+    assert found.temperature == pytest.approx(1, abs=0.1)
+    assert found.joint.trace() > 0.95

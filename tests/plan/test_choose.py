@@ -130,7 +130,7 @@ def test_what_the_user_gives_wins_and_the_rest_follows():
 def test_two_looks_unless_something_else_is_asked_for():
     found = facts((4,), 10_000)
     plan, _ = examine(chosen(found, {}), passed=["data"])
-    assert (plan.method.name, plan.train["epochs"], plan.train["warmup_epochs"]) == ("two-looks", 25, 0)
+    assert (plan.method.name, plan.train["epochs"], plan.train["warmup_epochs"]) == ("two-looks", 20, 0)
     assert plan.train["scoring"] == "in-training"
     trusted, _ = examine(chosen(found, {"meta_set": {"name": "clean", "path": "here"}}), passed=["data"])
     assert trusted.method.name == "two-looks"  # it learns its weights on samples that the user vouches for

@@ -247,7 +247,7 @@ def test_names_stay_text_the_page_fits_and_everybody_can_use_it(hostile, visit, 
     review = Review(of_run(hostile), "<b>ann</b>").start()
     try:
         tab = visit(review.address, width, 844, color_scheme=scheme)
-        assert tab.evaluate("document.querySelectorAll('script').length") == 2
+        assert tab.evaluate("document.querySelectorAll('script').length") == 3
         assert tab.locator("#reviewer").inner_text() == "<b>ann</b>"
         assert tab.evaluate("document.documentElement.scrollWidth") == width
         assert tab.evaluate("getComputedStyle(document.querySelector('.labels bdi')).unicodeBidi") == "isolate"
@@ -262,9 +262,44 @@ def test_names_stay_text_the_page_fits_and_everybody_can_use_it(hostile, visit, 
         assert tab.evaluate("document.documentElement.scrollWidth") == width
         violations = Axe().run(tab, options={"resultTypes": ["violations"]}).response["violations"]
         assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == []
+        tab.keyboard.press("m")
+        tab.wait_for_selector("#legend li")
+        tab.select_option("#map select", "class")
+        assert tab.locator("#legend").get_by_text("<script>alert(1)</script>").count() == 1
+        assert tab.evaluate("document.documentElement.scrollWidth") == width
+        violations = Axe().run(tab, options={"resultTypes": ["violations"]}).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == []
+        tab.locator("#grid").click()
+        tab.wait_for_selector(".tile > *")
         tab.keyboard.press("o")
         assert tab.locator("#found").get_by_text("<script>alert(1)</script>").count() == 1
         violations = Axe().run(tab, options={"resultTypes": ["violations"]}).response["violations"]
         assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == []
+    finally:
+        review.stop()
+
+
+def test_the_map_leads_to_the_samples_in_a_rectangle(run, visit):
+    review = Review(of_run(run), "ann").start()
+    try:
+        tab = visit(review.address, view="grid")
+        tab.keyboard.press("m")
+        tab.wait_for_selector("#legend li")
+        data = review.session.map()
+        tab.select_option("#map select", "class")
+        expect(tab.locator("#legend li")).to_have_count(10)
+        box = tab.locator("#map canvas").bounding_box()
+        assert box is not None
+        tab.mouse.move(box["x"] + 1, box["y"] + 1)
+        tab.mouse.down()
+        tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 1, steps=3)
+        tab.mouse.up()
+        left = sum(x < 65535 / 2 for x in data["x"])
+        expect(tab.locator("#why")).to_contain_text("chosen on the map")
+        counted = int(re.sub(r"\D", "", tab.locator("#why").inner_text().split(" samples")[0]))
+        assert abs(counted - left) <= 3  # those on the line
+        tab.locator("#filters summary").click()
+        tab.select_option("#wanted [name=show]", "suspicious")
+        expect(tab.locator("#why")).not_to_contain_text("chosen on the map")
     finally:
         review.stop()

@@ -44,14 +44,14 @@ def read_images(files: Sequence[Path], what: str, shape: tuple[int, ...] | None,
     """
     check_pillow()
     found = headers_of(files, Path())
-    images = [Image(file, 0, its) for file, its in zip(files, found, strict=True) if isinstance(its, Header)]
-    skipped: Skipped = {file: (0, its) for file, its in zip(files, found, strict=True) if not isinstance(its, Header)}
+    images = [Image(file, its) for file, its in zip(files, found, strict=True) if isinstance(its, Header)]
+    skipped: Skipped = {file: its for file, its in zip(files, found, strict=True) if not isinstance(its, Header)}
     if not skipped:
         size = shape_of(images, estimator) if shape is None else (shape[0], shape[1], shape[2])
         inputs, kept = read_pixels(images, size, DEFAULT_MEMORY_GB, skipped, "crop")
         if len(kept) == len(files):
             return inputs
-    broken = [f"{file}: {why if Path(str(file)).exists() else 'no such file'}" for file, (_, why) in skipped.items()]
+    broken = [f"{file}: {why if Path(str(file)).exists() else 'no such file'}" for file, why in skipped.items()]
     files_are = plural(len(broken), "file cannot", "files cannot")
     raise DataError(f"{what}: {files_are} be read as an image; leave them out of X and y: {listed(broken)}")
 

@@ -70,13 +70,17 @@ def of_all_rows(found: Fit, votes: Votes, predicted: Callable[[], np.ndarray]) -
     return replace(found, samples=samples, origin=torch.arange(votes.samples), votes=votes, labelers=labelers)
 
 
+class NoVotesError(DataError, AttributeError):
+    """The classifier was not fitted to votes; also an AttributeError, so that ``hasattr`` is false."""
+
+
 class Voting:
     """Gives a classifier what is known about labelers, if it was fitted to votes of several."""
 
     def _voted(self: Any) -> tuple[Votes, Labelers]:
         found = getattr(self, "_fit", None)
         if found is None or found.votes is None or found.labelers is None:
-            raise DataError("there are no votes of several labelers: fit(X, votes) with one column per labeler first")
+            raise NoVotesError("there are no votes of several labelers: fit(X, votes) with one column per labeler first")
         return found.votes, found.labelers
 
     def _named(self: Any, rows: Any) -> Any:

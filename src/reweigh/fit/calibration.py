@@ -14,6 +14,7 @@ MAX_CELLS = 4_000_000  # samples times classes; of more, some samples are left o
 EPS_SHARE = 1e-6
 TEMPERATURE_SPREAD = 1.0  # standard deviation of log temperature before any label is seen
 BIAS_SPREAD = 0.3  # standard deviation of a class bias, likewise
+CHANCE_GAIN = 0.5  # log-likelihood that each fitted number gains by chance
 TEMPERATURES = (1 / 30, 30.0)  # lowest and highest
 
 
@@ -40,7 +41,8 @@ def calibrate(scores: Tensor, given: Tensor, joint: Tensor, biases: bool = True)
 
     Wrong labels then do not flatten the probabilities. Predictions mistake overlapping classes for wrong labels, so the
     joint is a mixture of ``joint`` and of a joint in which every label is right; the labels decide on the parts:
-    wrong labels occur where a class is sure, overlap does not. Temperature and biases are shrunk to 1 and 0.
+    wrong labels occur where a class is sure, overlap does not. The first explains labels better even by chance, since
+    it was fitted to them, and has to gain more than that. Temperature and biases are shrunk to 1 and 0.
 
     >>> scores = torch.linspace(-9, 9, 999)[:, None] * torch.tensor([1.0, -1.0])  # too sure by a factor of 3
     >>> given = (torch.rand(999, generator=torch.Generator().manual_seed(0)) > (scores[:, 0] * 2 / 3).sigmoid()).long()
@@ -60,6 +62,8 @@ def calibrate(scores: Tensor, given: Tensor, joint: Tensor, biases: bool = True)
 
     joint = joint.double() / joint.sum()
     right = joint.sum(1).diag()
+    wrong = (joint - joint.diag().diag()).clamp_min(EPS_SHARE**2)
+    cells = float(torch.special.entr(wrong / wrong.sum()).sum().exp())  # numbers fitted: cells with most wrong labels
     classes = len(joint)
     known = (given >= 0).nonzero().flatten()
     if len(known) < MIN_LABELS or classes < 2:
@@ -77,7 +81,7 @@ def calibrate(scores: Tensor, given: Tensor, joint: Tensor, biases: bool = True)
         logits = scores / log_temperature.exp() + bias
         explained = (logits + counts.log()[given]).logsumexp(1) - (logits + counts.sum(0).log()).logsumexp(1)
         doubt = (log_temperature / TEMPERATURE_SPREAD).square() + (bias / BIAS_SPREAD).square().sum()
-        return doubt / 2 - explained.sum()
+        return doubt / 2 + CHANCE_GAIN * cells * part - explained.sum()
 
     def with_slope(values: np.ndarray) -> tuple[float, np.ndarray]:
         at = torch.from_numpy(values).requires_grad_()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import AfterValidator, ValidationInfo, field_validator
@@ -127,10 +127,6 @@ class TrainOptions(Options):
         branch: Run, or checkpoint of a run, to continue from with another method: its model, optimizer, random
             generators and epochs so far.
     """
-
-    renamed: ClassVar[dict[str, str]] = {
-        "calibration": "abstain, which sets when to abstain; probabilities are calibrated anyway"
-    }
 
     device: str = "auto"
     num_threads: Annotated[int, Ge(1)] | None = None

@@ -14,12 +14,12 @@ import torch
 
 from reweigh.data import Dataset
 from reweigh.data import read as read_data
+from reweigh.data.copies import joined
 from reweigh.data.labels.label_file import SEPARATOR, several_in_one
 from reweigh.data.named.own_files import rows as split_rows
 from reweigh.data.readers import has_columns, has_test_part, reader_of
 from reweigh.data.readers.images import equal_files, headers
 from reweigh.data.source import Source as Files
-from reweigh.data.splits import joined
 from reweigh.data.tables.decide import ReadAs
 from reweigh.errors import RecipeError
 from reweigh.fit.source import data_root, source_of

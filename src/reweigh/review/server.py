@@ -31,6 +31,7 @@ KINDS = {
     "review.css": "text/css",
     "review.js": "text/javascript",
     "grid.js": "text/javascript",
+    "map.js": "text/javascript",
 }
 
 
@@ -82,6 +83,7 @@ def application(session: Session, token: str, port: int) -> "Starlette":
             *map(page, KINDS),
             Route("/start", answer(lambda request: session.start())),
             Route("/wall", answer(lambda request: session.wall(request.query_params))),
+            Route("/map", answer(lambda request: session.map())),
             Route("/tiles", answer(lambda request: session.cards.tiles(_indices(request.query_params)))),
             Route("/progress", answer(lambda request: session.progress())),
             Route("/sample/{index:int}", answer(lambda request: session.cards.card(_index(request.path_params)))),

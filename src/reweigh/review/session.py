@@ -98,6 +98,31 @@ class Session:
             for group in by_pair(found, self._given, self._suggested)
         ]
 
+    def map(self) -> dict[str, Any]:
+        """All samples with a label as points of a plane, from 0 to 65,535, with what they can be colored by."""
+        if self.audit is not None:
+            raise DataError("an audit has no map, which would show what training thinks of the labels")
+        with self._lock:
+            found = self._similar.plane
+        if found is None:
+            why = self.subject.trouble or "their features are not stored; train again with pretrained features"
+            return {"trouble": f"There is no map of these samples: {why}."}
+        index, family = np.flatnonzero(self.subject.samples.labeled), self.subject.samples.family
+        points = (found.points[index] * 65_535).astype(int)
+        family = np.full(len(self._rows), -1) if family is None else np.nan_to_num(family, nan=-1).astype(int)
+        return {
+            "trouble": "",
+            "how": found.how,
+            "index": index.tolist(),
+            "x": points[:, 0].tolist(),
+            "y": points[:, 1].tolist(),
+            "given": self._given[index].tolist(),
+            "doubt": (100 * (1 - self.subject.quality[index])).astype(int).tolist(),
+            "family": family[index].tolist(),
+            "issue": self._issue[index].astype(int).tolist(),
+            "decided": (~self._in_state("open"))[index].astype(int).tolist(),
+        }
+
     def _chained(self, group: np.ndarray, suspicious: bool) -> np.ndarray:
         """A group with similar samples side by side; what was decided before does not change their order."""
         pair = (int(self._given[group[0]]), int(self._suggested[group[0]]), suspicious)

@@ -12,6 +12,7 @@ from reweigh.data.inputs import Fetched, Inputs, Rows, SparseRows
 from reweigh.data.on_demand import fits
 from reweigh.features import Network
 from reweigh.features.extract import stored
+from reweigh.features.plane import Plane, plane
 from reweigh.fit.front import Front
 
 MOST = 3
@@ -58,6 +59,11 @@ class Similar:
         gray = dataset.is_images and dataset.shape[0] == 1  # pixels of color photos say little about what they show
         rows = isinstance(inputs, Tensor) and inputs.dim() == 2
         return _all(inputs) if (gray or rows) and _small(dataset) else None
+
+    @cached_property
+    def plane(self) -> Plane | None:
+        """All samples as points of a plane; None if nothing is known about them."""
+        return None if self._rows is None else plane(self._rows)
 
     def of(self, index: int, among: np.ndarray) -> list[int]:
         """Indices of the nearest samples, the nearest first.

@@ -269,7 +269,9 @@ def neighbors(accounts: Sequence[Account]) -> Section | None:
 
 def neighbors_panel(account: Account) -> Panel:
     """One run."""
-    samples = account.samples
+    samples, held_out = account.samples, account.held_out
+    if samples is not None and held_out is not None:
+        samples = samples.with_more(held_out)
     if samples is None or samples.near_duplicate_of is None or samples.outlier is None:
         return Panel(["This run did not look for near-duplicates and outliers."])
     pairs = pairs_of(samples)
@@ -279,6 +281,12 @@ def neighbors_panel(account: Account) -> Panel:
         f"{plural(len(pairs), 'pair')} of near-duplicates, {differ:,} of them with different labels; "
         f"{plural(len(alone), 'sample')} far from all others (outliers)."
     ]
+    tested = len(samples) if held_out is None else len(samples) - len(held_out)
+    if across := sum(a < tested <= b for a, b in pairs):
+        words.append(
+            f"{plural(across, 'pair')} of these have one sample in training and the other among those held out for "
+            "testing, so the test is too easy."
+        )
     label = account.classes.name
 
     def cells(what: str, index: int) -> list[str]:

@@ -6,8 +6,10 @@ let facts = null; // what /start said
 let queue = []; // indices of the samples to show
 let place = 0; // where we are in it
 let card = null; // the sample that is shown
-let view = "grid"; // or "cards"
+let view = "grid"; // or "cards" or "map"
 let wall = null;
+let plane = null;
+let brushed = null; // samples that were chosen on the map; null for all
 let undoable = 0; // samples that one undo takes back
 const tiles = new Map(); // index -> what a tile shows
 const cards = new Map(); // index -> promise of a card: the next ones are fetched ahead
@@ -77,7 +79,7 @@ async function show() {
 
 // Which buttons can be used, and what they would do.
 function offer() {
-  const chosen = view === "grid" ? wall.targets() : card ? [card.index] : [];
+  const chosen = view === "grid" ? wall.targets() : view === "cards" && card ? [card.index] : [];
   for (const id of ["accept", "keep", "other", "exclude", "unsure"]) $(id).disabled = !chosen.length;
   const called = (id, words, label) => $(id).querySelector("span").replaceChildren(words, ...(card && label >= 0 ? [": ", named(label)] : []));
   if (view === "grid") {
@@ -89,9 +91,9 @@ function offer() {
   } else {
     called("accept", "Accept", card ? card.suggested : -1);
     called("keep", "Keep", card ? card.given : -1);
-    $("accept").disabled = card === null || card.suggested < 0;
+    $("accept").disabled = view === "map" || card === null || card.suggested < 0;
   }
-  for (const id of ["back", "next"]) $(id).hidden = view === "grid";
+  for (const id of ["back", "next"]) $(id).hidden = view !== "cards";
   $("back").disabled = place === 0;
   $("next").disabled = place >= queue.length;
   $("undo").disabled = !undoable;
@@ -137,13 +139,32 @@ async function turn(to, index) {
   }
   const before = card ? card.index : null;
   view = to;
-  for (const [id, name] of [["grid", "grid"], ["cards", "cards"]]) $(id).setAttribute("aria-pressed", view === name);
+  for (const [id, name] of [["grid", "grid"], ["cards", "cards"], ["plane", "map"]]) $(id).setAttribute("aria-pressed", view === name);
   document.body.className = view;
   $("wall").hidden = view !== "grid";
-  $("card").hidden = view === "grid";
+  $("card").hidden = view !== "cards";
+  $("map").hidden = view !== "map";
   $("loading").hidden = true;
   say("");
+  if (view === "map") { await chart(); return; }
   if (view === "grid") { await load(before); if (before !== null) wall.go(wall.focus); } else await show();
+}
+
+async function chart() {
+  offer();
+  const found = await ask("map");
+  $("map-why").textContent = found.trouble || `${counted(found.index.length, "sample")} by ${found.how} of their features, similar ones near each other; those that look wrong are larger, on top. Drag a rectangle to see its samples in the grid.`;
+  if (found.trouble) { for (const each of $("map").querySelectorAll("canvas, select, #legend")) each.hidden = true; return; }
+  $("map").querySelector("[value=family]").hidden = found.family.every((each) => each < 0);
+  plane ??= new Plane($("map"), (indices) => act(async () => {
+    if (!indices.length) { say("No sample is in the rectangle."); return; }
+    brushed = new Set(indices);
+    Object.assign($("wanted").show, { value: "all" });
+    Object.assign($("wanted").state, { value: "any" });
+    await turn("grid");
+    $("main").scrollTop = 0;
+  }));
+  plane.set(found);
 }
 
 function draw() {
@@ -250,7 +271,8 @@ const undo = () => act(async () => {
     wall.focus = wall.at.has(state.index[0]) ? state.index[0] : wall.focus;
     wall.marked();
     wall.go(wall.focus);
-  } else {
+  } else if (view === "map") await chart();
+  else {
     if (queue.includes(state.index[0])) place = queue.indexOf(state.index[0]);
     await show();
   }
@@ -297,6 +319,7 @@ const actions = {
   next: () => move(1),
   grid: () => view === "grid" || act(() => turn("grid")),
   cards: () => view === "cards" || act(() => turn("cards")),
+  plane: () => view === "map" || act(() => turn("map")),
   help: () => $("keys").showModal(),
 };
 const keys = { ArrowLeft: "back", ArrowRight: "next" };
@@ -343,6 +366,7 @@ function explain() {
   const { show: which, order } = $("wanted");
   const count = wall.order.length;
   const what = which.value === "duplicates" ? `${counted(count, "sample")} that ${count === 1 ? "is" : "are"} nearly the same as another: leave out all but one of each group, or correct labels that differ.`
+    : brushed ? `${counted(count, "sample")} chosen on the map; change a filter to see others.`
     : which.value === "all" ? `${counted(count, "sample")} of the data.`
     : `${counted(count, "label")} that look${count === 1 ? "s" : ""} wrong, of ${facts.labels.toLocaleString()}: a model that learned from the other samples sees another class in ${count === 1 ? "it" : "them"}.`;
   const how = order.value === "similar" && which.value !== "duplicates" ? " Each group is given → suggested class, similar samples side by side. Select those that the suggestion is right for and accept them (A), keep the others (K)." : "";
@@ -358,6 +382,7 @@ async function load(keep = null) {
   }
   const chosen = [...$("wanted").querySelectorAll("select")].filter((each) => each.value && each.name !== "order");
   const groups = await ask("wall?" + wanted);
+  if (brushed) for (const group of groups) group.index = group.index.filter((index) => brushed.has(index));
   wall.set(groups.filter((group) => group.index.length), keep);
   $("filtered").textContent = `${wall.order.length.toLocaleString()} samples: `
     + [...chosen.map((each) => each.selectedOptions[0].textContent), $("wanted").order.selectedOptions[0].textContent].join(", ");
@@ -370,7 +395,7 @@ const refill = () => act(async () => {
   card = null;
   await turn(view, wall.order[0]);
 });
-$("wanted").addEventListener("change", refill);
+$("wanted").addEventListener("change", () => { brushed = null; if (view === "map") view = "grid"; refill(); });
 $("wanted").addEventListener("submit", (event) => event.preventDefault());
 
 act(async () => {
@@ -379,7 +404,7 @@ act(async () => {
   if (facts.audit) {
     $("kind").textContent = "Audit";
     $("filters").hidden = true;
-    for (const id of ["accept", "grid", "cards"]) $(id).hidden = true;
+    for (const id of ["accept", "grid", "cards", "plane"]) $(id).hidden = true;
     view = "cards";
     $("bar").setAttribute("aria-label", "Labels decided");
   }
