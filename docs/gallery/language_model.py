@@ -42,5 +42,11 @@ print("model:", (said[rest] == truth[rest]).mean())
 print("consensus:", (classifier.consensus_["label"][rest] == truth[rest]).mean())
 
 # %%
+# How often the label is right, by topic, where there is none of mine.
+right = pd.DataFrame({"model": said == truth, "consensus": classifier.consensus_["label"] == truth})[rest]
+axis = right.groupby(truth[rest]).mean().plot.bar(figsize=(6, 3), rot=0)
+axis.set(ylabel="share of right labels")
+
+# %%
 # Where a label of mine would help most.
 print(classifier.next_labels(5, cost={"me": 1}))

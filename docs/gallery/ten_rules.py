@@ -6,6 +6,7 @@ Rules label what they fire on, and abstain on the rest: the usual way to begin w
 # %%
 # Notes about food or music, in which one word of six is from the other topic. Each rule is a word that speaks for a
 # topic, and fires on few notes. The last two rules look for the same word, so that they count once.
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -35,6 +36,15 @@ classifier = RobustClassifier(epochs=10, random_state=0).fit(X, votes)
 table = classifier.labelers_
 table["true accuracy"] = [(votes[rule] == truth)[votes[rule].notna()].mean() for rule in table.index]
 print(table[["votes", "accuracy", "low", "high", "true accuracy", "repeats"]])
+
+# %%
+# Accuracies of rules are rough, because the model reads the words of the rules too; the limits say so.
+figure, axis = plt.subplots(figsize=(6, 3))
+errors = [table["accuracy"] - table["low"], table["high"] - table["accuracy"]]
+axis.errorbar(table["accuracy"], table.index, xerr=errors, fmt="o", label="estimated, 90 % limits")
+axis.plot(table["true accuracy"], table.index, "x", label="true")
+axis.set(xlabel="accuracy")
+axis.legend()
 
 # %%
 # The labels of all notes, those without a vote among them, beside a majority vote of the rules.

@@ -142,7 +142,7 @@ def _voted(content: dict[str, Any], tensors: dict[str, Tensor]) -> dict[str, Any
     votes = Votes(samples, tuple(names), np.array(classes), **_under("votes", tensors))
     check_votes(votes)
     discount, temperature = map(float, content["labelers"])
-    known = {"confusion": None, "totals": None} | _under("labelers", tensors)
+    known: dict[str, Any] = {"confusion": None, "totals": None} | _under("labelers", tensors)
     return {"votes": votes, "labelers": Labelers(**known, discount=discount, temperature=temperature)}
 
 
