@@ -81,7 +81,7 @@ class ModelOptions(Options):
         start: run folder or safetensors file whose weights the model starts from; otherwise it starts at random.
         logits: last layer of the model: "linear" as it is, or "cosine", whose logits are cosines times 30.
         channels_last: keep images and filters with their channels last in memory. By default, models of reweigh
-            do: on the CPU, steps take 5 to 25 % less time.
+            do: on the CPU, steps take 10 to 40 % less time.
         compile: compile the model with ``torch.compile``, which takes a minute and then saves time on a GPU; passes
             that look ahead run as written.
         trains: What is trained: "all" of the model, or its "last-layer" alone, on features that stay as they start.

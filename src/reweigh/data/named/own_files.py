@@ -125,8 +125,14 @@ def files(
         **images,
     )
     check_alike(train, judged)
-    judged = one_or_several(judged, separator, train.class_names)
+    judged = one_or_several(with_own_rows(judged), separator, train.class_names)
     return Splits(train, replace(judged, normalize=train.normalize))
+
+
+def with_own_rows(test: Dataset) -> Dataset:
+    """A test set of its own, some of whose samples were left out: its rows are not rows of the training data."""
+    names = test.reading.names and tuple(test.reading.names[row] for row in test.source_rows.tolist())
+    return replace(test, origin=None, reading=replace(test.reading, names=names))
 
 
 def one_or_several(dataset: Dataset, separator: str | None, class_names: Sequence[str] | None = None) -> Dataset:
