@@ -81,7 +81,7 @@ def _method_on(name: str, data: Dataset, layers: Callable[[], tuple[nn.Module, .
 
     trusted, generator = META_SETS["lowest-loss"](per_class=5), torch.Generator().manual_seed(0)
     setup = Setup(
-        *fresh(), data, trusted, loss, None, generator, torch.device("cpu"), epochs=EPOCHS, fresh=fresh
+        *fresh(), data, trusted, loss, None, generator, torch.device("cpu"), epochs=EPOCHS
     )  # fmt: skip
     return build(name, setup), setup
 

@@ -9,9 +9,10 @@ from scipy.sparse import csr_array
 from torch import Generator
 
 from reweigh.data import DATASETS, Dataset, read
+from reweigh.data.copies import copies, groups_of, joined, near_pictures
 from reweigh.data.inputs import SparseRows
 from reweigh.data.named.own_files import rows
-from reweigh.data.splits import copies, groups_of, joined, stratified, stratified_folds
+from reweigh.data.splits import stratified, stratified_folds
 from reweigh.errors import DataError
 
 DRAW = np.random.default_rng(0)
@@ -166,6 +167,50 @@ def test_equal_files_are_in_one_part(tmp_path, memory_gb):
     assert not crossing(parts, lambda part: [int(names[row].split("/")[1][:-4]) // 3 for row in part.origin.tolist()])
     with pytest.raises(DataError, match="no columns, so no group 'patient'"):
         read(tmp_path / "photos", group="patient")
+
+
+@pytest.mark.parametrize("memory_gb", [2.0, 0.0])
+def test_nearly_equal_pictures_are_in_one_part(tmp_path, monkeypatch, memory_gb):
+    """A picture, a compressed one, and a brighter one of another size; a broken file does no harm."""
+    monkeypatch.setenv("REWEIGH_CACHE", str(tmp_path / "cache"))
+    for number in range(30):
+        coarse = np.random.default_rng(number).integers(40, 200, (4, 4, 3), dtype=np.uint8)
+        whole = Image.fromarray(coarse).resize((32, 32), Image.Resampling.BICUBIC)
+        folder = tmp_path / "photos" / ("cat", "dog")[number % 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        whole.save(folder / f"{number}-0.png")
+        whole.save(folder / f"{number}-1.jpg", quality=70)
+        brighter = np.clip(np.asarray(whole) * 1.1 + 4, 0, 255).astype(np.uint8)
+        Image.fromarray(brighter).resize((40, 40)).save(folder / f"{number}-2.png")
+    (tmp_path / "photos" / "cat" / "0-0.png").write_bytes((tmp_path / "photos" / "cat" / "0-0.png").read_bytes()[:90])
+
+    def numbers(part):
+        names = part.reading.names
+        return {int(names[row].split("/")[1].split("-")[0]) for row in part.source_rows.tolist()}
+
+    for _ in range(2):  # the second time from the cache
+        train, test = map(numbers, DATASETS["files"](tmp_path, path="photos", size=32, memory_gb=memory_gb))
+        assert len(train | test) == 30
+        assert not train & test - {0}
+
+
+def test_pictures_of_a_kind_are_no_copies():
+    """Shapes that are all alike, as handwritten digits are; and pictures without any content."""
+    rng = Generator().manual_seed(0)
+    kind, own = 255 * torch.rand(1, 1, 5, 5, generator=rng), 60 * torch.rand(200, 1, 5, 5, generator=rng)
+    pictures = torch.nn.functional.interpolate(0.7 * kind + own, size=20, mode="bilinear").byte()
+    assert near_pictures(Dataset(pictures, torch.arange(200) % 2, ("a", "b"))) is None
+    blank = torch.zeros(60, 1, 20, 20, dtype=torch.uint8)
+    assert near_pictures(Dataset(blank, torch.arange(60) % 2, ("a", "b"))) is None
+
+
+def test_texts_that_differ_in_case_and_punctuation_are_in_one_part(tmp_path):
+    words = ["red apple pie", "old stone house", "long river bank", "deep blue lake"]
+    texts = [f"{words[number % 4]} number {number} was seen by {number * 7} people" for number in range(60)]
+    rows_of = [*texts, *(text.upper() + " !" for text in texts), *(text.replace(" ", ",  ") for text in texts)]
+    pd.DataFrame({"text": rows_of, "label": ["a", "b"] * 90}).to_csv(tmp_path / "t.csv", index=False)
+    train, test = DATASETS["files"](tmp_path, path="t.csv", label="label", columns={"text": "text"})
+    assert not set((train.source_rows % 60).tolist()) & set((test.source_rows % 60).tolist())
 
 
 def test_a_list_of_images_with_groups(tmp_path):

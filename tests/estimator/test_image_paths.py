@@ -1,4 +1,4 @@
-"""Paths of images and tables of polars as X give what arrays and tables of pandas give."""
+"""Paths of images and tables of polars as X give what arrays and tables of pandas give; the map of the samples."""
 
 from pathlib import Path
 
@@ -69,3 +69,26 @@ def test_polars_tables():
     one, other = fitted(frame, labels), fitted(given, polars.Series(labels.tolist()))
     assert np.array_equal(one.predict_proba(frame), other.predict_proba(given.lazy()))
     assert getattr(other, "feature_names_in_").tolist() == ["size", "town"]  # noqa: B009 (set by scikit-learn)
+
+
+def test_the_map_shows_every_sample_once_and_frames_what_looks_wrong(photos):
+    _, images, labels = photos
+    given = labels.copy()
+    given[::10] = (given[::10] + 1) % 3
+    classifier = fitted(images, given)
+    points = [each.get_offsets() for each in classifier.plot_map(images).collections]
+    assert sum(map(len, points[::2])) == 60
+    assert sum(map(len, points[1::2])) == int(classifier.label_issues_["is_label_issue"].sum())
+    with pytest.raises(DataError, match="59 samples, but 60 were fitted"):
+        classifier.plot_map(images[1:])
+
+
+def test_without_pretrained_weights_photos_are_small(tmp_path, monkeypatch):
+    """As on the command line: the small network is made for 64 pixels."""
+    from PIL import Image
+
+    monkeypatch.setattr("reweigh.plan.choose.installed", lambda: False)
+    for number in range(12):
+        Image.new("RGB", (100, 100), (20 * number, 0, 0)).save(tmp_path / f"{number}.png")
+    classifier = RobustClassifier("erm", epochs=1).fit(sorted(tmp_path.iterdir()), [0, 1] * 6)
+    assert classifier._fit.inputs.shape == (3, 64, 64)

@@ -93,7 +93,7 @@ def test_what_is_no_classifier_is_refused(tmp_path):
     with pytest.raises(DataError, match="a safetensors file, but not a classifier that reweigh saved"):
         RobustClassifier.load(path)
     path.write_bytes(pack({}, {"kind": "reweigh classifier", "version": "99", "content": "{}"}))
-    with pytest.raises(DataError, match=r"written by another version of reweigh \(format 99, not 4\)"):
+    with pytest.raises(DataError, match=r"written by another version of reweigh \(format 99, not 5\)"):
         RobustClassifier.load(path)
 
 

@@ -93,3 +93,14 @@ def test_other_numbers_of_samples_are_refused(voted):
     X, votes, _, _ = voted
     with pytest.raises(DataError, match="inconsistent numbers"):
         RobustClassifier(epochs=1).fit(X[:100], votes)
+
+
+def test_a_saved_classifier_knows_its_labelers(voted, tmp_path):
+    *_, classifier = voted
+    classifier.save(tmp_path / "voted.safetensors")
+    loaded = RobustClassifier.load(tmp_path / "voted.safetensors")
+    pd.testing.assert_frame_equal(loaded.labelers_, classifier.labelers_)
+    pd.testing.assert_frame_equal(
+        loaded.consensus_.reset_index(drop=True), classifier.consensus_.reset_index(drop=True)
+    )
+    assert loaded.next_labels(5)["gain"].tolist() == classifier.next_labels(5)["gain"].tolist()

@@ -10,9 +10,12 @@ from reweigh.data import Dataset
 from reweigh.data.on_demand import OnDemand
 from reweigh.errors import DataError, RecipeError
 from reweigh.features.extract import StoredRows
+from reweigh.features.neighbors import Neighborhood
 from reweigh.features.network import Network
 from reweigh.fit import front as module
-from reweigh.fit.front import Front, open_front
+from reweigh.fit.front import Front, beside_neighbors, open_front
+from reweigh.fit.scored import Scored
+from reweigh.issues import Samples
 from reweigh.plan import Part
 
 IMAGES = torch.randint(0, 256, (12, 3, 6, 6), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
@@ -88,3 +91,21 @@ def test_views_of_text_are_refused(monkeypatch):
     added = {"cache": True, "memory_gb": 2.0, "views": 2}
     with pytest.raises(RecipeError, match=r"features\.views: for images, but the samples are text"):
         open_front(Part("features", "hf:x", {}, added, {}), ())
+
+
+def test_near_duplicates_of_training_samples_are_marked_among_test_samples(caplog):
+    """Samples 0 to 3 are trained on, 4 to 6 are test samples; 5 is nearly the same as 1, which 0 is also."""
+    given = torch.tensor([0, 0, 1, 1])
+    known, unseen = (
+        Samples(labels, labels, torch.ones(len(labels)), labels < 0, torch.zeros(len(labels)))
+        for labels in (given, given[:3])
+    )
+    found = Neighborhood(torch.tensor([1, 5, -1, -1, -1, 1, -1]), torch.tensor([False] * 6 + [True]))
+    tested = Scored(torch.tensor([[2.0, 0], [3, 0], [2, 0]]), torch.ones(3), torch.tensor([0, 0, 1]))
+    train, test = beside_neighbors(known, unseen, tested, found)
+    assert train.near_duplicate_of.tolist() == [1, 5, -1, -1]
+    assert test.near_duplicate_of.tolist() == [-1, 1, -1]
+    assert test.outlier.tolist() == [False, False, True]
+    warned = "test: 1 of 3 samples are nearly the same as a training sample, so the test is too easy"
+    assert f"{warned}; accuracy on the others: 50.00" in caplog.text
+    assert train.label_issues(["a", "b"])["near_duplicate_of"].notna().tolist() == [True, False, False, False]

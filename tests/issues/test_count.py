@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from reweigh.issues.count import HABIT, Count, claim, count_wrong, direction, done
+from reweigh.issues.count import HABIT, Count, EqualInputs, claim, count_wrong, direction, done
 from reweigh.issues.remaining import Remaining
 from reweigh.issues.stock import confident_joint, take_stock, with_prior
 
@@ -20,12 +20,12 @@ def noisy(rate: float = 0.2):
     return F.one_hot(given, 3).float(), 0.9 * F.one_hot(true, 3).float() + 0.1 / 3, given != true
 
 
-def count_of(predictions, given, weak=False) -> Count:
+def count_of(predictions, given, weak=False, equal=None) -> Count:
     """Wrong labels as counted by predictions of all samples, without and with their labels."""
     stock, prior = take_stock(predictions, given), given.mean(0)
     own = confident_joint(with_prior(predictions, prior), given)
     latest = predictions.clamp_min(1e-6).log()
-    return count_wrong(stock, own, prior, given, predictions, torch.arange(len(given)), latest, weak)
+    return count_wrong(stock, own, prior, given, predictions, torch.arange(len(given)), latest, weak, equal)
 
 
 def counted(rate: float):
@@ -161,7 +161,9 @@ def test_labels_of_some_classes_only_may_be_wrong_at_random() -> None:
 
 def test_where_labels_are_right() -> None:
     count, given, stock, _ = counted(0.0)
-    assert claim(count, given, stock.joint, NAMES) == "Hardly any labels look wrong (0% to 0.3%)."
+    assert claim(count, given, stock.joint, NAMES) == (
+        "Hardly any labels look wrong (0% to 0.3%, if the model repeats at most 59% of the wrong ones)."
+    )
     assert done(count, (0.0, 0.01), dropped=False).startswith("Training again changed balanced accuracy")
 
 
@@ -205,3 +207,54 @@ def test_totals_count_samples() -> None:
     count = Count(torch.tensor([0.5, 0.0]), torch.tensor([0.4, 0.0]), torch.tensor([0.6, 0.2]))
     given = F.one_hot(torch.tensor([0, 0, 0, 1])).float()
     assert count.in_all(given) == pytest.approx((0.375, 0.3, 0.5))
+
+
+def test_labels_of_copies_that_differ_are_wrong() -> None:
+    given, _, _ = noisy(0.0)
+    groups = torch.arange(600)
+    groups[::30] = 0  # 20 copies of one sample of class 0
+    given[0:300:30] = F.one_hot(torch.tensor(1), 3).float()  # ten labels, or the ten others, are wrong
+    equal = EqualInputs(groups, copied=True)
+    assert equal.contradicted(given) == (10, 20)
+    agreed = F.one_hot(given.argmax(1), 3) * 0.9 + 0.1 / 3  # by a model that has learned them
+    _, low, high = count_of(agreed, given, equal=equal).in_all(given)
+    assert low == pytest.approx(10 / 600, rel=0.01)
+    assert high >= low
+    assert count_of(agreed, given).in_all(given)[1] == 0
+    words = claim(count_of(agreed, given, equal=equal), given, torch.eye(3), NAMES)
+    assert "10 labels contradict most labels of copies of the same sample: wrong, unless" in words
+
+
+def test_equal_rows_show_that_classes_overlap() -> None:
+    """Labels are wrong at random by all appearance, but equal rows contradict each other more often."""
+    given, predictions, _ = noisy(0.2)
+    assert count_of(predictions, given).at_random
+    shuffled = EqualInputs(torch.arange(600) % 20, copied=False)  # inputs that say nothing about the class
+    found = count_of(predictions, given, equal=shuffled)
+    assert not found.at_random
+    assert found.in_all(given)[1] == 0
+    few = EqualInputs(torch.cat([torch.arange(596), torch.zeros(4, dtype=torch.int64)]), copied=False)
+    assert count_of(predictions, given, equal=few).at_random  # too few to say
+
+
+def test_no_estimate_is_claimed_by_a_model_at_chance() -> None:
+    """Labels drawn at random: sure and unsure predictions are contradicted alike, since the model knows nothing."""
+    rng = torch.Generator().manual_seed(0)
+    given = F.one_hot(torch.randint(3, (300,), generator=rng), 3).float()
+    learned = 0.9 * given + 0.1 / 3  # by models that saw the label
+    unseen = torch.randn(300, 3, generator=rng).softmax(1)
+    stock, prior = take_stock(learned, given), given.mean(0)
+    own = confident_joint(with_prior(learned, prior), given)
+    count = count_wrong(stock, own, prior, given, unseen, torch.arange(300), learned.log(), weak=False)
+    assert not count.at_random
+    assert count.in_all(given)[2] > 0.6
+
+
+def test_upper_limits_of_classes_add_up_to_that_of_all() -> None:
+    given, predictions, _ = noisy(0.0)
+    worst = given[:, 0] == 1  # a model that contradicts half of one class
+    predictions[worst & (torch.arange(600) % 2 == 0)] = torch.tensor([0.1, 0.8, 0.1])
+    count = count_of(predictions, given, weak=True)
+    assert not count.at_random
+    assert count.in_all(given)[2] >= min(count.disagree / (1 - HABIT), 1)
+    assert float(count.high.max()) <= 1

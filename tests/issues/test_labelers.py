@@ -171,3 +171,23 @@ def test_a_majority_of_copies_of_a_careless_labeler_is_outvoted_with_a_weak_mode
     assert (majority == true).mean() < 0.65
     assert (found.posterior.argmax(1).numpy() == true).mean() > 0.93
     assert (found.dependence > 0).nonzero().tolist() == [[1, 2], [1, 3], [2, 1], [2, 3], [3, 1], [3, 2]]
+
+
+def test_rules_that_say_one_class_are_believed_although_few_fire_together():
+    """Given that it fires, such a rule says its class whatever the true one: a plain confusion explains any classes."""
+    rules = [(0, 0.95), (0, 0.8), (0, 0.7), (1, 0.95), (1, 0.85), (1, 0.75)]
+    right = []
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        true = random.integers(2, size=800)
+        columns = [
+            np.where(random.random(800) < 0.3 * np.where(true == label, accuracy, 1 - accuracy), label, -1)
+            for label, accuracy in rules
+        ]
+        votes = Votes.of(np.stack(columns, 1))
+        there = votes.counts.numpy() > 0
+        found = weigh_votes(votes)
+        majority = (votes.tally().argmax(1).numpy() == true)[there].mean()
+        right.append((found.posterior.argmax(1).numpy() == true)[there].mean() - majority)
+    assert min(right) > -0.01
+    assert np.mean(right) > 0.005

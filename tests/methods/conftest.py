@@ -39,7 +39,6 @@ class Tiny:
             torch.Generator().manual_seed(0),
             torch.device("cpu"),
             epochs=8,
-            fresh=self.fresh,
         )
         self.method: Method = build(name, self.setup, **options)
         self.batches: list[Batch] = [self.data.batch(torch.arange(12)), self.data.batch(torch.arange(12, 20))]

@@ -77,11 +77,7 @@ USUAL: dict[tuple[str | int, ...], str] = {
 
 
 def usual(num_classes: int, class_names: Sequence[str] | None) -> ClassMap:
-    """The map of well-known data, recognized by their classes.
-
-    Raises:
-        DataError: The data are not among them.
-    """
+    """The map of well-known data, recognized by their classes; a DataError for any other data."""
     name = USUAL.get((*class_names[:3], num_classes)) if class_names else None
     if name is None:
         raise DataError(
@@ -92,11 +88,7 @@ def usual(num_classes: int, class_names: Sequence[str] | None) -> ClassMap:
 
 
 def known(name: str) -> str:
-    """``name``, if there is a map of that name.
-
-    Raises:
-        DataError: There is none.
-    """
+    """``name``, if there is a map of that name; otherwise a DataError."""
     if name not in MAPS:
         raise DataError(
             f"map: no map named {name!r}; there are: {', '.join(sorted(MAPS))}.{suggestion(name, MAPS)} "
@@ -106,11 +98,7 @@ def known(name: str) -> str:
 
 
 def named(name: str, num_classes: int) -> ClassMap:
-    """The map called ``name``.
-
-    Raises:
-        DataError: There is none, or it is for another number of classes.
-    """
+    """The map called ``name``; a DataError if there is none, or if it is for another number of classes."""
     size, found = MAPS[known(name)]
     if size != num_classes:
         raise DataError(

@@ -90,11 +90,7 @@ def transition_matrix(before: Tensor, after: Tensor, num_classes: int) -> Tensor
 
 
 def chosen(num_samples: int, rate: float, generator: np.random.Generator) -> np.ndarray:
-    """Exactly ``rate`` of the samples, drawn without replacement.
-
-    Raises:
-        DataError: The rate is not in [0, 1].
-    """
+    """Exactly ``rate`` of the samples, drawn without replacement; a DataError unless it is in [0, 1]."""
     check_share("rate", rate)
     return generator.permutation(num_samples)[: round(rate * num_samples)]
 

@@ -135,11 +135,7 @@ def checked(labels: Tensor, num_classes: int, posteriors: Tensor | None, rate: f
 
 
 def bisect(expected: Callable[[float], float], rate: float, remedy: str) -> float:
-    """The log of the factor at which ``expected``, which rises with the factor, is ``rate``.
-
-    Raises:
-        DataError: No factor gives the rate.
-    """
+    """The log of the factor at which ``expected``, which rises with it, is ``rate``; a DataError if none is."""
     low, high = -50.0, 50.0
     least, most = expected(low), expected(high)
     if not least - 1e-9 <= rate <= most + 1e-9:

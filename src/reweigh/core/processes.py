@@ -129,11 +129,7 @@ def is_fully_sharded(model: nn.Module) -> bool:
 
 
 def sharding_group(model: nn.Module) -> distributed.ProcessGroup:
-    """The processes that share a fully sharded model.
-
-    Raises:
-        ModelError: some of it is not sharded, sharded in two dimensions, or computed in half precision.
-    """
+    """The processes that share a fully sharded model; a ModelError if it is sharded in a way that cannot be used."""
     from torch.distributed.fsdp import FSDPModule
     from torch.distributed.tensor import DTensor
 

@@ -1,21 +1,12 @@
 """Draw parts of a dataset: the same share of each class, and samples that belong together on one side."""
 
-from collections.abc import Iterable, Iterator
-from hashlib import blake2b
-from itertools import pairwise
-
 import numpy as np
 import torch
 from torch import Generator, Tensor
 
 from reweigh.data.dataset import Dataset
-from reweigh.data.inputs import SparseRows
 from reweigh.errors import DataError
 from reweigh.names import plural
-
-MAX_EQUAL_BY_CHANCE = 0.2  # rows equal to a row that are expected by chance; with more, equal rows need not be copies
-MAX_CHAIN = 0.05  # share of the samples that are one after the other nearly the same; more are not copies
-ROWS_AT_ONCE = 1000
 
 
 def stratified(labels: Tensor, size: int, seed: int, what: str = "size", groups: Tensor | None = None) -> Tensor:
@@ -124,115 +115,6 @@ def held_out_in_turn(
     chosen = stratified_folds(labels[first], of, 1, generator, among)
     to_the_end[first[(chosen >= 0) & (chosen < some)]] = True
     return fold, to_the_end
-
-
-def groups_of(dataset: Dataset) -> Tensor | None:
-    """Which samples belong together, shape (N,): those of one group of the user's, and copies; None if none do."""
-    return joined(dataset.groups, copies(dataset))
-
-
-def joined(first: Tensor | None, second: Tensor | None) -> Tensor | None:
-    """Groups in which all samples are together that are together in one of two groupings.
-
-    >>> joined(torch.tensor([0, 0, 1, 2]), torch.tensor([5, 6, 6, 7])).tolist()
-    [0, 0, 0, 1]
-    """
-    if first is None or second is None:
-        return second if first is None else first
-    _, one = np.unique(first.numpy(), return_inverse=True)
-    _, other = np.unique(second.numpy(), return_inverse=True)
-    part = _connected(one, other + one.max() + 1)
-    return torch.from_numpy(np.unique(part[one], return_inverse=True)[1])
-
-
-def near_copies(near: Tensor) -> Tensor | None:
-    """Samples that are nearly the same as groups, shape (N,); None if there are none.
-
-    A chain of many samples of which each is like the next is a kind of sample, not copies of one: it is left out.
-
-    >>> near_copies(torch.tensor([-1, 2, -1, 2] + [-1] * 60))[:5].tolist()
-    [0, 1, 1, 1, 2]
-
-    Args:
-        near: Shape (N,), index of a sample that is nearly the same, or -1.
-    """
-    alone = torch.arange(len(near))
-    part = _connected(alone.numpy(), torch.where(near >= 0, near, alone).numpy())
-    size = np.bincount(part)[part]
-    part = np.where(size > max(2, MAX_CHAIN * len(near)), part.max() + 1 + np.arange(len(part)), part)
-    _, found = np.unique(part, return_inverse=True)
-    return None if found.max() + 1 == len(found) else torch.from_numpy(found)
-
-
-def _connected(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The connected part that each node of a graph is in; edge i joins node ``first[i]`` with node ``second[i]``."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    nodes = int(max(first.max(), second.max())) + 1
-    return connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(nodes, nodes)), False)[1]
-
-
-def copies(dataset: Dataset) -> Tensor | None:
-    """The samples with equal inputs as groups, shape (N,); None if there are none, or if they need not be copies.
-
-    Photos and rows of measured numbers are equal if they are copies; rows of a few categories are equal by chance, and
-    to part them from each other would hide from a model what it can know. Inputs that are not in memory are not read.
-    """
-    inputs = dataset.inputs
-    if not isinstance(inputs, Tensor | SparseRows) or not len(inputs):
-        return None
-    found = equal(_rows(inputs))
-    if found is None or dataset.is_images or isinstance(inputs, SparseRows):
-        return found
-    encoding = dataset.reading.encoding
-    widths = [1] * dataset.shape[0] if encoding is None else [len(each.feature_names) for each in encoding.columns]
-    first = first_of(found)
-    columns = (equal_numbers(block.numpy()) for block in inputs[first].flatten(1).split(widths, dim=1))
-    return None if by_chance(columns, len(first)) else found
-
-
-def first_of(groups: Tensor) -> Tensor:
-    """The index of the first sample of each group, in order."""
-    return torch.from_numpy(np.sort(np.unique(groups.numpy(), return_index=True)[1]))
-
-
-def _rows(inputs: Tensor | SparseRows) -> Iterator[bytes]:
-    """The content of each sample."""
-    if isinstance(inputs, SparseRows):
-        matrix = inputs.matrix
-        for first, end in pairwise(matrix.indptr.tolist()):
-            yield matrix.indices[first:end].tobytes() + matrix.data[first:end].tobytes()
-    else:
-        for some in inputs.split(ROWS_AT_ONCE):
-            yield from (row.tobytes() for row in some.flatten(1).contiguous().numpy())
-
-
-def equal(contents: Iterable[bytes]) -> Tensor | None:
-    """What has the same content as groups, shape (N,); None if nothing has, or all: then nothing could be parted."""
-    seen: dict[bytes, int] = {}
-    found = [seen.setdefault(blake2b(content, digest_size=16).digest(), len(seen)) for content in contents]
-    return None if len(seen) in (1, len(found)) else torch.tensor(found)
-
-
-def equal_numbers(block: np.ndarray) -> np.ndarray:
-    """A number for each row of a column, the same for the same content."""
-    return np.unique(block, axis=0 if block.shape[1] > 1 else None, return_inverse=True)[1].reshape(-1)
-
-
-def by_chance(columns: Iterable[np.ndarray], rows: int) -> bool:
-    """Whether rows may be equal without being copies: if that is likely where columns are independent of each other.
-
-    Args:
-        columns: The cells of each column of different rows as numbers from 0 on, shape (rows,); -1 for gaps.
-    """
-    expected = float(rows - 1)
-    for numbers in columns:
-        counts = np.bincount(numbers + 1)
-        expected *= float((counts * (counts - 1.0)).sum()) / max(1, rows * (rows - 1))
-        if expected <= MAX_EQUAL_BY_CHANCE:
-            return False
-    return True
 
 
 def part(dataset: Dataset, size: int | None, seed: int, what: str = "size") -> Dataset:

@@ -1,6 +1,6 @@
 """From X and y to a fit: from scratch, or continuing from a trained classifier."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,11 +11,9 @@ from torch import Tensor
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
 from reweigh.data.labels.class_numbers import as_array, warn_of_spellings
-from reweigh.errors import DataError
-from reweigh.estimator.callbacks import watched
+from reweigh.errors import DataError, RecipeError
 from reweigh.estimator.inputs import read_inputs, read_more_inputs
-from reweigh.estimator.networks import continued, is_classifier, own_builder
-from reweigh.estimator.parameters import plan_of, takes_unlabeled
+from reweigh.estimator.parameters import continued, is_classifier, own_builder, plan_of, takes_unlabeled
 from reweigh.estimator.sample_weights import read_weights
 from reweigh.estimator.targets import Targets, read_candidates, read_consensus, read_more_targets, read_targets
 from reweigh.fit import Fit, fit
@@ -26,6 +24,9 @@ from reweigh.issues.votes import Votes
 from reweigh.looks import check_classifier
 from reweigh.names import listed
 from reweigh.plan.choose import Facts
+from reweigh.training import Observer, progress
+from reweigh.training.progress import Silent
+from reweigh.training.result import Means
 
 
 class Learned(NamedTuple):
@@ -190,3 +191,33 @@ def read_trusted(
     if len(inputs) < 2:
         raise DataError(f"X_trusted: {len(inputs)} sample; pass two or more, best some of each class")
     return replace(form.dataset(inputs, tuple(map(str, classes))), labels=labels, soft_labels=rows)
+
+
+def watched(callbacks: Any, label: str | None) -> Observer | None:
+    """The observer of the training: a progress bar with this label, the user's functions, both, or neither."""
+    bar = None if label is None else progress(label=label)
+    if callbacks is None:
+        return bar
+    functions = [callbacks] if callable(callbacks) else callbacks
+    if isinstance(functions, str | Mapping) or not isinstance(functions, Iterable) or not all(map(callable, functions)):
+        raise RecipeError(
+            f"RobustClassifier: callbacks: got {callbacks!r}; pass a function, or a list of functions, that is called "
+            "after each epoch with its numbers, such as callbacks=[lambda numbers: print(numbers['train_loss'])]"
+        )
+    return _Calling(bar or Silent(), list(functions))
+
+
+class _Calling:
+    """Passes everything on to an observer, and the numbers of each epoch to some functions as well."""
+
+    def __init__(self, observer: Observer, functions: list[Callable[[dict[str, Any]], Any]]):
+        self._observer, self._functions = observer, functions
+        self.start, self.count, self.stop = observer.start, observer.count, observer.stop
+
+    def step(self, epoch: int, step: int, means: Means) -> None:
+        self._observer.step(epoch, step, means)
+
+    def epoch(self, line: Mapping[str, Any]) -> None:
+        self._observer.epoch(line)
+        for function in self._functions:
+            function(dict(line))

@@ -3,23 +3,30 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import torch
 from sklearn.utils.validation import check_is_fitted
 
+from reweigh.data.inputs import SparseRows
+from reweigh.errors import DataError
 from reweigh.estimator.inputs import as_pandas
+from reweigh.features.plane import plane
 from reweigh.plan import Plan
 from reweigh.training.result import as_html
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from reweigh.issues.audit import LabelAudit
     from reweigh.review import Review
 
 WORST = 5
+MAX_NAMED = 20  # classes in the legend of a map
 
 
 class Reviewing:
-    """Gives a classifier its methods ``review`` and ``audit``."""
+    """Gives a classifier its methods ``review``, ``audit`` and ``plot_map``."""
 
     def audit(self: Any, n: int = 100) -> "LabelAudit":
         """Draw labels at random to find out how many are wrong; an estimate that holds however good the classifier is.
@@ -75,6 +82,44 @@ class Reviewing:
         frame = X if hasattr(X, "iloc") and hasattr(X, "columns") else None
         subject = of_fit(self._fit, self._samples(X), frame, Path(file), self.classes_.tolist())
         return Review(subject, reviewer, audit=audit).start()
+
+    def plot_map(self: Any, X: Any, ax: "Axes | None" = None) -> "Axes":
+        """Draw the training samples as points, similar ones near each other; labels that look wrong have a frame.
+
+        Args:
+            X: Samples that the classifier was fitted to.
+            ax: Axes to draw in; None makes a new figure.
+
+        Raises:
+            DataError: X holds another number of samples.
+        """
+        check_is_fitted(self)
+        dataset, judged, names = self._samples(X), self._fit.samples, self._fit.class_names
+        if len(dataset) != len(judged.given):
+            raise DataError(
+                f"X: {len(dataset):,} samples, but {len(judged.given):,} were fitted; pass the X of the fit"
+            )
+        from matplotlib import pyplot
+
+        inputs = dataset.inputs
+        rows = inputs.matrix if isinstance(inputs, SparseRows) else inputs[torch.arange(len(dataset))].flatten(1)
+        found = plane(rows if isinstance(inputs, SparseRows) else normalized(rows.numpy()))
+        ax = pyplot.subplots(layout="constrained")[1] if ax is None else ax
+        wrong = judged.wrong.numpy()
+        for label, name in enumerate(names):
+            mine = judged.given.numpy() == label
+            drawn = ax.scatter(*found.points[mine].T, s=8, label=name if label < MAX_NAMED else None)
+            frames = found.points[mine & wrong].T
+            ax.scatter(*frames, s=24, marker="s", color=drawn.get_facecolor(), edgecolors="black", linewidths=0.8)
+        ax.set(xticks=[], yticks=[], title=f"{len(dataset):,} samples by {found.how}; framed labels look wrong")
+        ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+        return ax
+
+
+def normalized(rows: np.ndarray) -> np.ndarray:
+    """Columns with mean 0 and standard deviation 1."""
+    rows = rows.astype(np.float32)
+    return np.nan_to_num((rows - np.nanmean(rows, 0)) / np.maximum(np.nanstd(rows, 0), 1e-6))
 
 
 def trained_html(plan: Plan, issues: "pd.DataFrame") -> str:

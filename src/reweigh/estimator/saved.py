@@ -9,8 +9,7 @@ import numpy as np
 import torch
 
 from reweigh.errors import DataError, RecipeError
-from reweigh.estimator.networks import own_builder
-from reweigh.estimator.parameters import plain
+from reweigh.estimator.parameters import own_builder, plain
 from reweigh.files.limits import check_amount
 from reweigh.fit import Fit, store
 from reweigh.fit.trainer import find_device

@@ -80,10 +80,7 @@ class Voting:
     def _voted(self: Any) -> tuple[Votes, Labelers]:
         found = getattr(self, "_fit", None)
         if found is None or found.votes is None or found.labelers is None:
-            raise NoVotesError(
-                "there are no votes of several labelers: fit(X, votes) with one column per labeler first; a classifier "
-                "that was loaded does not have them"
-            )
+            raise NoVotesError("there are no votes of several labelers: fit(X, votes) first, one column per labeler")
         return found.votes, found.labelers
 
     def _named(self: Any, rows: Any) -> Any:

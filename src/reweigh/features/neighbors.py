@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.data import Inputs
-from reweigh.data.splits import first_of
+from reweigh.data.copies import first_of, nearest
 
 log = logging.getLogger(__name__)
 MIN_SAMPLES = 50  # samples; among fewer, neighbors mean nothing
@@ -17,7 +17,6 @@ MAX_SAMPLES = 100_000  # beyond, all pairs take too long
 USUAL_NEIGHBORS = 10  # neighbors, besides the nearest, that say how far apart samples usually are here
 EPS_DISTANCE = 1e-6
 NEIGHBOR_LIMITS = (20, 200)  # at least, at most
-MAX_DISTANCES = 20_000_000  # distances
 
 
 class Neighborhood(NamedTuple):
@@ -92,19 +91,6 @@ def whitened(rows: Tensor) -> Tensor:
     level = covariance.diagonal().mean().clamp_min(EPS_DISTANCE**2)
     root = torch.linalg.cholesky(covariance + level * torch.eye(len(covariance), dtype=covariance.dtype))
     return torch.linalg.solve_triangular(root, unit.T, upper=False).T.float()
-
-
-def nearest(rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Cosine distances and indices of the k nearest other samples, the nearest first, each of shape (N, k). Exact."""
-    unit = F.normalize(rows.float(), dim=1)
-    distances, indices = [], []
-    for some in torch.arange(len(unit)).split(max(1, MAX_DISTANCES // len(unit))):
-        all_of = 1 - unit[some] @ unit.T
-        all_of[torch.arange(len(some)), some] = torch.inf
-        found = all_of.topk(k, largest=False)
-        distances.append(found.values.clamp_min(0))
-        indices.append(found.indices)
-    return torch.cat(distances), torch.cat(indices)
 
 
 PHOTOS = Rule(close=0.5, island=0.02, far=2.5, whitens=True)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from reweigh.core.shards import whole
 from reweigh.data import Dataset, with_label
-from reweigh.data.splits import groups_of, joined, near_copies
+from reweigh.data.copies import groups_of, joined, near_copies
 from reweigh.fit.decision import Decision, after_training, before_training
 from reweigh.fit.front import Front, beside_neighbors, open_front
 from reweigh.fit.inputs import InputForm
@@ -132,12 +132,15 @@ def fit(
         build = builder(plan.model, trust_code)
     trainer = Trainer(plan, build, device, trusted, classifier)
     with threads(plan.train["num_threads"]):
-        neighbors = None if front is None else front.neighborhood(train_set.inputs)
+        of_test = None if test_set is None else test_set.inputs
+        neighbors = None if front is None else front.neighborhood(train_set.inputs, of_test)
         if neighbors is not None:
-            groups = joined(train_set.groups, near_copies(neighbors.near_duplicate_of))
+            alike = near_copies(neighbors.near_duplicate_of)
+            groups = joined(train_set.groups, alike if alike is None else alike[: len(train_set)])
             train_set = replace(train_set, groups=groups)
         fitted = trained_by(trainer, train_set, raw, tests, front, run, observer)
-        return replace(fitted, samples=beside_neighbors(fitted.samples, neighbors))
+        samples, unseen = beside_neighbors(fitted.samples, fitted.unseen, fitted.tested, neighbors)
+        return replace(fitted, samples=samples, unseen=unseen)
 
 
 def trained_by(

@@ -19,9 +19,10 @@ from reweigh.errors import DataError, ModelError, RecipeError
 from reweigh.features import build
 from reweigh.features.extract import StoredRows, encoded, extract, filled, joined, scale_of
 from reweigh.features.foreign import own_network
-from reweigh.features.neighbors import PHOTOS, TEXT, Neighborhood, near_duplicates, neighborhood
+from reweigh.features.neighbors import MAX_SAMPLES, PHOTOS, TEXT, Neighborhood, near_duplicates, neighborhood
 from reweigh.features.network import FIRST_DISTORTED, Network, seen
 from reweigh.features.text_network import TextNetwork
+from reweigh.fit.scored import Scored
 from reweigh.issues import Samples
 from reweigh.names import listed, plural
 from reweigh.plan import Part
@@ -84,8 +85,15 @@ class Front:
         mirrored, *distorted = (self._features(raw, network, device, observer)[0] for network in networks)
         return replace(train_set, mirrored=mirrored, distorted=tuple(distorted))
 
-    def neighborhood(self, features: Inputs) -> Neighborhood | None:
-        """Near-duplicates and outliers by the features of samples; None if there are too few samples, or too many."""
+    def neighborhood(self, features: Inputs, of_test: Inputs | None = None) -> Neighborhood | None:
+        """Near-duplicates and outliers by the features of samples; None if there are too few samples, or too many.
+
+        Args:
+            features: Those of the training samples.
+            of_test: Those of test samples, which are numbered on.
+        """
+        if of_test is not None and len(features) + len(of_test) <= MAX_SAMPLES:
+            features = torch.cat([some[torch.arange(len(some))] for some in (features, of_test)])
         return neighborhood(features, TEXT if isinstance(self.network, TextNetwork) else PHOTOS)
 
     def _features(
@@ -161,11 +169,32 @@ def kept(samples: int, unreadable: dict[int, str]) -> Tensor:
     return fine.nonzero().flatten()
 
 
-def beside_neighbors(samples: Samples, found: Neighborhood | None) -> Samples:
-    """What is known of the samples, with what their nearest neighbors say."""
+def beside_neighbors(
+    samples: Samples, unseen: Samples | None, tested: Scored | None, found: Neighborhood | None
+) -> tuple[Samples, Samples | None]:
+    """What is known of the training samples, and of the test samples, with what their nearest neighbors say.
+
+    Args:
+        unseen: What is known of the test samples; None if nothing is.
+        tested: Predictions for these; None without any.
+        found: Training samples come first.
+    """
     if found is None:
-        return samples
-    other, given = found.near_duplicate_of, samples.given
+        return samples, unseen
+    other, train = found.near_duplicate_of, len(samples.given)
+    known = [samples.given] if tested is None or tested.labels is None else [samples.given, tested.labels]
+    given = torch.cat([*known, torch.full_like(other, -1)])[: len(other)]
+    if tested is not None and tested.labels is not None and len(other) > train:
+        copied = (other[train:] >= 0) & (other[train:] < train)
+        right = (tested.logits.argmax(1) == tested.labels).double()
+        if bool(copied.any()) and len(right) == len(copied):
+            rest = f"; accuracy on the others: {100 * float(right[~copied].mean()):.2f}" if not copied.all() else ""
+            logger.warning(
+                "test: %d of %s nearly the same as a training sample, so the test is too easy%s",
+                int(copied.sum()),
+                plural(len(copied), "sample is", "samples are"),
+                rest,
+            )
     differ = (other >= 0) & (given >= 0) & (given[other] >= 0) & (given != given[other])
     copies, alone = int((other >= 0).sum()), int(found.outlier.sum())
     logger.info(
@@ -174,7 +203,12 @@ def beside_neighbors(samples: Samples, found: Neighborhood | None) -> Samples:
         int(differ.sum()),
         alone,
     )
-    return replace(samples, outlier=found.outlier, near_duplicate_of=found.near_duplicate_of)
+    parts = [
+        some and replace(some, outlier=found.outlier[part], near_duplicate_of=other[part])
+        for some, part in ((samples, slice(train)), (unseen, slice(train, None)))
+    ]
+    assert parts[0] is not None
+    return parts[0], parts[1] if len(other) > train else unseen
 
 
 MAX_PAIRS_NAMED = 5  # near-duplicates that are named

@@ -1,6 +1,6 @@
 """A fit in a folder: train by a plan there, continue an interrupted run, and read the trained model back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from html import escape
@@ -148,10 +148,13 @@ def write(found: Fit, run: Run, train_set: Dataset, test_set: Dataset | None = N
     if found.history != run.read_metrics():  # those of the kept epoch are as decided
         run.write_metrics(found.history)
         run.write_summary(Result(found.history).summary("finished", found.plan.train["epochs"]))
-    run.write_samples(columns(found.samples, found.origin, train_set))
+    called = called_in(train_set, found.origin)
+    if test_set is not None and found.test_origin is not None:
+        called += called_in(test_set, found.test_origin, "" if is_held_out(found.plan, test_set) else "test: ")
+    run.write_samples(columns(found.samples, found.origin, train_set, called))
     if found.unseen is not None and test_set is not None and is_held_out(found.plan, test_set):
         assert test_set.origin is not None
-        run.write_samples(columns(found.unseen, test_set.origin, test_set), held_out=True)
+        run.write_samples(columns(found.unseen, test_set.origin, test_set, called), held_out=True)
     if found.votes is not None and found.labelers is not None:
         asked = next_votes(found.votes, found.labelers, found.labelers.posterior, MAX_ASKED_SAMPLES)
         tables = {run.votes: vote_table(found.votes, found.labelers), run.next_labels: asked}
@@ -163,11 +166,20 @@ def write(found: Fit, run: Run, train_set: Dataset, test_set: Dataset | None = N
     run.seal()
 
 
-def columns(samples: Samples, origin: Tensor, train_set: Dataset) -> dict[str, list[Any]]:
+def called_in(dataset: Dataset, origin: Tensor, prefix: str = "") -> list[str]:
+    """What each sample is called in the files of a run: its name, or its row in the user's data."""
+    names = dataset.reading.names
+    return [f"{prefix}{names[row] if names else row}" for row in origin.tolist()]
+
+
+def columns(samples: Samples, origin: Tensor, train_set: Dataset, called_all: Sequence[str]) -> dict[str, list[Any]]:
     """What training found out about each sample, as the columns of samples.csv.
 
     ``row`` is the row of the sample in the user's data and labels are written by name, so that the file can be joined
     to them.
+
+    Args:
+        called_all: What the training samples are called, then the test samples.
     """
     class_names = train_set.class_names
 
@@ -190,9 +202,9 @@ def columns(samples: Samples, origin: Tensor, train_set: Dataset) -> dict[str, l
         "loss": samples.losses.tolist(),
     }
     if samples.outlier is not None and samples.near_duplicate_of is not None:
-        known, others = table.get("name", rows), samples.near_duplicate_of.tolist()
+        others = samples.near_duplicate_of.tolist()
         table["is_outlier"] = samples.outlier.tolist()
-        table["near_duplicate_of"] = [known[other] if other >= 0 else None for other in others]
+        table["near_duplicate_of"] = [called_all[other] if other >= 0 else None for other in others]
     if train_set.candidates is not None:
         table["candidates"] = [
             SEPARATOR.join(class_names[number] for number in row) for row in train_set.candidates.tolist()

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,7 +23,9 @@ from reweigh.fit.start import refilled
 from reweigh.fit.trainer import Build, builder
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Samples
+from reweigh.issues.labelers import Labelers
 from reweigh.issues.verdict import Finding
+from reweigh.issues.votes import Votes, check_votes
 from reweigh.plan.check import examine
 from reweigh.plan.mistakes import raise_all
 from reweigh.plan.toml import to_values
@@ -30,7 +33,7 @@ from reweigh.training.checkpoint import plain_tensor
 from reweigh.weighting import construction, rebuilt
 
 KIND = "reweigh classifier"
-VERSION = 4
+VERSION = 5
 
 
 def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
@@ -47,6 +50,8 @@ def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
         "finding": found.finding and found.finding._asdict(),
         "weighting": None if weighting is None else construction(weighting.net),
         "reads": None if weighting is None else weighting.reads,
+        "votes": None if found.votes is None else [found.votes.labelers, found.votes.classes.tolist()],
+        "labelers": found.labelers and [found.labelers.discount, found.labelers.temperature],
         "more": more,
     }
     tensors: dict[str, Tensor] = {"origin": found.origin, **_named("model", found.model.state_dict())}
@@ -55,6 +60,8 @@ def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
         tensors |= _named("weighting", weighting.net.state_dict()) | _named("families", weighting.families._asdict())
     if found.held_out is not None:
         tensors |= _named("held_out", found.held_out._asdict())
+    if found.votes is not None and found.labelers is not None:
+        tensors |= _named("votes", vars(found.votes)) | _named("labelers", found.labelers._asdict())
     try:
         text = json.dumps(content, default=_refuse)
     except TypeError as error:
@@ -121,8 +128,22 @@ def _loaded(path: str | Path, build: Build | None, module: Any, trust_code: bool
         held_out=Scored(**held_out) if held_out else None,
         finding=Finding(**content["finding"]) if content["finding"] else None,
         front=front,
+        **_voted(content, tensors),
     )
     return found, content["more"]
+
+
+def _voted(content: dict[str, Any], tensors: dict[str, Tensor]) -> dict[str, Any]:
+    """The votes of several labelers and what is known about these, if there were any."""
+    if content["votes"] is None or content["labelers"] is None:
+        return {}
+    names, classes = content["votes"]
+    samples = len(tensors["labelers.posterior"])
+    votes = Votes(samples, tuple(names), np.array(classes), **_under("votes", tensors))
+    check_votes(votes)
+    discount, temperature = map(float, content["labelers"])
+    known: dict[str, Any] = {"confusion": None, "totals": None} | _under("labelers", tensors)
+    return {"votes": votes, "labelers": Labelers(**known, discount=discount, temperature=temperature)}
 
 
 def _refuse(value: Any) -> None:

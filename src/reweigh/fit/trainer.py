@@ -106,8 +106,7 @@ class Trainer:
                 f"method.name: {plan.method.name!r} looks at layers inside its network, which several processes cannot "
                 "share; train it in one process, without torchrun"
             )
-        fresh = partial(self._network, train_set.shape, train_set.num_classes)
-        model, optimizer = fresh()
+        model, optimizer = self._network(train_set.shape, train_set.num_classes)
         if branch is not None:
             branch.take_over(model, optimizer)
         loss = with_class_sizes(plan.loss.bind(), train_set.class_sizes)
@@ -125,7 +124,6 @@ class Trainer:
             generator=Generator().manual_seed(train["seed"]),
             device=self.device,
             epochs=train["epochs"],
-            fresh=fresh,
             started=plan.model is not None and plan.model.added.get("start") is not None,
         )
 

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
+from reweigh.data.copies import equal_inputs
 from reweigh.data.splits import held_out_in_turn
 from reweigh.families import Families, sizes_differ
-from reweigh.issues.count import Count, claim, claim_of_consensus, done
+from reweigh.issues.count import Count, EqualInputs, claim, claim_of_consensus, done
 from reweigh.issues.labels import Labels
 from reweigh.issues.stock import Stock, with_prior
 from reweigh.issues.verdict import Finding, Verdict, least_believed
@@ -136,7 +137,9 @@ def labels_of(train_set: Dataset, vouched: Tensor | None) -> Labels:
     known = torch.zeros(len(train_set), dtype=torch.bool) if train_set.trusted is None else train_set.trusted.clone()
     if vouched is not None:
         known[vouched] = True
-    return Labels(given, uncorrected, known, train_set.votes)
+    groups, pictures = equal_inputs(train_set), train_set.is_images or bool(train_set.reading.names)
+    equal = None if groups is None else EqualInputs(groups, copied=pictures)
+    return Labels(given, uncorrected, known, train_set.votes, equal)
 
 
 def compared(second: Look, first: Look, labels: Tensor, balanced: bool) -> tuple[tuple[float, float], bool]:

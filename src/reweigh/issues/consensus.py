@@ -9,7 +9,7 @@ from torch import Tensor
 
 from reweigh.errors import DataError
 from reweigh.issues.count import Z90
-from reweigh.issues.labelers import Labelers
+from reweigh.issues.labelers import Labelers, with_few_classes
 from reweigh.issues.stock import TINY
 from reweigh.issues.votes import Votes
 from reweigh.names import listed
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SYSTEMATIC_ERROR = 0.015  # standard deviation of an estimated accuracy because the posterior is not exact; measured
+SYSTEMATIC_ERROR_OF_RULES = 0.12  # that of rules, which a model that reads the same words confirms; measured
 MIN_MISTAKEN = 0.05  # share of a true class that must be mistaken for another to be named
 MAX_ASKED_LABELERS = 20  # the most accurate for their cost, among whom the next labeler is chosen
 CHUNK_VALUES = 5_000_000  # probabilities at a time
@@ -63,7 +64,9 @@ def labeler_table(votes: Votes, found: Labelers) -> "pd.DataFrame":
 
     accuracy = summed(right) / number  # NaN without votes
     chance = (summed(right * (1 - right)) + 0.25).sqrt() / number  # a quarter of a vote: no certainty from few votes
-    margin = Z90 * (chance**2 + SYSTEMATIC_ERROR**2).sqrt()
+    systematic = torch.full_like(accuracy, SYSTEMATIC_ERROR)
+    systematic[with_few_classes(votes)] = SYSTEMATIC_ERROR_OF_RULES
+    margin = Z90 * (chance**2 + systematic**2).sqrt()
     agreement = summed(found.posterior.argmax(1)[votes.sample] == votes.label) / number
     return pd.DataFrame(
         {

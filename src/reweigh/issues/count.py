@@ -18,9 +18,12 @@ from reweigh.issues.stock import (
     with_prior,
     wrong_in_joint,
 )
+from reweigh.names import plural
 
 OWN = 1.5  # wrong labels in total, for each one that is found by predictions that have seen the labels
 HABIT = 0.59  # share of the wrong labels that a held-out model repeats if they depend on the input: texts, by people
+MIN_AGREEMENT = 1 / 3  # of predictions and labels beyond chance (Cohen's kappa); a model below it cannot tell
+MAX_CLAIM_WIDTH = 0.25  # between limits; if they are further apart, no estimate is claimed
 LEVEL = 0.6  # conflicts of sure predictions for each one of less sure ones, at least, if labels are wrong at random
 MIN_SURE_CONFLICTS = 0.5  # conflicts of sure predictions for each one of all, at least, if labels are wrong at random;
 MIN_SURE_CONFLICTS_WEAK = 0.85  # of a weak model
@@ -46,6 +49,8 @@ class Count(NamedTuple):
             many labels, as they do if which labels are wrong does not depend on the input. Otherwise one label per
             sample cannot tell wrong labels from overlapping classes, and the limits are wide.
         predicted: Shape (C, C), number of held-out labels by given (row) and predicted (column) class.
+        contradicted: Number of labels that contradict most labels of samples with equal inputs.
+        copied: Whether these samples are copies; see ``EqualInputs``.
     """
 
     share: Tensor
@@ -54,6 +59,8 @@ class Count(NamedTuple):
     disagree: float = 0.0
     at_random: bool = True
     predicted: Tensor = torch.zeros(0, 0)
+    contradicted: int = 0
+    copied: bool = False
 
     @property
     def hardly(self) -> bool:
@@ -96,8 +103,43 @@ class Count(NamedTuple):
         return self._replace(share=share, low=low, high=high)
 
 
+class EqualInputs(NamedTuple):
+    """Which samples have equal inputs.
+
+    Attributes:
+        groups: Shape (N,), the same number for equal inputs.
+        copied: Whether they are copies of one sample, as equal photos are; equal rows may differ in class.
+    """
+
+    groups: Tensor
+    copied: bool
+
+    def contradicted(self, given: Tensor) -> tuple[int, int]:
+        """Number of labels that contradict most labels of equal inputs, and of samples whose input is not the only one.
+
+        >>> EqualInputs(torch.tensor([0, 0, 0, 1, 2]), True).contradicted(torch.eye(2)[[0, 0, 1, 1, 1]])
+        (1, 3)
+
+        Args:
+            given: Shape (N, C), the given labels as rows that sum to one.
+        """
+        labels = given.argmax(1)
+        pairs, counts = torch.stack([self.groups, labels]).unique(dim=1, return_counts=True)
+        most = torch.zeros(int(self.groups.max()) + 1, dtype=counts.dtype).scatter_reduce_(0, pairs[0], counts, "amax")
+        sizes = torch.bincount(self.groups)
+        return int((sizes - most).sum()), int(sizes[sizes > 1].sum())
+
+
 def count_wrong(
-    stock: Stock, own: Tensor, prior: Tensor, given: Tensor, unseen: Tensor, known: Tensor, latest: Tensor, weak: bool
+    stock: Stock,
+    own: Tensor,
+    prior: Tensor,
+    given: Tensor,
+    unseen: Tensor,
+    known: Tensor,
+    latest: Tensor,
+    weak: bool,
+    equal: EqualInputs | None = None,
 ) -> Count:
     """Count wrong labels in several ways.
 
@@ -112,9 +154,12 @@ def count_wrong(
     estimate is the lower of the two.
 
     The limits depend on whether the labels may be wrong at random (``_at_random``). If so, the surest predictions
-    contradict as many labels as are wrong, and those made without the label somewhat more. If not, all conflicts may
-    come from overlapping classes, so that the lower limit is 0; and since a model that was trained on wrong labels
-    repeats a share of them, HABIT, the upper limit is higher than the share of labels it contradicts.
+    contradict as many labels as are wrong, and the share of all that are contradicted is the upper limit. If
+    not, all conflicts may come from overlapping classes, so that the lower limit is 0; and since a model that was
+    trained on wrong labels repeats a share of them, HABIT, the upper limit is higher than the share of labels it
+    contradicts. This is also so if limits are too far apart, if the model is hardly better than chance, or if equal
+    rows of a table contradict each other as often: then classes overlap. Of copies, all but those with the most
+    frequent label are wrong.
 
     Args:
         stock: What is known about the labels.
@@ -125,6 +170,7 @@ def count_wrong(
         known: Shape (n,), indices of the samples of these predictions.
         latest: Shape (N, C), logits of the last network.
         weak: Whether the network was still learning when most would begin to memorize, or classes are rare.
+        equal: Samples with equal inputs; None if there are none.
     """
     labels = given[known]
     without = take_stock(unseen, labels, confident_joint(with_prior(unseen, prior), labels))
@@ -148,24 +194,57 @@ def count_wrong(
     if weak:
         at_random = all(_at_random(each, MIN_SURE_CONFLICTS_WEAK) for each in (in_classes, by_confidence))
     total = float(sizes @ share)
+    contradicted, alike = (0, 0) if equal is None else equal.contradicted(given)
+    low = high = 0.0
     if at_random:
         tenth, quarter, half = (in_classes[: max(1, number // parts)] for parts in (10, 4, 2))
         sure_enough = [(float(some.mean()), len(some)) for some in (tenth, quarter)]
         least = min((float(sizes @ sure), number), (total, number), *sure_enough)
         low = min(each - Z90 * (each * (1 - each) / n) ** 0.5 for each, n in (least, *sure_enough))
         most = max(float(sizes @ held_out), total, float(half.mean()))
-    else:
-        low, most = 0.0, max(disagree / (1 - HABIT), total)
-    most = min(most, 1.0)
-    high = most + Z90 * (max(most * (1 - most), 1 / number) / number) ** 0.5
+        high = _above(max(most, disagree), number)
+        overlap = 0.0 if equal is None or equal.copied else contradicted / max(alike, 1)
+        overlap -= Z90 * (overlap * (1 - overlap) / max(alike, 1)) ** 0.5
+        chance = float(labels.mean(0) @ F.one_hot(likeliest, given.shape[1]).to(labels).mean(0))
+        at_random = high - low <= MAX_CLAIM_WIDTH and 1 - disagree / (1 - chance + TINY) >= MIN_AGREEMENT
+        at_random = at_random and overlap <= max(low, 0.0)
+    if not at_random:
+        low, high = 0.0, _above(max(disagree / (1 - HABIT), total), number)
+    if equal is not None and equal.copied:
+        low, high = (max(limit, contradicted / len(given)) for limit in (low, high))
+        share, total = share + max(low - total, 0.0), max(low, total)
     borrowed = BORROWED * max(disagree, 1 / number)
     conflicting = ((labels * conflicts[:, None]).sum(0) + borrowed) / (labels.sum(0) + BORROWED)
-    conflicting = conflicting * high / max(float(sizes @ conflicting), TINY)
-    limits = share * (max(low, 0.0) / max(total, TINY)), torch.maximum(conflicting, share)
+    limits = share * (max(low, 0.0) / max(total, TINY)), torch.maximum(_scaled(conflicting, sizes, high), share)
     empty = given.sum(0) == 0
     shares = (each.masked_fill(empty, 0.0).clamp(0, 1) for each in (share, *limits))
     predicted = labels.T @ F.one_hot(likeliest, given.shape[1]).to(labels)
-    return Count(*shares, disagree=disagree, at_random=at_random, predicted=predicted)
+    return Count(
+        *shares,
+        disagree=disagree,
+        at_random=at_random,
+        predicted=predicted,
+        contradicted=contradicted,
+        copied=equal is not None and equal.copied,
+    )
+
+
+def _above(share: float, number: int) -> float:
+    """The upper limit of a share of so many samples."""
+    share = min(share, 1.0)
+    return min(share + Z90 * (max(share * (1 - share), 1 / number) / number) ** 0.5, 1.0)
+
+
+def _scaled(shares: Tensor, sizes: Tensor, mean: float) -> Tensor:
+    """Shares of classes, shape (C,), multiplied so that their mean by size is the given one; none is above 1."""
+    scale = 0.0
+    for _ in range(len(shares)):  # those that reach 1 leave more to the others
+        full = shares * scale >= 1
+        rest = float((sizes * shares)[~full].sum())
+        if rest <= TINY:
+            break
+        scale = max(scale, (mean - float(sizes[full].sum())) / rest)
+    return (shares * scale).clamp_max(1.0)
 
 
 def count_consensus(posterior: Tensor, given: Tensor) -> Count:
@@ -230,19 +309,26 @@ def claim(count: Count, given: Tensor, joint: Tensor, names: Sequence[str]) -> s
     share, low, high, disagree = (
         f"{each:.1%}" if 0.0005 <= each < FEW else f"{each:.0%}" for each in (*count.in_all(given), count.disagree)
     )
+    equal = ""
+    if count.contradicted:
+        differ = f" {plural(count.contradicted, 'label contradicts', 'labels contradict')} most labels of"
+        equal = f"{differ} samples with equal inputs: wrong, or the inputs do not determine the class."
+        if count.copied:
+            equal = f"{differ} copies of the same sample: wrong, unless a sample may have several classes."
+    habit = f"if the model repeats at most {HABIT:.0%} of the wrong ones"
     if count.hardly:
-        return f"Hardly any labels look wrong ({low} to {high})."
+        return f"Hardly any labels look wrong ({low} to {high}, {habit}).{equal}"
     if count.at_random:
         return (
             f"About {share} of the labels are wrong ({low} to {high}, if which ones does not depend on the input and "
-            f"classes do not overlap), {direction(joint, names)}."
+            f"classes do not overlap), {direction(joint, names)}.{equal}"
         )
     where = direction(count.predicted, names)
     where = "" if where == NO_DIRECTION else f", {where}"
     return (
-        f"The model disagrees with {disagree} of the held-out labels{where}. Between {low} and {high} of the labels "
-        "are wrong; one label per sample cannot tell more. An audit of 100 labels can: reweigh audit RUN, or "
-        "classifier.audit()."
+        f"The model disagrees with {disagree} of the held-out labels{where}.{equal} Between {low} and {high} of the "
+        f"labels are wrong, {habit}; one label per sample cannot tell more. An audit of 100 labels can: reweigh audit "
+        "RUN, or classifier.audit()."
     )
 
 

@@ -19,6 +19,11 @@ MAX_ROUNDS = 40  # of expectation maximization
 MIN_CHANGE = 1e-4  # of a posterior on average, below which it has converged
 ACCURACY_VOTES = (2.0, 100.0)  # limits of how many votes at the common accuracy each labeler is given
 CONFUSION_VOTES = 40.0  # votes of each true class with the common confusion that each labeler is given (simulated)
+RULE_VOTES = (
+    100.0  # votes of each class that a rule is given, or few overlaps of rules explain any classes (simulated),
+)
+MIN_RULE_ACCURACY = 0.85  # their accuracy,
+MIN_MISSED_VOTES = 5.0  # and votes for a class by chance, of which it has none
 CHUNK_CELLS = 2_000_000  # of confusions of soft votes at a time
 MIN_EVIDENCE = 1e-4  # probability of any vote
 MAX_CONFUSION_CELLS = 20_000_000  # of all labelers; beyond, labelers differ in their accuracy only
@@ -249,6 +254,8 @@ def _counted(votes: Votes, posterior: Tensor, before: Labelers | None) -> Labele
             believed[some] = meant.diagonal(dim1=1, dim2=2).sum(1)
     elif len(counts):
         counts.view(-1, classes).index_add_(0, votes.labeler * classes + votes.label, true)
+    there = posterior[votes.counts > 0]
+    prior = (there.sum(0) + 1) / (len(there) + classes)
     accuracy = shrunken(torch.zeros(people).index_add_(0, votes.labeler, believed), number)
     joint = rows.T @ true
     mean = float(joint.trace() + 1) / float(joint.sum() + 2)
@@ -260,17 +267,49 @@ def _counted(votes: Votes, posterior: Tensor, before: Labelers | None) -> Labele
         wrong = wrong.clamp(0.01, 0.99)
         expected = off_diagonal(common) * wrong[:, None, :]
         expected.diagonal(dim1=1, dim2=2).copy_(1 - wrong)
-        confusion = counts + CONFUSION_VOTES * expected
-        totals = confusion.sum(1)
-        confusion /= totals[:, None]
-    there = posterior[votes.counts > 0]
-    prior = (there.sum(0) + 1) / (len(there) + classes)
+        added = counts + CONFUSION_VOTES * expected
+        totals = added.sum(1)
+        if len(rules := with_few_classes(votes)):
+            added[rules], totals[rules] = _of_rules(counts[rules], accuracy[rules], prior)
+        confusion = added / totals[:, None]
     if before is None:
         nobody, full = torch.zeros(0, 0), torch.ones(len(votes))
         return Labelers(posterior, prior, accuracy, confusion, common, nobody, full, totals)
     return before._replace(
         posterior=posterior, prior=prior, accuracy=accuracy, confusion=confusion, common=common, totals=totals
     )
+
+
+def with_few_classes(votes: Votes) -> Tensor:
+    """Labelers who never say some class that they would have to say: rules that fire for a class, shape (n,)."""
+    people, classes = len(votes.labelers), len(votes.classes)
+    said = torch.bincount(votes.labeler * classes + votes.label, minlength=people * classes).view(people, classes)
+    by_chance = said.sum(1, keepdim=True) * said.sum(0) / len(votes)
+    return ((said == 0) & (by_chance >= MIN_MISSED_VOTES)).any(1).nonzero().flatten()
+
+
+def _of_rules(counts: Tensor, accuracy: Tensor, prior: Tensor) -> tuple[Tensor, Tensor]:
+    """Numbers and totals of a confusion for labelers whose silence depends on the class.
+
+    A rule that says one class always says it when it fires, whatever the true class. What tells is how often it fires
+    for each class, so that votes are divided by the size of the class in place of the number of votes for it. It is
+    never taken to speak against the class that it says: nobody writes such a rule.
+
+    Args:
+        counts: Shape (n, C, C), number of votes by class (row) and true class (column).
+        accuracy: Shape (n,).
+        prior: Shape (C,), share of each true class.
+    """
+    classes = len(prior)
+    right = accuracy.clamp_min(MIN_RULE_ACCURACY)[:, None, None]
+    one = torch.eye(classes)
+    added = counts + RULE_VOTES * (counts.sum(2, keepdim=True) > 0) * (
+        right * one + (1 - right) / max(1, classes - 1) * (1 - one)
+    )
+    fires = added.diagonal(dim1=1, dim2=2) / prior
+    added = torch.minimum(added, fires[:, :, None] * prior)
+    totals = added.sum((1, 2))[:, None] * prior
+    return added, totals * (added / totals[:, None]).amax((1, 2)).clamp_min(1.0)[:, None]
 
 
 def shrunken(right: Tensor, number: Tensor) -> Tensor:
@@ -299,7 +338,9 @@ def _some_votes(votes: Votes, samples: Tensor | slice) -> Tensor:
     """Indices of votes by which discount and temperature are chosen: of these samples, drawn evenly."""
     chosen = torch.zeros(votes.samples, dtype=torch.bool)
     chosen[samples] = True
-    index = chosen[votes.sample].nonzero().flatten()
+    own = torch.ones(len(votes.labelers), dtype=torch.bool)
+    own[with_few_classes(votes)] = False  # a rule that fires says the same whatever the class
+    index = (chosen[votes.sample] & own[votes.labeler]).nonzero().flatten()
     return index[:: max(1, -(-len(index) // MAX_SCORED_VOTES))]
 
 

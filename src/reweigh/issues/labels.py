@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from reweigh.issues.count import Count, count_consensus, count_wrong
+from reweigh.issues.count import Count, EqualInputs, count_consensus, count_wrong
 from reweigh.issues.labelers import even_confusion, weigh_votes
 from reweigh.issues.remaining import Remaining, remaining
 from reweigh.issues.stock import (
@@ -35,12 +35,14 @@ class Labels(NamedTuple):
             which classes.
         known: Shape (N,) bool, whether a label is beyond doubt.
         votes: Labels by several labelers, whose consensus the labels are; None if there is one label per sample.
+        equal: Samples with equal inputs; None if there are none.
     """
 
     given: Tensor
     uncorrected: Tensor
     known: Tensor
     votes: Votes | None = None
+    equal: EqualInputs | None = None
 
     def take_stock(
         self, predictions: Tensor, unseen: Tensor, held_out: Tensor, latest: Tensor, weak: bool
@@ -67,7 +69,7 @@ class Labels(NamedTuple):
             joint = (own + in_proportion(learned_joint(apart, given[known], prior), given.sum(0))) / 2
         stock = take_stock(predictions, given, joint)
         stock = stock._replace(posterior=self._settled(stock.posterior))
-        count = count_wrong(stock, own, prior, given, apart, known, latest, weak)
+        count = count_wrong(stock, own, prior, given, apart, known, latest, weak, self.equal)
         if bool(self.known.any()):
             rows = predictions.index_copy(0, known, apart.to(predictions))
             left = self._left(take_stock(rows, given, joint).posterior, *count.in_all(given))

@@ -24,7 +24,8 @@ class Samples:
         weights: Mean weight during training; NaN for a sample never weighed, None if the method has no weights.
         family: Family of the sample's class; 0 is the rarest. None if the method has no families.
         outlier: Whether the sample belongs to no class; None if outliers were not searched for.
-        near_duplicate_of: Index of a sample that is nearly the same, -1 for none; None if not searched for.
+        near_duplicate_of: Index of a sample that is nearly the same, -1 for none; test samples are numbered on after
+            the training samples. None if not searched for.
     """
 
     given: Tensor
@@ -94,7 +95,7 @@ class Samples:
         if self.outlier is not None and self.near_duplicate_of is not None:
             rows, others = table.index.tolist(), self.near_duplicate_of.tolist()
             table["is_outlier"] = self.outlier.numpy()
-            table["near_duplicate_of"] = [rows[other] if other >= 0 else None for other in others]
+            table["near_duplicate_of"] = [rows[other] if 0 <= other < len(rows) else None for other in others]
         return table.sort_values("label_quality", kind="stable")
 
     def _given_names(self, names: "pd.Series") -> object:

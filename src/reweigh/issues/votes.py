@@ -252,6 +252,19 @@ class Votes:
         return rows.index_add_(0, self.sample, self.soft)
 
 
+def check_votes(votes: Votes) -> None:
+    """Raise a ValueError if votes from a file do not fit each other."""
+    for values, number in (
+        (votes.sample, votes.samples),
+        (votes.labeler, len(votes.labelers)),
+        (votes.label, len(votes.classes)),
+    ):
+        if values.dtype != torch.int64 or values.shape != votes.label.shape:
+            raise ValueError("votes of several lengths or types")
+        if len(values) and (int(values.min()) < 0 or int(values.max()) >= number):
+            raise ValueError(f"a vote is not within 0 to {number - 1}")
+
+
 def has_label(values: np.ndarray) -> np.ndarray:
     """Which values are labels, not gaps, shape (N,) bool."""
     import pandas as pd

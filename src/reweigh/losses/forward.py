@@ -14,11 +14,7 @@ Rows = tuple[tuple[float, ...], ...]
 
 
 def stochastic(transition: Rows) -> Rows:
-    """The matrix itself, if it is square and each row is a distribution.
-
-    Raises:
-        DataError: It is not, and the message lists every wrong row; or a label never occurs in the matrix.
-    """
+    """The matrix, if it is square with distributions as rows; otherwise a DataError that lists every wrong row."""
     wrong = [
         f"row {number} has {len(row)} entries" if len(row) != len(transition) else f"row {number} sums to {sum(row):g}"
         for number, row in enumerate(transition)

@@ -82,11 +82,7 @@ BEGIN_AS_ERM = ("mw-net", "cmw-net", "l2rw", "mcw")
 
 
 def find(name: str) -> type[Method]:
-    """A method of ``METHODS``, or CMW-Net on top of one that is ``weighable``, such as "gce+cmw-net".
-
-    Raises:
-        RecipeError: No method has that name.
-    """
+    """A method of ``METHODS``, or CMW-Net on top of one that is ``weighable``, such as "gce+cmw-net"."""
     base = name.removesuffix("+cmw-net")
     beneath = METHODS.get(base)
     if name not in METHODS and base != name and beneath is not None:

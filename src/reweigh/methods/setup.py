@@ -70,7 +70,6 @@ class Setup:
         generator: source of all that a method draws at random on the CPU; the loop saves and restores it.
         clean_set: trusted samples that are not part of the training set, if the meta set names some.
         epochs: number of epochs of the loop, for a method that plans ahead.
-        fresh: builds another network, as ``model`` was at the start, and its optimizer.
         started: whether the model starts from weights that were learned elsewhere.
         prior: whether losses are corrected for the class shares.
         uncorrected: the loss without that correction; None if it is ``loss``.
@@ -88,7 +87,6 @@ class Setup:
     device: torch.device
     clean_set: Dataset | None = None
     epochs: int = 1
-    fresh: Callable[[], tuple[nn.Module, Optimizer]] | None = None
     started: bool = False
     prior: bool = False
     uncorrected: Loss | None = None
@@ -132,11 +130,6 @@ class Setup:
         """The loss of each training sample with its given label under ``model``: shape (N,), on the CPU."""
         return self.per_sample(model, self.loss)
 
-    def logits(self, model: nn.Module, index: Tensor | None = None) -> Tensor:
-        """Logits of training samples, all or those at ``index``, shape (n, num_classes): in eval mode, on the CPU."""
-        found = [logits.float().cpu() for _, logits in self.predicted(model, index)]
-        return torch.cat(found) if found else torch.empty(0, self.train_set.num_classes)
-
     @torch.no_grad()
     def per_sample(self, model: nn.Module, compute: Loss) -> Tensor:
         """``compute(logits, labels)``, one row per sample, for all training samples; in eval mode, on the CPU."""
@@ -149,11 +142,11 @@ class Setup:
         return found
 
     @torch.no_grad()
-    def predicted(self, model: nn.Module, index: Tensor | None = None) -> Iterator[tuple[Batch, Tensor]]:
-        """Training samples, all or those at ``index``, in batches with their logits; in eval mode, not augmented."""
+    def predicted(self, model: nn.Module) -> Iterator[tuple[Batch, Tensor]]:
+        """All training samples, in batches with their logits; in eval mode, not augmented."""
         training = model.training
         model.eval()
-        chosen = torch.arange(len(self.train_set)) if index is None else index
-        for batch in self.train_set.batches(chosen.split(self.train_set.chunk), device=self.device):
+        chosen = torch.arange(len(self.train_set)).split(self.train_set.chunk)
+        for batch in self.train_set.batches(chosen, device=self.device):
             yield batch, model(batch.inputs)
         model.train(training)

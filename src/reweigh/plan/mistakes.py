@@ -75,8 +75,6 @@ def _translate(
             text = f"{owner} has no option {key!r};"
             mistake = unknown_key(path, str(key), model.model_fields, text, fault["input"], beside)
             mistake = Mistake(mistake.path, mistake.text + _by_value(model, path, mistake.text, fault["input"]))
-            if key in model.renamed:
-                mistake = Mistake(mistake.path, f"{owner} has no option {key!r}; it is now {model.renamed[str(key)]}")
         elif fault["type"] == "missing":
             mistake = Mistake(where, f"missing; expected {expected(model, str(key))}")
         elif fault["type"] == "value_error":

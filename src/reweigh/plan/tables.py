@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, create_model
 
@@ -69,13 +69,7 @@ def method_named(name: str) -> "type[Method]":
 
 
 class Options(BaseModel):
-    """Base of all options: unknown keys are mistakes, and a string is not a number.
-
-    Attributes:
-        renamed: What an option of an earlier name is called now, for the message.
-    """
-
-    renamed: ClassVar[dict[str, str]] = {}
+    """Base of all options: unknown keys are mistakes, and a string is not a number."""
 
     model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
 

@@ -68,11 +68,7 @@ def check_mixable(inputs: Tensor, strength: float) -> None:
 
 
 def checked_draw(inputs: Tensor, strength: float, generator: torch.Generator) -> Mix[float]:
-    """A random mix of a batch, as ``draw`` makes it; a strength of 0 leaves every sample as it is.
-
-    Raises:
-        DataError: Inputs that are not floats cannot be mixed.
-    """
+    """A random mix of a batch of floats, as ``draw`` makes it; a strength of 0 leaves every sample as it is."""
     check_mixable(inputs, strength)
     if not strength:
         return Mix(torch.arange(len(inputs), device=inputs.device), 1.0)

@@ -142,11 +142,7 @@ class TopPredictions(Predictions):
 
 
 def _checked(index: Tensor | None, samples: int, n: int) -> Tensor:
-    """The indices of some samples, on the CPU.
-
-    Raises:
-        DataError: There are no indices, or they are not indices into the training set.
-    """
+    """The indices of some samples, on the CPU; a DataError unless they are indices into the training set."""
     if index is None:
         raise DataError(
             "temporal ensembling averages the predictions for each sample, so it needs the index of each sample in the "

@@ -57,11 +57,7 @@ def read(source: str | Path, overrides: Iterable[str] = ()) -> Contents:
 
 
 def find(source: str | Path) -> Path:
-    """The file of a recipe.
-
-    Raises:
-        RecipeError: There is none.
-    """
+    """The file of a recipe; a RecipeError if there is none."""
     path = Path(source)
     if path.is_dir() and (path / "recipe.toml").is_file():
         return path / "recipe.toml"

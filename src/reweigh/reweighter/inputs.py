@@ -134,11 +134,7 @@ class SampleLoss:
 
 
 def logits_of(outputs: Any) -> Tensor:
-    """The logits in what a model returned: a tensor, or something with ``logits``, by attribute or by key.
-
-    Raises:
-        ModelError: There are none.
-    """
+    """The logits in what a model returned: a tensor, or something with ``logits``; a ModelError if there are none."""
     found = outputs
     if not isinstance(outputs, Tensor):
         found = outputs.get("logits") if hasattr(outputs, "get") else getattr(outputs, "logits", None)

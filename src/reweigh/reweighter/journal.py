@@ -152,11 +152,7 @@ class Recording:
         return self._noted.issues(self.families.of_class, class_names, index)
 
     def _load_records(self, state: dict[str, Any]) -> None:
-        """Restore the records in the state of a reweighter.
-
-        Raises:
-            DataError: It is that of other samples or classes.
-        """
+        """Restore the records in the state of a reweighter; a DataError if they are of other samples or classes."""
         journal, classes, own = state.get("journal"), len(state["family_of_class"]), len(self._given)
         samples = own if journal is None else len(journal["counts"])
         if (samples, classes) != (own, self._num_classes):

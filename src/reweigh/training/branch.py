@@ -61,11 +61,7 @@ def checkpoint_of(path: str | Path) -> Path:
 
 
 def check_branch(path: str | Path) -> Path:
-    """The checkpoint to branch from.
-
-    Raises:
-        DataError: there is none.
-    """
+    """The checkpoint to branch from; a DataError if there is none."""
     file = checkpoint_of(path)
     if not file.is_file():
         raise DataError(f"--branch {path}: no checkpoint there ({file}); give the folder of a run that has trained")

@@ -41,11 +41,7 @@ def save(path: str | Path, state: Any, keep: Path | None = None) -> None:
 
 
 def load(path: str | Path) -> Any:
-    """Read what ``save`` wrote.
-
-    Raises:
-        DataError: no such file, or one that is damaged, foreign, or of another version.
-    """
+    """Read what ``save`` wrote; a DataError if that is missing, damaged, foreign, or of another version."""
     path = Path(path)
     if not path.is_file():
         raise DataError(f"{path}: no checkpoint; a run without one starts from the beginning")

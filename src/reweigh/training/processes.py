@@ -242,11 +242,7 @@ def _divided(inputs: Inputs) -> Inputs:
 
 
 def check_alike(model: nn.Module, generator: Generator) -> None:
-    """Make sure that all processes still train the same model; afterward torch's generators agree as well.
-
-    Raises:
-        ReweighError: They do not.
-    """
+    """Raise a ReweighError unless all processes still train the same model; then make torch's generators agree."""
     if not _joined:
         return
     digest = hashlib.blake2b(digest_size=8)

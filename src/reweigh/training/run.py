@@ -94,11 +94,7 @@ class Run:
 
     @classmethod
     def open(cls, path: str | Path) -> "Run":
-        """Return to a run, to resume or to read it.
-
-        Raises:
-            DataError: there is no run at ``path``.
-        """
+        """Return to a run, to resume or to read it; a DataError if there is none at ``path``."""
         run = cls(Path(path))
         if not run.recipe.is_file():
             raise DataError(f"{path}: there is no run here (no {run.recipe.name}); give the folder of a run")

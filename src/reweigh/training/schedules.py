@@ -14,6 +14,8 @@ from reweigh.errors import RecipeError
 Rate = Annotated[float, Gt(0)]
 Decay = Annotated[float, Ge(0)]
 Momentum = Annotated[float, Ge(0), Lt(1)]
+Betas = tuple[Momentum, Momentum]
+BETAS = (0.9, 0.999)
 
 
 def sgd(
@@ -35,12 +37,7 @@ def sgd(
 
 
 def adam(
-    params: Iterable[Tensor],
-    *,
-    lr: Rate = 1e-3,
-    betas: tuple[Momentum, Momentum] = (0.9, 0.999),
-    eps: Rate = 1e-8,
-    weight_decay: Decay = 0.0,
+    params: Iterable[Tensor], *, lr: Rate = 1e-3, betas: Betas = BETAS, eps: Rate = 1e-8, weight_decay: Decay = 0.0
 ) -> Optimizer:
     """Adam; unlike in ``adamw``, the weight decay is added to the gradient."""
     params = list(params)
@@ -48,12 +45,7 @@ def adam(
 
 
 def adamw(
-    params: Iterable[Tensor],
-    *,
-    lr: Rate = 1e-3,
-    betas: tuple[Momentum, Momentum] = (0.9, 0.999),
-    eps: Rate = 1e-8,
-    weight_decay: Decay = 0.01,
+    params: Iterable[Tensor], *, lr: Rate = 1e-3, betas: Betas = BETAS, eps: Rate = 1e-8, weight_decay: Decay = 0.01
 ) -> Optimizer:
     """Adam with decoupled weight decay."""
     params = list(params)

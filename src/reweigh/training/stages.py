@@ -44,11 +44,7 @@ class Stages:
         self.run: Run | None = None
 
     def __call__(self, name: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The result of a stage: tensors, plain values, and dicts and lists of these.
-
-        Raises:
-            DataError: The training data have changed since the stage ended.
-        """
+        """The result of a stage, as plain values and tensors; a DataError if the data have changed since it ended."""
         run = self.run
         if run is None:
             return compute()

@@ -96,10 +96,8 @@ class Keeper:
         self.run = run
         self.method = method
         self.generator = generator
-        self.record = record
         self.stage = stage
-        self.judge = judge
-        self.scaler = scaler
+        self.parts: dict[str, Any] = {"record": record, "judge": judge, "scaler": scaler}
         self.settings = {**settings, "stage": stage.name}
         if run is not None:
             self.settings["recipe"] = processes.first(lambda: checksum(run.recipe.read_bytes()))
@@ -120,9 +118,7 @@ class Keeper:
             "settings": self.settings,
             "place": place.state_dict(),
             "method": self.method.state_dict(),
-            "record": self.record.state_dict() if self.record else None,
-            "judge": self.judge.state_dict() if self.judge else None,
-            "scaler": self.scaler.state_dict() if self.scaler else None,
+            **{name: part.state_dict() if part else None for name, part in self.parts.items()},
             "random": {"global": randomness.snapshot(), "own": self.generator.get_state()},
         }
 
@@ -190,14 +186,7 @@ class Keeper:
                 raise ValueError(f"written with {wrote}, this run has {self.settings}")
             place = Place.from_state(state["place"])
             self.method.load_state_dict(state["method"])
-            if self.record:
-                self.record.load_state_dict(state["record"])
-            if self.judge:
-                self.judge.load_state_dict(state["judge"])
-            if self.scaler:
-                self.scaler.load_state_dict(state["scaler"])
-            self.generator.set_state(state["random"]["own"])
-            randomness.restore(state["random"]["global"])
+            self._restore(state)
         except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
             raise DataError(
                 f"{file}: the checkpoint does not fit this run ({type(error).__name__}: {error}); {remedy}"
@@ -224,37 +213,33 @@ class Keeper:
                 f"train.branch: {file} was written in the middle of epoch {place.epoch + 1}; resume that run until the "
                 "epoch has ended"
             )
-        if (self.judge is None) != (state["judge"] is None):
+        if (self.parts["judge"] is None) != (state["judge"] is None):
             raise DataError(f"train.branch: {file} is of a run with another train.judge; use the same in both")
-        for part, name in ((self.record, "record"), (self.judge, "judge"), (self.scaler, "scaler")):
+        self._restore(state)
+        processes.first(lambda: run.write_metrics(place.history))
+        log.info("branching after %s from %s", plural(place.epoch, "epoch"), file)
+        return place
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Put back everything but the method."""
+        for name, part in self.parts.items():
             if part is not None and state[name] is not None:
                 part.load_state_dict(state[name])
         self.generator.set_state(state["random"]["own"])
         randomness.restore(state["random"]["global"])
-        processes.first(lambda: run.write_metrics(place.history))
-        log.info("branching after %s from %s", plural(place.epoch, "epoch"), file)
-        return place
 
 
 SETTINGS = {"samples": "number of samples", "batch_size": "batch size", "seed": "seed", "data": "training set"}
 
 
 def latest(run: Run) -> tuple[Path | None, Any]:
-    """The checkpoint of a run to continue from, and the state in it; None if there is none.
-
-    Raises:
-        DataError: it is damaged.
-    """
+    """The checkpoint of a run to continue from, and the state in it; None if there is none."""
     file = next((file for file in (run.checkpoint, run.previous) if file.exists()), None)
     return file, None if file is None else loaded(file, run)
 
 
 def loaded(file: Path, run: Run) -> Any:
-    """The state in a checkpoint of a run.
-
-    Raises:
-        DataError: it is damaged; says whether the one before can be used instead, and how.
-    """
+    """The state in a checkpoint of a run; if it is damaged, the DataError says whether the one before can be used."""
     try:
         return checkpoint.load(file)
     except DataError as error:
@@ -270,11 +255,7 @@ def loaded(file: Path, run: Run) -> Any:
 
 
 def check_finite(model: nn.Module) -> None:
-    """Refuse to keep a model with parameters that are not finite: a checkpoint of it would be useless.
-
-    Raises:
-        DivergedError: a parameter is NaN or infinite.
-    """
+    """Raise a DivergedError if a parameter is not finite: a checkpoint of such a model would be useless."""
     for name, parameter in model.named_parameters():
         if not torch.isfinite(parameter).all():
             raise DivergedError(f"the parameter {name} is no longer finite")

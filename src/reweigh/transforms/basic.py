@@ -16,7 +16,11 @@ class Transform(Protocol):
     """A transform of a whole batch of images; the same state of the generator gives the same result."""
 
     def __call__(self, batch: Tensor, generator: torch.Generator, /) -> Tensor:
-        """New float images (n, C, H, W) for float images (n, C, H, W), which are not changed."""
+        """New float images (n, C, H, W) for float images (n, C, H, W), which are not changed.
+
+        Raises:
+            DataError: The batch does not hold images.
+        """
         ...
 
 
@@ -142,11 +146,7 @@ class Flip(InPlace):
         self.probability = probability
 
     def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
-        """Mirror some of the images. Draws one uniform number per image; below the probability, it flips.
-
-        Raises:
-            DataError: The batch does not hold images.
-        """
+        """Mirror some of the images. Draws one uniform number per image; below the probability, it flips."""
         check_images("flip", batch)
         draws = torch.rand(len(batch), generator=generator, device=generator.device)
         chosen = (draws < self.probability).nonzero().squeeze(1).to(batch.device)
@@ -172,11 +172,7 @@ class Cutout(InPlace):
         self.fill = fill
 
     def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
-        """Blank out one square of each image. Draws the rows, then the columns, of all centers.
-
-        Raises:
-            DataError: The batch does not hold images.
-        """
+        """Blank out one square of each image. Draws the rows, then the columns, of all centers."""
         check_images("cutout", batch)
         n, _, height, width = batch.shape
         rows = self._covered(n, height, generator).to(batch.device)

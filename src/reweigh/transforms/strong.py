@@ -34,11 +34,7 @@ class ResizedCrop:
         self.smallest = smallest
 
     def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
-        """The enlarged parts. Draws areas, aspect ratios, vertical and horizontal positions of all images.
-
-        Raises:
-            DataError: The batch does not hold images.
-        """
+        """The enlarged parts. Draws areas, aspect ratios, vertical and horizontal positions of all images."""
         check_images("resized-crop", batch)
         draws = torch.rand(4, len(batch), generator=generator, device=generator.device).to(batch)
         area = self.smallest + (1 - self.smallest) * draws[0]
@@ -73,11 +69,7 @@ class ColorDistortion:
         self.strength = strength
 
     def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
-        """The distorted images. Draws which to jitter, which to turn gray, then brightness, contrast, saturation, hue.
-
-        Raises:
-            DataError: The batch does not hold images.
-        """
+        """The distorted images. Draws which to jitter, which to gray, then brightness, contrast, saturation, hue."""
         check_images("color-distortion", batch)
         n, channels = batch.shape[:2]
         draws = torch.rand(6, n, generator=generator, device=generator.device).to(batch)

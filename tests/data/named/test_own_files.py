@@ -87,3 +87,16 @@ def test_a_test_set_of_another_kind(tmp_path):
             DataError, match=r"test: samples are .*, but the training samples are floats of shape \(3,\)"
         ):
             read_files(tmp_path, path="train.npz", test=f"{name}.npz")
+
+
+def test_a_test_set_of_its_own_has_its_own_rows(tmp_path):
+    """Otherwise it counts as held out of the data, and decisions about their rows would change it."""
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    kinds = ["a", "b"] * 10
+    for part, labels in {"train": kinds, "test": [None, *kinds]}.items():
+        frame = pd.DataFrame({"width": np.arange(len(labels)) % 7 + 0.5, "kind": labels})
+        frame.to_parquet(tmp_path / f"{part}.parquet")
+    train, test = files(tmp_path, path=".", label="kind")
+    assert (len(train), len(test)) == (20, 20)
+    assert test.origin is None

@@ -1,9 +1,6 @@
 """UDA against its formula, sample by sample."""
 
-from math import exp
-
 import pytest
-import torch
 
 pytest.importorskip("kornia")
 
@@ -28,25 +25,3 @@ def test_a_step_is_the_paper_s_but_for_the_entropy(few):
     it.check(expected)
     assert numbers["weight"] == pytest.approx(sum(kept) / 12)
     assert 0 < numbers["weight"] < 1
-
-
-@pytest.mark.parametrize(("annealing", "risen"), [("linear", 0.5), ("exp", exp(-2.5)), ("log", 1 - exp(-2.5))])
-def test_annealing_leaves_out_what_is_learned_already(few, annealing, risen):
-    it = few("uda", factor=0.0, annealing=annealing, annealing_epochs=2).fixed()
-    it.method.start_epoch(1, warm_up=False)
-    with torch.no_grad():
-        it.model[1].weight.mul_(20)  # sure of some, rightly or wrongly
-    bound = 1 / 3 + (1 - 1 / 3) * risen
-
-    def loss(model):
-        losses = []
-        for x, y in zip(it.labeled.inputs, it.labeled.labels, strict=True):
-            likelihood = model(x[None])[0].softmax(0)[y]
-            if likelihood <= bound:
-                losses.append(-likelihood.log())
-        assert 0 < len(losses) < 6
-        return sum(losses) / len(losses)
-
-    expected = it.expected(loss)
-    it.step()
-    it.check(expected)

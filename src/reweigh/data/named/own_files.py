@@ -10,6 +10,7 @@ import torch
 from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 
+from reweigh.data.copies import by_chance, equal, first_of, groups_of, joined, near_pictures
 from reweigh.data.dataset import Dataset, Splits
 from reweigh.data.labels.label_file import split_names
 from reweigh.data.normalize import Standardize, normalize_like
@@ -18,7 +19,7 @@ from reweigh.data.readers import has_test_part, read_files, reader_of, table
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.table import filled
 from reweigh.data.source import Source, open_source
-from reweigh.data.splits import by_chance, equal, first_of, groups_of, joined, stratified
+from reweigh.data.splits import stratified
 from reweigh.data.tables.decide import ColumnAs, Kind
 from reweigh.data.tables.encoding import TextAs, fit_encoding, numbers_parsed
 from reweigh.errors import DataError
@@ -124,8 +125,14 @@ def files(
         **images,
     )
     check_alike(train, judged)
-    judged = one_or_several(judged, separator, train.class_names)
+    judged = one_or_several(with_own_rows(judged), separator, train.class_names)
     return Splits(train, replace(judged, normalize=train.normalize))
+
+
+def with_own_rows(test: Dataset) -> Dataset:
+    """A test set of its own, some of whose samples were left out: its rows are not rows of the training data."""
+    names = test.reading.names and tuple(test.reading.names[row] for row in test.source_rows.tolist())
+    return replace(test, origin=None, reading=replace(test.reading, names=names))
 
 
 def one_or_several(dataset: Dataset, separator: str | None, class_names: Sequence[str] | None = None) -> Dataset:
@@ -144,7 +151,7 @@ def check_alike(train: Dataset, test: Dataset) -> None:
 
 def split(dataset: Dataset, test_fraction: float, seed: int) -> Splits:
     """Training and test parts with the same share of each class, normalized by the training part."""
-    dataset = replace(dataset, groups=groups_of(dataset))
+    dataset = replace(dataset, groups=joined(groups_of(dataset), near_pictures(dataset)))
     kept, held_out = rows(dataset.labels, test_fraction, seed, dataset.groups)
     train, test = dataset.subset(kept), dataset.subset(held_out)
     if isinstance(dataset.normalize, Standardize) and isinstance(train.inputs, Tensor):
@@ -170,15 +177,28 @@ def split_table(source: Source, test_fraction: float, seed: int, text: TextAs = 
 
 
 def equal_rows(frame: "pd.DataFrame", dataset: Dataset) -> Tensor | None:
-    """The rows of a table that are equal in all columns that are learned from, as groups; see ``copies``."""
+    """The rows of a table that are equal in all columns that are learned from, as groups; see ``copies``.
+
+    Letter case, spaces and punctuation of texts do not count.
+    """
     import pandas as pd
 
     given = dict(frame.items())
-    used = [given[read.name] for read in dataset.reading.encoding.readings if read.kind != "drop"]
+    kinds = {read.name: read.kind for read in dataset.reading.encoding.readings if read.kind != "drop"}
+    used = [
+        given[name].astype(str).str.lower().str.replace(r"\W+", " ", regex=True).str.strip()
+        if kind == "text"
+        else given[name]
+        for name, kind in kinds.items()
+    ]
     codes = [pd.factorize(values.astype(str) if values.dtype == object else values)[0] for values in used]
     found = equal(row.tobytes() for row in np.stack(codes, axis=1)) if codes else None
     first = None if found is None else first_of(found).numpy()
     return None if first is None or by_chance((column[first] for column in codes), len(first)) else found
+
+
+def _words(texts: "pd.Series") -> "pd.Series":
+    return texts.astype(str).str.lower().str.replace(r"\W+", " ", regex=True).str.strip()
 
 
 def rows(labels: Tensor, test_fraction: float, seed: int, groups: Tensor | None = None) -> tuple[Tensor, Tensor]:

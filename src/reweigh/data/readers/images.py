@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from reweigh.data.checks import check, check_samples, listed, plural, raise_all
+from reweigh.data.copies import equal, joined
 from reweigh.data.dataset import Dataset, Reading
 from reweigh.data.inputs import Inputs, is_image
 from reweigh.data.labels.class_numbers import encode
@@ -18,7 +19,6 @@ from reweigh.data.on_demand import DEFAULT_DISK_GB, OnDemand, fits, standardize_
 from reweigh.data.readers.image_files import File, Header, Resize, check_pillow, decode, header, image_errors, reason
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader, describe
 from reweigh.data.source import Source
-from reweigh.data.splits import equal, joined
 from reweigh.errors import DataError, StorageError
 from reweigh.files.row_cache import RowCache, digest
 from reweigh.names import suggestion

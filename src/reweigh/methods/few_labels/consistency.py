@@ -1,7 +1,7 @@
 """Pi-model, Mean Teacher, MixMatch and UDA: views of an unlabeled sample should be classified alike."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 import torch
 from annotated_types import Ge, Gt, Le, Lt
@@ -10,7 +10,7 @@ from torch import Tensor
 from reweigh.core.batch import Batch
 from reweigh.losses.cross_entropy import as_rows
 from reweigh.methods.few_labels.labeled_only import LabeledOnly
-from reweigh.methods.parts.guesses import ramp, sharpened
+from reweigh.methods.parts.guesses import gaussian_ramp, ramp, sharpened
 from reweigh.methods.parts.labeled_batches import together
 from reweigh.methods.parts.views import StrongView, another_view
 from reweigh.pseudo_labels import predicted_in_training
@@ -43,7 +43,7 @@ class PiModel(LabeledOnly):
         known, first = together(self._model, labeled, batch.inputs)
         second = self._second(another_view(self.setup, batch))
         apart = (first.softmax(1) - second).square().mean(1)
-        factor = self.factor * ramp("gaussian", self._epoch, self.ramp_epochs)
+        factor = self.factor * gaussian_ramp(self._epoch, self.ramp_epochs)
         supervised = labeled.weighted(self.setup.loss(known, labeled.labels)).mean()
         return supervised + factor * batch.weighted(apart).mean(), {}
 
@@ -110,7 +110,7 @@ class MixMatch(LabeledOnly):
         supervised = labeled.weighted(self.setup.loss(logits[:n], targets[:n])).mean()
         apart = (logits[n:].softmax(1) - targets[n:]).square().mean(1)
         apart = batch.weighted(apart.view(self.views, len(batch)).mean(0))
-        factor = self.factor * ramp("linear", self._epoch, self.ramp_epochs)
+        factor = self.factor * ramp(self._epoch, self.ramp_epochs)
         return supervised + factor * apart.mean(), {}
 
     def _guess(self, views: list[Tensor]) -> Tensor:
@@ -132,8 +132,7 @@ class UDA(LabeledOnly):
         mean of L(f(x), y) over labeled + factor * mean of 1(max p > threshold) L(f(strong u), p^(1 / T) / sum) over all
 
     p is what the model predicts for the weak view; no gradient flows through it. The divergence in the paper differs by
-    a constant. With ``annealing``, labeled samples whose label is more probable than a bound are left out. The bound
-    rises from 1 / num_classes to 1; it rises slowest with "exp", which the paper uses if labels are few.
+    a constant. Left out: the paper's training signal annealing.
 
     Xie, Dai, Hovy, Luong, Le: Unsupervised Data Augmentation for Consistency Training. Takes all options of
     ``labeled-only``, and:
@@ -143,16 +142,12 @@ class UDA(LabeledOnly):
         threshold: Smallest probability of a prediction that is used. Paper: beta.
         temperature: Temperature of the soft labels; below 1 sharpens them. Paper: tau.
         magnitude: Strength of the strong view's distortions, between 0 and 30.
-        annealing: Shape of the rise of the bound of training signal annealing.
-        annealing_epochs: Number of epochs after the warm-up until the bound is 1. Paper: all epochs.
     """
 
     factor: Annotated[float, Ge(0)] = 1.0
     threshold: Annotated[float, Ge(0), Le(1)] = 0.8
     temperature: Annotated[float, Gt(0)] = 0.4
     magnitude: Annotated[int, Gt(0), Lt(30)] = 10
-    annealing: Literal["none", "linear", "log", "exp"] = "none"
-    annealing_epochs: Annotated[int, Ge(0)] = 10
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -165,16 +160,5 @@ class UDA(LabeledOnly):
         kept = (confidence > self.threshold).to(logits.dtype)
         soft = sharpened(predicted, self.temperature)
         unlabeled = (kept * batch.weighted(self.setup.loss(logits, soft))).mean()
-        total = self._supervised(known, labeled) + self.factor * unlabeled
-        return total, self._guesses.note(batch.index, likeliest, kept)
-
-    def _supervised(self, logits: Tensor, labeled: Batch) -> Tensor:
-        losses = labeled.weighted(self.setup.loss(logits, labeled.labels))
-        if self.annealing == "none":
-            return losses.mean()
-        classes = labeled.labels.argmax(1) if labeled.labels.dim() == 2 else labeled.labels
-        likelihood = logits.detach().softmax(1).gather(1, classes.unsqueeze(1)).squeeze(1)
-        lowest = 1 / logits.shape[1]
-        bound = lowest + (1 - lowest) * ramp(self.annealing, self._epoch, self.annealing_epochs)
-        kept = (likelihood <= bound).to(losses.dtype)
-        return (kept * losses).sum() / torch.clamp(kept.sum(), min=1)
+        supervised = labeled.weighted(self.setup.loss(known, labeled.labels)).mean()
+        return supervised + self.factor * unlabeled, self._guesses.note(batch.index, likeliest, kept)

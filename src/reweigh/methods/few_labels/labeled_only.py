@@ -111,6 +111,6 @@ class PseudoLabel(LabeledOnly):
         confidence, pseudo = logits.detach().softmax(1).max(1)
         kept = (confidence >= self.threshold).to(logits.dtype)
         unlabeled = (kept * batch.weighted(loss(logits, pseudo))).mean()
-        factor = self.factor * ramp("linear", self._epoch, self.ramp_epochs)
+        factor = self.factor * ramp(self._epoch, self.ramp_epochs)
         total = labeled.weighted(loss(known, labeled.labels)).mean() + factor * unlabeled
         return total, self._guesses.note(batch.index, pseudo, kept)

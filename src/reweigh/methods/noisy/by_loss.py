@@ -22,11 +22,10 @@ from reweigh.pseudo_labels.mixup import checked_draw
 class MentorNet(ERM):
     """The predefined curriculum of MentorNet (Jiang et al., ICML 2018): samples with a large loss count less.
 
-        v_i = clip(1 - (L_i - bar) / slack, 0, 1)        1 where L_i <= bar
+        v_i = 1 if L_i <= bar, else 0
 
-    The bar is a moving average of a percentile of the losses in a batch. Without slack, a sample counts fully or not at
-    all. During the warm-up, all samples count fully. The paper also learns a curriculum with a network that is trained
-    on clean data; for that, use MW-Net or CMW-Net.
+    The bar is a moving average of a percentile of the losses in a batch. During the warm-up, all samples count fully.
+    The paper also learns a curriculum with a network that is trained on clean data; for that, use MW-Net or CMW-Net.
 
     Jiang, Zhou, Leung, Li, Fei-Fei: MentorNet: Learning Data-Driven Curriculum for Very Deep Neural Networks on
     Corrupted Labels.
@@ -35,14 +34,12 @@ class MentorNet(ERM):
         percentile: Share of a batch that counts fully. The paper chooses it by the rate of wrong labels, which is not
             known here; 0.75.
         decay: Decay of the moving average of the bar.
-        slack: Distance above the bar at which the weight reaches zero. Paper: lambda_2.
     """
 
     state = ("_bar", "_warm_up", "_weights")
 
     percentile: Annotated[float, Gt(0), Le(1)] = 0.75
     decay: Annotated[float, Ge(0), Lt(1)] = 0.95
-    slack: Annotated[float, Ge(0)] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,19 +53,12 @@ class MentorNet(ERM):
         self._bar = latest if self._bar is None else self.decay * self._bar + (1 - self.decay) * latest
         if self._warm_up:
             return batch.weighted(losses).mean()
-        weights = eased(self.losses, self._bar, self.slack)
+        weights = (self.losses <= self._bar).to(losses.dtype)
         self._weights[batch.index] = weights.to(self._weights)
         return batch.weighted(weights * losses).mean()
 
     def sample_weights(self) -> Tensor | None:
         return self._weights.cpu()
-
-
-def eased(losses: Tensor, bar: Tensor | float, slack: float) -> Tensor:
-    """The weight of each loss, shape (n,): 1 up to the bar, falling to 0 over the slack."""
-    if slack == 0:
-        return (losses <= bar).to(losses.dtype)
-    return (1 - (losses - bar) / slack).clamp(0, 1).to(losses.dtype)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

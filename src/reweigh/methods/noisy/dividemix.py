@@ -98,7 +98,7 @@ class DivideMix(TwoNetworks):
         supervised = (scale * self.setup.loss(logits, targets)).where(labeled, 0.0).sum() / labeled.sum().clamp_min(1)
         apart = scale * (logits.softmax(1) - targets).square().mean(1)
         unlabeled = apart.where(~labeled, 0.0).sum() / (~labeled).sum().clamp_min(1)
-        factor = self.factor * ramp("linear", self._epoch, self.ramp_epochs)
+        factor = self.factor * ramp(self._epoch, self.ramp_epochs)
         return supervised + factor * unlabeled + unlike_shares(logits, self._log_shares)
 
     @torch.no_grad()

@@ -193,7 +193,7 @@ class CoTeaching(ERM):
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
         self._peer.start_epoch()
-        self._forgotten = 0.0 if warm_up else self.forget_rate * ramp("linear", epoch, self.gradual_epochs)
+        self._forgotten = 0.0 if warm_up else self.forget_rate * ramp(epoch, self.gradual_epochs)
 
     def step(self, batch: Batch) -> dict[str, float | Tensor]:
         own, theirs = (self.setup.loss(net(batch.inputs), batch.labels) for net in (self._model, self._peer.model))

@@ -1,7 +1,7 @@
 """Labels that a method guesses: what each sample has, how much it counted, and how their term is phased in."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import exp
 
 import torch
@@ -81,22 +81,11 @@ def warn_of_vanished(before: Tensor, after: Tensor, class_names: Sequence[str]) 
         )
 
 
-RAMPS: dict[str, Callable[[float], float]] = {
-    "linear": lambda progress: progress,
-    "gaussian": lambda progress: exp(-5 * (1 - progress) ** 2),
-    "log": lambda progress: 1 - exp(-5 * progress),
-    "exp": lambda progress: exp(5 * (progress - 1)),
-}
+def ramp(epoch: int, epochs: int) -> float:
+    """A factor that rises in equal steps from 0 in epoch 0 to 1 after ``epochs``, and stays 1."""
+    return epoch / epochs if epoch < epochs else 1.0
 
 
-def ramp(shape: str, epoch: int, epochs: int) -> float:
-    """A factor that rises from about 0 in the first epoch to 1 (log: nearly 1) after ``epochs``, and stays 1.
-
-    Linear: pseudo-labels and MixMatch. Gaussian: the Pi-model and Mean Teacher. Log, linear and exp: UDA's annealing.
-
-    Args:
-        shape: A name in ``RAMPS``.
-        epoch: Counted from 0.
-        epochs: Length of the ramp; with 0 the factor is 1 from the start.
-    """
-    return RAMPS[shape](epoch / epochs) if epoch < epochs else 1.0
+def gaussian_ramp(epoch: int, epochs: int) -> float:
+    """The same along exp(-5 (1 - t)^2), as in the Pi-model and Mean Teacher."""
+    return exp(-5 * (1 - ramp(epoch, epochs)) ** 2)

@@ -71,11 +71,7 @@ def names() -> list[str]:
 
 
 def table(name: str) -> PaperTable:
-    """One of the tables.
-
-    Raises:
-        RecipeError: No table has that name.
-    """
+    """One of the tables; a RecipeError if none has that name."""
     if name not in names():
         raise RecipeError(f"no table {name!r}; there are: {', '.join(names())}.{suggestion(name, names())}")
     text = tomllib.loads((Path(__file__).parent / f"{name}.toml").read_text(encoding="utf-8"))
