@@ -15,6 +15,7 @@ from reweigh.report.sections import SECTIONS, accuracy
 from reweigh.report.sections.accuracy import class_accuracy, frequency, most_confused, on_true_labels
 from reweigh.report.sections.setup import columns_panel as columns_of
 from reweigh.report.sections.weights import described, lower_share, tendency
+from reweigh.runs.tables import Labeler
 from reweigh.runs.words import Family, percent
 from reweigh.weighting import Origin
 
@@ -54,6 +55,8 @@ def test_a_section_of_a_full_and_of_a_bare_run(name, account, plain, partial):
         account = with_neighbors(account)
     if name == "convergence":
         account = with_gradients(account)
+    if name == "labelers":
+        account = replace(account, labelers=[Labeler("ann", 90, 0.9, 0.8, 0.95, 0.88, 0.9, "", "")])
     section = SECTIONS[name]([partial if name == "candidates" else account, plain, replace(account, **BARE)])
     assert section.title
     assert section.lead
