@@ -115,5 +115,5 @@ def test_what_has_no_right_answer_is_refused(case):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_loss_that_explodes(method):
-    with pytest.raises(DivergedError, match="at learning rate .*; lower the learning rate"):
+    with pytest.raises(DivergedError, match=r"at learning rate .*; lower the learning rate"):
         RobustClassifier(method, epochs=12, lr=1e6, random_state=0).fit(X, GIVEN)
