@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from reweigh.data.named.own_files import files
-from reweigh.plan.choose import Facts, choose, default_batch_size, default_epochs
+from reweigh.plan.choose import OF_TABLES, USUAL, Facts, choose, default_batch_size, default_epochs
 from reweigh.plan.edit import put
 from reweigh.recipes.own_data import look
 from reweigh.recipes.read import Contents, check
@@ -150,7 +150,8 @@ def test_whatever_is_chosen_is_a_recipe(samples, shape, photos):
             put(values, key.split("."), value)
     recipe = check(Contents("x", json.loads(json.dumps(values)), []))
     assert recipe.method.name == ("cmw-net-sl" if photos else "two-looks")
-    assert recipe.train["epochs"] == default_epochs(samples, recipe.train["batch_size"])
+    pace = OF_TABLES if len(shape) == 1 else USUAL
+    assert recipe.train["epochs"] == default_epochs(samples, recipe.train["batch_size"], pace)
     assert [part.name for part in recipe.augment] == (
         [] if not photos else ["pad-crop", "flip"] if shape[1] >= 8 else ["flip"]
     )

@@ -17,7 +17,7 @@ def test_the_commands_of_the_guide(tmp_path, monkeypatch):
     assert code is not None
     exec(code[1], {})
     commands = re.findall(r"^    reweigh (.+)$", GUIDE, re.MULTILINE)
-    assert len(commands) == 15
+    assert len(commands) == 16
     for line in commands:
         words = shlex.split(line, comments=True)
         if words[0] == "train":

@@ -81,3 +81,14 @@ def test_the_map_shows_every_sample_once_and_frames_what_looks_wrong(photos):
     assert sum(map(len, points[1::2])) == int(classifier.label_issues_["is_label_issue"].sum())
     with pytest.raises(DataError, match="59 samples, but 60 were fitted"):
         classifier.plot_map(images[1:])
+
+
+def test_without_pretrained_weights_photos_are_small(tmp_path, monkeypatch):
+    """As on the command line: the small network is made for 64 pixels."""
+    from PIL import Image
+
+    monkeypatch.setattr("reweigh.plan.choose.installed", lambda: False)
+    for number in range(12):
+        Image.new("RGB", (100, 100), (20 * number, 0, 0)).save(tmp_path / f"{number}.png")
+    classifier = RobustClassifier("erm", epochs=1).fit(sorted(tmp_path.iterdir()), [0, 1] * 6)
+    assert classifier._fit.inputs.shape == (3, 64, 64)

@@ -222,7 +222,7 @@ def test_labels_of_copies_that_differ_are_wrong() -> None:
     assert high >= low
     assert count_of(agreed, given).in_all(given)[1] == 0
     words = claim(count_of(agreed, given, equal=equal), given, torch.eye(3), NAMES)
-    assert "10 labels contradict most labels of samples with equal inputs: wrong, or the inputs do not" in words
+    assert "10 labels contradict most labels of copies of the same sample: wrong, unless" in words
 
 
 def test_equal_rows_show_that_classes_overlap() -> None:

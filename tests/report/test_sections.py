@@ -8,12 +8,14 @@ import pytest
 
 from reweigh.data.tables.decide import ReadAs
 from reweigh.data.viewer import Shown
+from reweigh.issues.audit import Audited, Estimate
 from reweigh.issues.verdict import Finding
 from reweigh.report.figures.classes import counts
-from reweigh.report.sections import SECTIONS
-from reweigh.report.sections.accuracy import class_accuracy, frequency, most_confused
+from reweigh.report.sections import SECTIONS, accuracy
+from reweigh.report.sections.accuracy import class_accuracy, frequency, most_confused, on_true_labels
 from reweigh.report.sections.setup import columns_panel as columns_of
 from reweigh.report.sections.weights import described, lower_share, tendency
+from reweigh.runs.tables import Labeler
 from reweigh.runs.words import Family, percent
 from reweigh.weighting import Origin
 
@@ -45,7 +47,7 @@ def with_gradients(account):
     return replace(account, history=[{"epoch": epoch + 1.0, **line} for epoch, line in enumerate(numbers)])
 
 
-@pytest.mark.parametrize("name", [name for name in SECTIONS if name != "columns"])
+@pytest.mark.parametrize("name", [name for name in SECTIONS if name not in ("columns", "labelers")])
 def test_a_section_of_a_full_and_of_a_bare_run(name, account, plain, partial):
     if name == "wrong-labels":
         account = with_finding(account)
@@ -53,6 +55,8 @@ def test_a_section_of_a_full_and_of_a_bare_run(name, account, plain, partial):
         account = with_neighbors(account)
     if name == "convergence":
         account = with_gradients(account)
+    if name == "labelers":
+        account = replace(account, labelers=[Labeler("ann", 90, 0.9, 0.8, 0.95, 0.88, 0.9, "", "")])
     section = SECTIONS[name]([partial if name == "candidates" else account, plain, replace(account, **BARE)])
     assert section.title
     assert section.lead
@@ -141,6 +145,23 @@ def test_class_accuracy_against_a_loop():
     slow = [np.mean(predicted[labels == label] == label) if (labels == label).any() else np.nan for label in range(4)]
     np.testing.assert_allclose(class_accuracy(labels, predicted, 4), slow)
     assert np.isnan(class_accuracy(labels, predicted, 5)[4])
+
+
+def test_accuracy_of_a_class_on_true_labels(account, monkeypatch):
+    known = with_finding(account)
+    name = known.classes.names[3]
+    words = on_true_labels(known, 3, 0.5).replace("\N{NO-BREAK SPACE}", " ")
+    assert words.startswith(
+        f" Of those of “{name}”, 7.5 % to 30.0 % are wrong, so that on true labels the model is right "
+    )
+    assert words.endswith("for about 58.8 %, 32.3 % to 80.0 %.")  # 0.5 / 0.85; 0.5 - 0.59 * 0.3; 0.5 + 0.3
+    assert on_true_labels(replace(known, classes=replace(known.classes, finding=None)), 3, 0.5) == ""
+    wrong = Estimate(0.2, 0.1, 0.3)
+    found = Audited(100, 40, 0, wrong, None, None, {name: wrong}, 10)
+    monkeypatch.setattr(accuracy, "audited", lambda path: found)
+    audited = on_true_labels(known, 3, 0.5).replace("\N{NO-BREAK SPACE}", " ")
+    assert audited.startswith(f" By the audit, 20% (10% to 30%) of those of “{name}” are wrong")
+    assert audited.endswith("the model is right for 20.0 % to 80.0 %.")
 
 
 def test_the_largest_confusions_in_words(account):

@@ -162,7 +162,7 @@ def beside(source: "Source") -> list[str]:
 
 
 def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
-    """Columns that give the label away, an order of rows, rows and classes that look alike, samples in both parts."""
+    """Columns that give the label away, an order of rows, rows that look alike, spellings of a class, and more."""
     from reweigh.data import read
     from reweigh.data.findings import in_both, leaks, order
     from reweigh.data.labels.class_numbers import in_words, spellings

@@ -179,6 +179,7 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
     """Print the worst labels."""
     from reweigh.runs.headline import WEAK
     from reweigh.runs.tables import OR_NONE
+    from reweigh.runs.words import score
 
     header, *rows = table
     title = f"{run}: {len(rows):,} of {labels:,} labels ({len(rows) / max(labels, 1):.1%}) look wrong"
@@ -193,7 +194,7 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
             called,
             given,
             suggested + (OR_NONE if alone is not None and row[alone] == "True" else ""),
-            f"{float(quality):.3f}",
+            score(float(quality)),
             f"{float(weight):.2f}" if weight else "-",
         ]
         for row in rows[:top]

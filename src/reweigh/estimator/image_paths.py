@@ -1,8 +1,7 @@
 """Paths of image files as X."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from reweigh.data import Inputs
@@ -11,9 +10,7 @@ from reweigh.data.readers.image_files import Header, check_pillow, suffixes
 from reweigh.data.readers.images import Image, Skipped, headers_of, read_pixels
 from reweigh.errors import DataError
 from reweigh.names import listed, plural
-from reweigh.plan.choose import Facts, wants_features
-
-PRETRAINED_SIDE, SMALL_NETWORK_SIDE = 224, 64  # pixels, at most, of images for a pretrained network and for a small one
+from reweigh.plan.image_size import image_size
 
 
 def paths_in(X: Any) -> list[Path] | None:
@@ -47,8 +44,8 @@ def read_images(files: Sequence[Path], what: str, shape: tuple[int, ...] | None,
     images = [Image(file, its) for file, its in zip(files, found, strict=True) if isinstance(its, Header)]
     skipped: Skipped = {file: its for file, its in zip(files, found, strict=True) if not isinstance(its, Header)}
     if not skipped:
-        size = shape_of(images, estimator) if shape is None else (shape[0], shape[1], shape[2])
-        inputs, kept = read_pixels(images, size, DEFAULT_MEMORY_GB, skipped, "crop")
+        chosen = shape or image_size([image.header for image in images], given_by(estimator)).facts.shape
+        inputs, kept = read_pixels(images, (chosen[0], chosen[1], chosen[2]), DEFAULT_MEMORY_GB, skipped, "crop")
         if len(kept) == len(files):
             return inputs
     broken = [f"{file}: {why if Path(str(file)).exists() else 'no such file'}" for file, why in skipped.items()]
@@ -56,17 +53,13 @@ def read_images(files: Sequence[Path], what: str, shape: tuple[int, ...] | None,
     raise DataError(f"{what}: {files_are} be read as an image; leave them out of X and y: {listed(broken)}")
 
 
-def shape_of(images: Sequence[Image], estimator: Any) -> tuple[int, int, int]:
-    """Channels, height and width in which to read images: their own if they agree and are not too large."""
-    sizes = {image.header[:2] for image in images}
-    channels = 1 if all(image.header.gray for image in images) else 3
-    usual = round(median(min(image.header[:2]) for image in images))
-    facts = Facts(len(images), (channels, usual, usual), (), images=True, photos=channels == 3, pixels=True)
-    frozen = estimator.features not in (None, "none")
-    if estimator.features == "auto":
-        frozen = estimator.model is None and wants_features(facts, {"method": {"name": str(estimator.method)}})
-    side = PRETRAINED_SIDE if frozen else SMALL_NETWORK_SIDE
-    height, width = (int(each) for each in images[0].header[:2])
-    if len(sizes) > 1 or max(height, width) > side:
-        height = width = min(side, usual)
-    return channels, height, width
+def given_by(estimator: Any) -> dict[str, Any]:
+    """What the parameters of the estimator say about the network that sees the images."""
+    given: dict[str, Any] = {"method": {"name": str(estimator.method)}}
+    given |= {} if estimator.model is None else {"model": {}}
+    own = estimator.features
+    if own is None or (isinstance(own, str) and own != "auto"):
+        given["features"] = {"name": own or "none"}
+    elif not isinstance(own, str):
+        given["features"] = own if isinstance(own, Mapping) else {"name": type(own).__name__}
+    return given

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
-from reweigh.data.copies import copies, equal_inputs
+from reweigh.data.copies import equal_inputs
 from reweigh.data.splits import held_out_in_turn
 from reweigh.families import Families, sizes_differ
 from reweigh.issues.count import Count, EqualInputs, claim, claim_of_consensus, done
@@ -137,8 +137,8 @@ def labels_of(train_set: Dataset, vouched: Tensor | None) -> Labels:
     known = torch.zeros(len(train_set), dtype=torch.bool) if train_set.trusted is None else train_set.trusted.clone()
     if vouched is not None:
         known[vouched] = True
-    groups = equal_inputs(train_set)
-    equal = None if groups is None else EqualInputs(groups, copies(train_set) is not None)
+    groups, pictures = equal_inputs(train_set), train_set.is_images or bool(train_set.reading.names)
+    equal = None if groups is None else EqualInputs(groups, copied=pictures)
     return Labels(given, uncorrected, known, train_set.votes, equal)
 
 

@@ -50,6 +50,7 @@ class Count(NamedTuple):
             sample cannot tell wrong labels from overlapping classes, and the limits are wide.
         predicted: Shape (C, C), number of held-out labels by given (row) and predicted (column) class.
         contradicted: Number of labels that contradict most labels of samples with equal inputs.
+        copied: Whether these samples are copies; see ``EqualInputs``.
     """
 
     share: Tensor
@@ -59,6 +60,7 @@ class Count(NamedTuple):
     at_random: bool = True
     predicted: Tensor = torch.zeros(0, 0)
     contradicted: int = 0
+    copied: bool = False
 
     @property
     def hardly(self) -> bool:
@@ -106,7 +108,7 @@ class EqualInputs(NamedTuple):
 
     Attributes:
         groups: Shape (N,), the same number for equal inputs.
-        copied: Whether they are copies of each other, as equal photos are; rows of few categories are equal by chance.
+        copied: Whether they are copies of one sample, as equal photos are; equal rows may differ in class.
     """
 
     groups: Tensor
@@ -155,8 +157,8 @@ def count_wrong(
     contradict as many labels as are wrong, and the share of all that are contradicted is the upper limit. If
     not, all conflicts may come from overlapping classes, so that the lower limit is 0; and since a model that was
     trained on wrong labels repeats a share of them, HABIT, the upper limit is higher than the share of labels it
-    contradicts. This is also so if limits are too far apart, if the model is hardly better than chance, or if rows that
-    are equal by chance contradict each other as often: then classes overlap. Of copies, all but those with the most
+    contradicts. This is also so if limits are too far apart, if the model is hardly better than chance, or if equal
+    rows of a table contradict each other as often: then classes overlap. Of copies, all but those with the most
     frequent label are wrong.
 
     Args:
@@ -217,7 +219,14 @@ def count_wrong(
     empty = given.sum(0) == 0
     shares = (each.masked_fill(empty, 0.0).clamp(0, 1) for each in (share, *limits))
     predicted = labels.T @ F.one_hot(likeliest, given.shape[1]).to(labels)
-    return Count(*shares, disagree=disagree, at_random=at_random, predicted=predicted, contradicted=contradicted)
+    return Count(
+        *shares,
+        disagree=disagree,
+        at_random=at_random,
+        predicted=predicted,
+        contradicted=contradicted,
+        copied=equal is not None and equal.copied,
+    )
 
 
 def _above(share: float, number: int) -> float:
@@ -302,10 +311,10 @@ def claim(count: Count, given: Tensor, joint: Tensor, names: Sequence[str]) -> s
     )
     equal = ""
     if count.contradicted:
-        equal = (
-            f" {plural(count.contradicted, 'label contradicts', 'labels contradict')} most labels of samples with "
-            "equal inputs: wrong, or the inputs do not determine the class."
-        )
+        differ = f" {plural(count.contradicted, 'label contradicts', 'labels contradict')} most labels of"
+        equal = f"{differ} samples with equal inputs: wrong, or the inputs do not determine the class."
+        if count.copied:
+            equal = f"{differ} copies of the same sample: wrong, unless a sample may have several classes."
     habit = f"if the model repeats at most {HABIT:.0%} of the wrong ones"
     if count.hardly:
         return f"Hardly any labels look wrong ({low} to {high}, {habit}).{equal}"

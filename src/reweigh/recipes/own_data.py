@@ -1,12 +1,10 @@
 """A recipe for the user's own data: what is in them, and what is chosen for them."""
 
 import glob
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -25,8 +23,9 @@ from reweigh.errors import RecipeError
 from reweigh.fit.source import data_root, source_of
 from reweigh.names import suggestion
 from reweigh.plan.check import check_slot
-from reweigh.plan.choose import TREES, Choice, Facts, choose, feature_width, features
+from reweigh.plan.choose import TREES, Choice, Facts, choose
 from reweigh.plan.edit import put
+from reweigh.plan.image_size import image_size
 from reweigh.plan.mistakes import Mistake, raise_all
 from reweigh.plan.plan import Part
 from reweigh.plan.schema import SECTIONS
@@ -35,8 +34,6 @@ from reweigh.recipes.read import Contents, apply, check, read
 
 BASELINE = "erm"
 MAX_SMALL_CLASS = 2  # samples of a class
-SMALL_NETWORK_SIDE = 64  # side in pixels that the small network is made for
-PRETRAINED_SIDE = 224  # and that pretrained networks are made for
 # of a recipe's [data]: how files are read
 KEPT_KEYS = ("size", "test_fraction", "split_seed", "columns", "sep", "encoding", "join_labels", "group")
 
@@ -202,17 +199,9 @@ def look_at_images(part: Part, root: Path, given: Mapping[str, Any]) -> Look | N
     if not found:
         return None
     labels, names = by_list.numbers(rows, str(path))
-    sizes = Counter(image.header[:2] for image in found)
-    height, width = next(iter(sizes))
-    channels = 1 if all(image.header.gray for image in found) else 3
-    usual = round(median(min(image.header[:2]) for image in found))
-    plain = Facts(len(found), (channels, usual, usual), (), images=True, photos=channels == 3, pixels=True)
-    frozen = feature_width(features(plain, given), given) is not None
-    size = asked = part.options["size"]
-    largest = PRETRAINED_SIDE if frozen else SMALL_NETWORK_SIDE
-    if asked is None and (len(sizes) > 1 or max(height, width) > largest):
-        size = min(largest, usual)
-    shape = (channels, size or height, size or width)
+    facts, size, sizes, frozen = image_size([image.header for image in found], given)
+    if asked := part.options["size"]:
+        facts = facts._replace(shape=(facts.shape[0], asked, asked))
     has_test = part.options["test"] or has_test_part(path)
     held_out = None
     if not has_test:
@@ -221,10 +210,9 @@ def look_at_images(part: Part, root: Path, given: Mapping[str, Any]) -> Look | N
         train, test = split_rows(labels, part.options["test_fraction"], part.options["split_seed"], together)
         labels, held_out = labels[train], len(test)
     kept = torch.bincount(labels[labels >= 0], minlength=len(names)).tolist()
-    samples = sum(kept)
-    facts = plain._replace(samples=samples, shape=shape, class_sizes=tuple(kept))
-    small = [name for name, size in zip(names, kept, strict=True) if size <= MAX_SMALL_CLASS]
-    return Look(facts, held_out, len(sizes), None if asked else size, frozen, small=small)
+    small = [name for name, count in zip(names, kept, strict=True) if count <= MAX_SMALL_CLASS]
+    facts = facts._replace(samples=sum(kept), class_sizes=tuple(kept))
+    return Look(facts, held_out, sizes, None if asked else size, frozen, small=small)
 
 
 class Chosen(NamedTuple):

@@ -74,14 +74,13 @@ def comparison(accounts: Sequence[Account]) -> Table:
     rows = []
     for account in accounts:
         kept = account.kept
-        issue = None if account.samples is None else account.samples.issue
         rows.append(
             [
                 account.name,
                 account.method,
                 *(shown(kept, name) for name in tests),
                 *(shown(account.best, name) for name in tests[:1]),
-                UNKNOWN if issue is None else f"{int(issue.sum()):,}",
+                suspicious(account) or UNKNOWN,
                 duration(account.seconds) if account.history else UNKNOWN,
             ]
         )
@@ -99,10 +98,18 @@ def key_numbers(account: Account) -> list[tuple[str, str]]:
     if account.tests:
         name = f"{in_words(account.tests[0])} on {'held-out' if held_out(account) else 'test'} labels"
         numbers.append((name, shown(account.kept, account.tests[0])))
-    if account.samples is not None and account.samples.issue is not None:
-        numbers.append(("labels that look wrong", f"{int(account.samples.issue.sum()):,}"))
+    if found := suspicious(account):
+        numbers.append(("labels that look wrong", found))
     if account.classes.sizes:
         numbers.append(("training samples", f"{sum(account.classes.sizes):,}"))
     if account.history:
         numbers.append(("training time", duration(account.seconds)))
     return numbers
+
+
+def suspicious(account: Account) -> str:
+    """How many labels look wrong, those that were held out included; empty if labels were not judged."""
+    if account.samples is None or account.samples.issue is None:
+        return ""
+    parts = (account.samples, account.held_out)
+    return f"{sum(int(part.issue.sum()) for part in parts if part is not None and part.issue is not None):,}"

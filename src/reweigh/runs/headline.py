@@ -102,8 +102,8 @@ def about(account: Account) -> list[str]:
         wrong = int(samples.wrong.sum())
         share = percent(wrong / samples.labeled.sum())
         words.append(f"The true labels are known: {wrong:,} training labels ({share}) are wrong.")
-    if classes.finding is not None:
-        words.append(classes.finding.words)
+    if classes.finding is not None and (rest := classes.finding.words.removeprefix(claim(account.path)).strip()):
+        words.append(rest)  # the headline says the rest
     if account.status != "finished":
         words.append(
             f"The run is not finished ({account.status}, {len(account.history)} of {account.epochs} epochs); "

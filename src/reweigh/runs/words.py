@@ -31,6 +31,15 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
+def score(value: float) -> str:
+    """A score from 0 to 1 with three decimals; a tiny one with the digits that tell it from others.
+
+    >>> score(0.25), score(0.00012), score(3.1e-13)
+    ('0.250', '1.2e-04', '3.1e-13')
+    """
+    return f"{value:.3f}" if value == 0 or value >= 0.0005 else f"{value:.1e}"
+
+
 def duration(seconds: float) -> str:
     """A time in the unit that suits it."""
     if not math.isfinite(seconds):

@@ -53,7 +53,7 @@ class FixMatch(LabeledOnly):
 
 
 def weighted_guesses(
-    loss: Loss, labeled: Batch, views: Tensor, pseudo: Tensor, factor: float, scale: Tensor | float
+    loss: Loss, labeled: Batch, views: Tensor, pseudo: Tensor, factor: float = 1.0, scale: Tensor | float = 1.0
 ) -> Objective:
     """The weight of each unlabeled sample times the loss of its strong view; the labeled batch is not weighted.
 

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from reweigh.issues.count import HABIT
+from reweigh.issues.true_labels import accuracy_limits
 from reweigh.names import listed, plural
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_accuracy_by_size, plot_class_accuracy, plot_matrix, plot_risk_coverage
 from reweigh.report.figures.classes import counts, known
 from reweigh.runs.account import Account
+from reweigh.runs.audit import audited
 from reweigh.runs.headline import held_out
 from reweigh.runs.words import percent
 from reweigh.selective import LEVELS, area, error_at, risk_coverage
@@ -46,12 +49,8 @@ def classes_panel(account: Account) -> Panel:
         f"The weakest class is “{names[worst]}” with {percent(rates[worst])} ({sizes[worst]:,} training samples), "
         f"the strongest “{names[best]}” with {percent(rates[best])} ({sizes[best]:,})."
     )
-    if held_out(account) and (finding := account.classes.finding) is not None and len(finding.share) == len(names):
-        words += (
-            f" These are held-out labels as they were given: of those of “{names[worst]}”, about "
-            f"{percent(finding.share[worst])} are wrong ({percent(finding.low[worst])} to "
-            f"{percent(finding.high[worst])}), so that its accuracy on true labels may differ."
-        )
+    if held_out(account):
+        words += " These are held-out labels as they were given." + on_true_labels(account, worst, rates[worst])
     each = [f"{names[label]} {percent(rates[label])} of {sizes[label]:,}" for label in order.tolist()]
     alternative = f"Test accuracy and training samples by class, the weakest first: {listed(each, MAX_BARS)}."
     if len(names) <= MAX_BARS:
@@ -59,6 +58,30 @@ def classes_panel(account: Account) -> Panel:
     else:
         figure = plot_accuracy_by_size(accuracy[known], sizes[known])
     return Panel([words], [Plot(figure, "Test accuracy and size of each class", alternative)])
+
+
+def on_true_labels(account: Account, label: int, agreement: float) -> str:
+    """What the accuracy on a class would be on true labels, by an audit or as estimated; empty if nothing is known.
+
+    Args:
+        agreement: Share of the held-out labels of the class that the model predicts.
+    """
+    name, finding, audit = account.classes.names[label], account.classes.finding, audited(account.path)
+    if audit is not None and name in audit.classes:
+        wrong = audit.classes[name]
+        low, high = accuracy_limits(agreement, wrong.high, 1.0)
+        right = f"the model is right for {percent(low)} to {percent(high)}"
+        return f" By the audit, {wrong} of those of “{name}” are wrong, so that on true labels {right}."
+    if finding is None or len(finding.share) != len(account.classes.names):
+        return ""
+    low, high = accuracy_limits(agreement, finding.high[label], HABIT)
+    about = ""
+    if any(finding.low):
+        about = f"about {percent(min(max(agreement / max(1 - finding.share[label], 1e-9), low), high))}, "
+    return (
+        f" Of those of “{name}”, {percent(finding.low[label])} to {percent(finding.high[label])} are wrong, so that on "
+        f"true labels the model is right for {about}{percent(low)} to {percent(high)}."
+    )
 
 
 def class_accuracy(labels: np.ndarray, predicted: np.ndarray, num_classes: int) -> np.ndarray:

@@ -13,7 +13,7 @@ from reweigh.names import plural
 from reweigh.report.content import Card, Column, Panel, Section, Table
 from reweigh.runs.account import Account
 from reweigh.runs.tables import LABELER_COLUMNS, Samples
-from reweigh.runs.words import UNKNOWN, family_name, percent, sentence
+from reweigh.runs.words import UNKNOWN, family_name, percent, score, sentence
 from reweigh.weighting import num_curves
 
 MAX_CARDS, MAX_ROWS = 50, 500  # of one run
@@ -59,6 +59,9 @@ def suspects_panel(account: Account, most_cards: int = MAX_CARDS, most_rows: int
     if len(found) > most_rows:
         files = "samples.csv and held_out.csv" if held_out else "samples.csv"
         words.append(f"The table shows the {most_rows:,} worst; {len(found) - most_rows:,} more are in {files}.")
+    if len(found) > most_cards:
+        below = f"the table below them has {min(len(found), most_rows):,}"
+        words.append(f"The cards show the {most_cards:,} worst of {len(found):,}; {below}, and the review shows all.")
     looks, missing = None, account.no_data
     shown = [Shown()] * min(most_cards, len(found))
     if account.dataset is not None:
@@ -90,7 +93,7 @@ def card(account: Account, looks: Viewer | None, index: int, shown: Shown, held_
     samples, label = account.samples, account.classes.name
     assert samples is not None
     facts = [
-        (name, f"{values[index]:.3f}")
+        (name, score(float(values[index])))
         for name, values in (("quality", samples.quality), ("weight", samples.weight))
         if values is not None and np.isfinite(values[index])
     ]
@@ -119,8 +122,8 @@ def suspects_table(account: Account, looks: Viewer | None, rows: np.ndarray) -> 
     titles = [title(samples, looks, row) for row in rows.tolist()]
     columns = {"sample": (Column("sample", True), [text.removeprefix("row ") for text in titles])}
 
-    def score(value: float) -> str:
-        return f"{value:.3f}" if math.isfinite(value) else UNKNOWN
+    def known(value: float) -> str:
+        return score(value) if math.isfinite(value) else UNKNOWN
 
     def add(name: str, values: np.ndarray | None, shown: Callable[[Any], str], numbers: bool = False) -> None:
         if values is not None:
@@ -136,8 +139,8 @@ def suspects_table(account: Account, looks: Viewer | None, rows: np.ndarray) -> 
     if samples.votes is not None:
         columns["votes"] = (Column("votes"), [str(samples.votes[row]) for row in rows.tolist()])
     add("true", samples.true, label)
-    add("quality", samples.quality, score, numbers=True)
-    add("weight", samples.weight, score, numbers=True)
+    add("quality", samples.quality, known, numbers=True)
+    add("weight", samples.weight, known, numbers=True)
     add("family", samples.family, lambda value: family_name(value, count) if value >= 0 else UNKNOWN)
     cells = zip(*(values for _, values in columns.values()), strict=True)
     sorted_by = list(columns).index("quality")

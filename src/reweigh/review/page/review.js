@@ -10,6 +10,7 @@ let view = "grid"; // or "cards" or "map"
 let wall = null;
 let plane = null;
 let brushed = null; // samples that were chosen on the map; null for all
+const past = []; // the wall before each action that took samples from it
 let undoable = 0; // samples that one undo takes back
 const tiles = new Map(); // index -> what a tile shows
 const cards = new Map(); // index -> promise of a card: the next ones are fetched ahead
@@ -250,7 +251,7 @@ const decide = (label, exclude) => act(async () => {
   const what = exclude ? "left out, " + facts.exclusions[exclude] : label === null ? "not sure" : label === "suggested" ? "accepted"
     : label === "given" ? "kept" : facts.classes[label];
   if (view === "grid") {
-    if ($("wanted").state.value === "open") wall.remove(chosen);
+    if ($("wanted").state.value === "open") { past.push({ groups: wall.groups, gone: new Set(chosen) }); wall.remove(chosen); }
     else { wall.selected.clear(); wall.set(wall.groups); }
     say(`${counted(chosen.length, "label")}: ${what}. Z undoes it.`);
     if (!wall.order.length) explain();
@@ -266,7 +267,9 @@ const undo = () => act(async () => {
   for (const index of state.index) { cards.delete(index); tiles.delete(index); }
   progress(state);
   if (view === "grid") {
-    await load(state.index[0]);
+    const last = past.pop(); // what was on the wall need not be asked for again
+    if (last && last.gone.size === state.index.length && state.index.every((index) => last.gone.has(index))) { wall.set(last.groups, state.index[0]); explain(); }
+    else await load(state.index[0]);
     wall.selected = new Set(state.index.filter((index) => state.index.length > 1 && wall.at.has(index)));
     wall.focus = wall.at.has(state.index[0]) ? state.index[0] : wall.focus;
     wall.marked();
@@ -374,6 +377,7 @@ function explain() {
 }
 
 async function load(keep = null) {
+  past.length = 0;
   const wanted = new URLSearchParams();
   for (const [name, value] of new FormData($("wanted"))) {
     if (value === "") continue;
