@@ -8,7 +8,7 @@ import torch
 from reweigh import DataError
 from reweigh.issues.consensus import consensus_table, labeler_table, next_votes, vote_table
 from reweigh.issues.dependence import dependent
-from reweigh.issues.labelers import weigh_votes
+from reweigh.issues.labelers import first_consensus, weigh_votes
 from reweigh.issues.votes import Votes
 
 
@@ -191,3 +191,14 @@ def test_rules_that_say_one_class_are_believed_although_few_fire_together():
         right.append((found.posterior.argmax(1).numpy() == true)[there].mean() - majority)
     assert min(right) > -0.01
     assert np.mean(right) > 0.005
+
+
+def test_one_vote_per_sample_is_the_consensus_without_a_model_and_not_discounted_with_one():
+    true, wide = simulated([0.75, 0.65, 0.9], samples=900)
+    random = np.random.default_rng(0)
+    votes = Votes.of(np.where(np.arange(3) == random.integers(3, size=(900, 1)), wide, -1))
+    assert first_consensus(votes)[1].tolist() == votes.tally().argmax(1).tolist()
+    guess = np.where(random.random(900) < 0.8, true, random.integers(3, size=900))
+    found = weigh_votes(votes, torch.tensor(np.where(np.arange(3) == guess[:, None], 0.6, 0.2)).float())
+    assert found.discount == 1
+    assert (found.posterior.argmax(1).numpy() == true).mean() > (votes.tally().argmax(1).numpy() == true).mean()

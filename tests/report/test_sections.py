@@ -47,7 +47,7 @@ def with_gradients(account):
     return replace(account, history=[{"epoch": epoch + 1.0, **line} for epoch, line in enumerate(numbers)])
 
 
-@pytest.mark.parametrize("name", [name for name in SECTIONS if name not in ("columns", "labelers")])
+@pytest.mark.parametrize("name", [name for name in SECTIONS if name != "columns"])
 def test_a_section_of_a_full_and_of_a_bare_run(name, account, plain, partial):
     if name == "wrong-labels":
         account = with_finding(account)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from reweigh.issues.dependence import dependent, shares_of
+from reweigh.issues.dependence import MIN_SHARED_SAMPLES, dependent, shares_of
 from reweigh.issues.stock import TEMPERATURES, TINY, with_prior
 from reweigh.issues.votes import Votes
 from reweigh.names import listed, plural
@@ -27,7 +27,7 @@ MIN_MISSED_VOTES = 5.0  # and votes for a class by chance, of which it has none
 CHUNK_CELLS = 2_000_000  # of confusions of soft votes at a time
 MIN_EVIDENCE = 1e-4  # probability of any vote
 MAX_CONFUSION_CELLS = 20_000_000  # of all labelers; beyond, labelers differ in their accuracy only
-DISCOUNTS = (0.3, 0.45, 0.6, 0.8, 1.0)  # by which the evidence of all votes is multiplied
+DISCOUNTS = (1.0, 0.8, 0.6, 0.45, 0.3)  # by which the evidence of all votes is multiplied; the first if all are alike
 BEST_START = 0.9  # accuracy beyond chance of the best labeler, to begin with
 PRIOR_AGREEMENT = 20.0  # votes without agreement that each labeler is given, to begin with
 MAX_SCORED_VOTES = 50_000  # to choose the discount and the temperature
@@ -149,7 +149,9 @@ def weigh_votes(
 def first_consensus(votes: Votes) -> tuple[Votes, Tensor]:
     """The consensus of votes alone, shape (N,), -1 for samples without a vote; and the votes, with its classes only."""
     while True:
-        labels = torch.where(votes.counts > 0, weigh_votes(votes).posterior.argmax(1), -1)
+        shared = int((votes.counts > 1).sum())  # without these, nothing is known about labelers
+        posterior = votes.tally() if shared < MIN_SHARED_SAMPLES else weigh_votes(votes).posterior
+        labels = torch.where(votes.counts > 0, posterior.argmax(1), -1)
         found = torch.bincount(labels[labels >= 0], minlength=len(votes.classes)) > 0
         if int(found.sum()) < 2:  # too few votes to learn anything about labelers
             labels = torch.where(votes.counts > 0, votes.tally().argmax(1), -1)
