@@ -100,7 +100,7 @@ def check_engine(
     error, allowed = off(engine), tolerance(terms.coefficients)
     named = engine.name if isinstance(engine, Auto) else getattr(engine, "__name__", type(engine).__name__)
     if named == difference.__name__:
-        allowed = max(allowed, TOLERANCE_OF_DIFFERENCES, float(rounding(leaves, back) * len(w) ** 0.5 / size))
+        allowed = max(allowed, TOLERANCE_OF_DIFFERENCES, float(rounding(leaves, back).detach() * len(w) ** 0.5 / size))
     if error <= allowed:
         return
     why = f"engine {named!r} is off by {error:.2g} of the meta-gradient of this model"

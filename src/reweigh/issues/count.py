@@ -351,19 +351,23 @@ def claim_of_consensus(count: Count, given: Tensor, posterior: Tensor) -> str:
 
 
 def done(count: Count, gain: tuple[float, float] | None, dropped: bool) -> str:
-    """What was done about wrong labels, and how much the judge says was gained.
+    """What was done about wrong labels.
+
+    A gain is not stated: the corrected labels come from models that saw the labels which are held out now, so that even
+    on random labels a second look seems to gain. A loss is certain all the more.
 
     Args:
-        gain: Gain of the second look in balanced accuracy on held-out labels, and its standard error; None if there
-            was no second look.
-        dropped: Whether the second look was worse, so that the first is kept.
+        gain: Of the second look, and its standard error; None if there was no second look.
+        dropped: Whether the second look was worse.
     """
     if gain is None:
         return "Too few epochs or samples to train again on corrected labels."
-    points, error = (100 * number for number in gain)
-    again = "Training again" if count.hardly else "Training again on the corrected labels"
-    kept = ", so the first model is kept" if dropped else ""
-    return f"{again} changed balanced accuracy on held-out given labels by {points:+.1f} ± {error:.1f} points{kept}."
+    if dropped:
+        points, error = (100 * abs(number) for number in gain)
+        return (
+            f"Training again lowered accuracy on held-out labels by {points:.1f} ± {error:.1f} points: it is not used."
+        )
+    return "The labels were used as they are." if count.hardly else "The model was trained again on corrected labels."
 
 
 def direction(joint: Tensor, names: Sequence[str]) -> str:
