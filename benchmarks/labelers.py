@@ -5,8 +5,9 @@ classifier, fitted to the majority vote) and that classifier itself. ``--tables`
 and workers of CIFAR-10N, ``--data`` features of its images. One line per case, seed and method: accuracy of the
 consensus, accuracy of the model on true labels of other samples, average precision of the method's own wrong consensus
 labels, and of wrong majority labels, which are the same for all methods (the fewer errors a consensus has, the lower
-its own average precision; the default has the majority as its consensus), and for
-``reweigh`` the mean error of the accuracies of labelers with 50 votes or more, and how often their limits hold.
+its own average precision). The default is shown twice: with the majority as its consensus, and with the labels that it
+suggests, whose average precision means little, since its quality is that of the given label. For ``reweigh``, the mean
+error of the accuracies of labelers with 50 votes or more, and how often their limits hold.
 """
 
 import argparse
@@ -170,6 +171,7 @@ def compare(
     lasted = time.process_time() - begin
     accuracy = float((default.predict(tested) == true[test]).mean())
     show("default", majority, 1 - default.label_quality_, accuracy)
+    show("suggested", default.suggested_labels_, 1 - default.label_quality_, accuracy)
     rows = np.full((size, classes), 1e-6)
     folds = StratifiedKFold(3, shuffle=True, random_state=seed)
     predicted = cross_val_predict(
