@@ -9,15 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.issues.remaining import Remaining
-from reweigh.issues.stock import (
-    TINY,
-    Stock,
-    anchored_joint,
-    confident_joint,
-    take_stock,
-    with_prior,
-    wrong_in_joint,
-)
+from reweigh.issues.stock import TINY, Stock, anchored_joint, confident_joint, take_stock, with_prior, wrong_in_joint
 from reweigh.names import plural
 
 OWN = 1.5  # wrong labels in total, for each one that is found by predictions that have seen the labels
