@@ -36,7 +36,8 @@ def test_the_page_lies_in_the_run_and_the_headline_is_said(run, folder):
     assert re.match(r"\d+ of 1,257 labels look wrong \(\d+\.\d %\)\. The model \(cmw-net\) reaches ", headline)
     assert headline.endswith(" % on the test set.")
     assert where.startswith(f"Report: {folder / 'report.html'} (0.")
-    assert headline in (folder / "report.html").read_text().replace("\u00a0", " ")
+    page = (folder / "report.html").read_text().replace("\u00a0", " ")
+    assert all(part in page for part in headline.split(". ", 1))
 
 
 def test_several_runs_go_to_the_current_folder_or_where_told(run, folder, tmp_path, monkeypatch):
