@@ -29,7 +29,6 @@ MAX_FAMILIES = 3  # if class sizes differ; the paper's K
 META_EVERY = 5  # the weights are learned in every n-th step
 BAYES_DOUBTS = torch.cat([torch.linspace(0, 3, 400), torch.linspace(0, 14, 200)])  # where Bayes' rule is fitted
 SLIGHT_DOUBT = 0.05  # labels with less doubt than this are hardly doubted
-CHEAP = {"lookahead": "real", "engine": "difference"}  # how weights are learned: a tenth less time, as good
 READS = "doubt"
 
 
@@ -278,4 +277,4 @@ def weighing(class_sizes: Tensor, meta_lr: float, weighting: str | None) -> dict
     families = min(families, len(class_sizes[class_sizes > 0].unique()))  # a family needs a size of its own
     net = ClassAwareNet.following(lambda doubt: torch.exp(-doubt), BAYES_DOUBTS, families)
     rule = {"weight_net": net, "meta_lr": meta_lr} if meta_lr else {"weighting": net}
-    return {"families": families, "normalize": "mean", "every": META_EVERY, **CHEAP, **rule}
+    return {"families": families, "normalize": "mean", "every": META_EVERY, "lookahead": "real", **rule}
