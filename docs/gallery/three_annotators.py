@@ -29,7 +29,7 @@ print(classifier.finding_.words)
 print(classifier.consensus_.head())
 
 # %%
-# What is known about each labeler, with the accuracy that nobody was told.
+# What is known about each labeler, beside the true accuracy, which training did not see.
 labelers = classifier.labelers_
 labelers["true accuracy"] = [(votes[name] == truth)[votes[name].notna()].mean() for name in labelers.index]
 print(labelers[["votes", "accuracy", "low", "high", "true accuracy", "mistakes"]])

@@ -2,11 +2,11 @@
 
 import csv
 import io
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reweigh.data.labels.vote_files import read_json
 from reweigh.errors import DataError
 from reweigh.files import read_bytes
 
@@ -58,17 +58,11 @@ def read_returned(path: Path) -> list[dict[str, Any]]:
 
 
 def _parts(path: Path) -> Iterator[Returned]:
-    text = read_bytes(path).decode("utf-8-sig", "replace")
     if path.suffix == ".csv":
+        text = read_bytes(path).decode("utf-8-sig", "replace")
         yield from _rows(csv.DictReader(io.StringIO(text, newline="")), path)
         return
-    try:
-        if path.suffix == ".json":
-            content = json.loads(text)
-        else:
-            content = [json.loads(line) for line in text.splitlines() if line.strip()]
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: not JSON ({error}); export .json, .jsonl or .csv") from None
+    content = read_json(path, ".csv")
     if isinstance(content, dict) and isinstance(content.get("labels"), dict):
         for key, value in content["labels"].items():
             value = value if isinstance(value, dict) else {"label": value}

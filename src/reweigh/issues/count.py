@@ -345,8 +345,8 @@ def claim_of_consensus(count: Count, given: Tensor, posterior: Tensor) -> str:
 def done(count: Count, gain: tuple[float, float] | None, dropped: bool) -> str:
     """What was done about wrong labels.
 
-    A gain is not stated: the corrected labels come from models that saw the labels which are held out now, so that even
-    on random labels a second look seems to gain. A loss is certain all the more.
+    A gain is not stated: the corrected labels come from models that saw the labels which are held out now, so even on
+    random labels the second look seems to gain. A loss in spite of that is real.
 
     Args:
         gain: Of the second look, and its standard error; None if there was no second look.

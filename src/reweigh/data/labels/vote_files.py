@@ -140,16 +140,24 @@ def _columns(table: "pd.DataFrame", path: Path, columns: Sequence[str]) -> dict[
     return found
 
 
-def _exported(path: Path, naming: Sequence[str]) -> Iterator[tuple[Any, str, Any, Any]]:
-    """Sample, labeler, label and confidence of each vote in an export."""
+def read_json(path: Path, instead: str) -> Any:
+    """What another tool wrote: a .json file, or one record per line.
+
+    Args:
+        instead: What else can be exported, for the message.
+    """
     text = read_bytes(path).decode("utf-8-sig", "replace")
     try:
         if path.suffix == ".json":
-            content = json.loads(text)
-        else:
-            content = [json.loads(line) for line in text.splitlines() if line.strip()]
+            return json.loads(text)
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: not JSON ({error}); export .json, .jsonl or a table") from None
+        raise DataError(f"{path}: not JSON ({error}); export .json, .jsonl or {instead}") from None
+
+
+def _exported(path: Path, naming: Sequence[str]) -> Iterator[tuple[Any, str, Any, Any]]:
+    """Sample, labeler, label and confidence of each vote in an export."""
+    content = read_json(path, "a table")
     if not isinstance(content, list) or not all(isinstance(each, dict) for each in content):
         raise DataError(f"{path}: not a list of tasks or records, as Label Studio, Argilla and Prodigy export them")
     for place, record in enumerate(content):
