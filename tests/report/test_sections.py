@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from reweigh.data.tables.decide import ReadAs
 from reweigh.data.viewer import Shown
@@ -363,3 +364,15 @@ def test_weighting_functions_of_several_runs_in_one_figure(account, plain):
     for runs in ([account, one], [one, account]):  # as many runs with one family as with three
         (plot,) = SECTIONS["weighting"](runs).overlaid
         assert [len(axes.lines) for axes in plot.figure.axes] == [2, 2, 2]
+
+
+def test_the_map_says_what_it_draws(account):
+    panel = SECTIONS["map"]([account]).panels[0]
+    number, framed = len(account.samples), int(account.samples.issue.sum())
+    assert panel.plots[0].caption == f"Samples (all {number:,} by PCA of their features), {framed} labels framed"
+    assert SECTIONS["map"]([replace(account, dataset=None, no_data="the file is gone")]) is None
+
+
+def test_a_map_of_constant_features(account):
+    same = replace(account.dataset, inputs=torch.zeros_like(account.dataset.inputs))
+    assert SECTIONS["map"]([replace(account, dataset=same)]).panels[0].plots

@@ -9,10 +9,10 @@ from PIL import Image
 
 from reweigh.data.readers import images
 from reweigh.fit.run_folder import begin
+from reweigh.fit.similar import Similar
 from reweigh.recipes.read import check, read
 from reweigh.review import of_run
 from reweigh.review.session import Session
-from reweigh.review.similar import Similar
 from reweigh.runs.read import read_account
 
 
@@ -40,7 +40,7 @@ def test_only_what_is_shown_is_decoded(run, monkeypatch):
     assert session.queue({"show": "all"})
     assert not decoded
     account, held_out = read_account(run, "run", decoded=True).with_held_out()
-    on_demand, in_memory = subject.dataset, account.dataset
+    on_demand, in_memory = subject.similar.dataset, account.dataset
     assert on_demand is not None
     assert in_memory is not None
     assert held_out == subject.held_out

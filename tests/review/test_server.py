@@ -9,6 +9,7 @@ import pytest
 
 from reweigh.errors import DataError
 from reweigh.fit.decisions import Decision, Decisions
+from reweigh.fit.similar import MOST
 from reweigh.review import Review, of_run
 
 
@@ -275,7 +276,7 @@ def test_pictures_are_those_of_the_data(ask, served):
 
     status, content, headers = ask("/picture/3")
     assert (status, headers["Content-Type"]) == (200, "image/png")
-    raw = served.session.subject.dataset.inputs[3, 0].numpy()
+    raw = served.session.subject.similar.dataset.inputs[3, 0].numpy()
     shown = np.asarray(Image.open(io.BytesIO(content)))
     np.testing.assert_array_equal(shown, raw)
     assert ask("/picture/99999")[0] == 422
@@ -307,4 +308,20 @@ def test_data_that_changed_are_not_shown_beside_labels_of_others(run, monkeypatc
     monkeypatch.setattr(read, "read_training_set", changed)
     review = Review(of_run(run), "ann")
     assert "no longer those of the run" in review.session.start()["trouble"]
+    review.stop()
+
+
+def test_beside_a_sample_are_those_that_nothing_speaks_against(run):
+    review = Review(of_run(run), "ann")
+    session, samples = review.session, review.session.subject.samples
+    index = session.queue({})[0]
+    given = int(samples.given[index])
+    for label, found in session.cards.similar(index).items():
+        assert len(found) == MOST
+        for each in found:
+            assert samples.given[each["index"]] == int(label)
+            assert not samples.issue[each["index"]]
+    nearest = session.cards.similar(index)[str(given)][0]["index"]
+    session.decide(nearest, (given + 1) % 10)  # a person says that it is something else
+    assert nearest not in [each["index"] for each in session.cards.similar(index)[str(given)]]
     review.stop()

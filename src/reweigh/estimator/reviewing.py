@@ -3,14 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
 from reweigh.data.inputs import SparseRows
 from reweigh.errors import DataError
 from reweigh.estimator.inputs import as_pandas
-from reweigh.features.plane import plane
+from reweigh.features.plane import plane, standardized
 from reweigh.plan import Plan
 from reweigh.training.result import as_html
 
@@ -103,7 +102,7 @@ class Reviewing:
 
         inputs = dataset.inputs
         rows = inputs.matrix if isinstance(inputs, SparseRows) else inputs[torch.arange(len(dataset))].flatten(1)
-        found = plane(rows if isinstance(inputs, SparseRows) else normalized(rows.numpy()))
+        found = plane(rows if isinstance(inputs, SparseRows) else standardized(rows.numpy()))
         ax = pyplot.subplots(layout="constrained")[1] if ax is None else ax
         wrong = judged.wrong.numpy()
         for label, name in enumerate(names):
@@ -114,12 +113,6 @@ class Reviewing:
         ax.set(xticks=[], yticks=[], title=f"{len(dataset):,} samples by {found.how}; framed labels look wrong")
         ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
         return ax
-
-
-def normalized(rows: np.ndarray) -> np.ndarray:
-    """Columns with mean 0 and standard deviation 1."""
-    rows = rows.astype(np.float32)
-    return np.nan_to_num((rows - np.nanmean(rows, 0)) / np.maximum(np.nanstd(rows, 0), 1e-6))
 
 
 def trained_html(plan: Plan, issues: "pd.DataFrame") -> str:

@@ -1,5 +1,6 @@
 """Samples as points of a plane, similar ones near each other: by UMAP if it is installed, otherwise by PCA."""
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,14 @@ def plane(rows: Any, umap: bool | None = None) -> Plane:
     if use and (found := _umap(rows)) is not None:
         return Plane(_scaled(found), "UMAP")
     return Plane(_scaled(_pca(rows)), "PCA")
+
+
+def standardized(rows: np.ndarray) -> np.ndarray:
+    """Columns with mean 0 and standard deviation 1; NaN becomes the mean."""
+    rows = rows.astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column without any value has no mean
+        return np.nan_to_num((rows - np.nanmean(rows, 0)) / np.maximum(np.nanstd(rows, 0), 1e-6))
 
 
 def _umap(rows: Any) -> np.ndarray | None:

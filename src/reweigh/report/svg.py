@@ -16,6 +16,7 @@ NAMESPACE = re.compile(r"^\{.*\}")
 VARIABLES = {color: f"var(--{role})" for role, color in LIGHT.items()}
 UNPRINTABLE = re.compile(r"[\x00-\x1f\ufffe\uffff]")  # XML has no such letters
 LENGTHY = re.compile(r"-?\d+\.\d{2,}")
+DOT = re.compile(r"M (\S+ \S+) L \1(?= M|$)")  # a line without length, which round ends make a dot
 
 
 def to_svg(figure: "Figure", prefix: str, alternative: str) -> str:
@@ -40,7 +41,8 @@ def to_svg(figure: "Figure", prefix: str, alternative: str) -> str:
             element.set("style", re.sub(r" ?font-family: [^;]*;", "", style).replace("; ", ";").replace(": ", ":"))
         for key in ("d", "transform", "x", "y"):
             if value := element.get(key):
-                element.set(key, LENGTHY.sub(lambda hit: f"{float(hit[0]):.1f}", " ".join(value.split())))
+                short = LENGTHY.sub(lambda hit: f"{float(hit[0]):.1f}", " ".join(value.split()))
+                element.set(key, DOT.sub(r"M\1h0", short))
         if element.get("transform", "").startswith("rotate(-0 "):
             del element.attrib["transform"]
     for key in ("width", "height", "version"):

@@ -9,7 +9,7 @@ import numpy as np
 from reweigh.data.viewer import Viewer
 from reweigh.errors import DataError
 from reweigh.fit.decisions import EXCLUSIONS, Decision, Decisions
-from reweigh.review.similar import Similar
+from reweigh.fit.similar import Similar
 from reweigh.review.subject import Subject
 
 LARGE, SMALL = 768, 200  # pixels of the sample that is judged, and of a tile or of those beside it

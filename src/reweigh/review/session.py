@@ -14,7 +14,6 @@ from reweigh.fit.decisions import EXCLUSIONS, Decision, Decisions, agreement, di
 from reweigh.issues.remaining import remaining
 from reweigh.review.cards import Cards
 from reweigh.review.orders import ORDERS, by_pair, near_copies
-from reweigh.review.similar import Similar
 from reweigh.review.subject import Subject
 from reweigh.runs.audit import RunAudit
 
@@ -37,7 +36,7 @@ class Session:
         self.subject, self.reviewer, self.audit = subject, reviewer, audit
         self._begun: RunAudit | None = None
         self.decisions = Decisions(subject.file)
-        self._similar = Similar(subject.dataset, subject.front)
+        self._similar = subject.similar
         self._lock = Lock()
         samples = subject.samples
         assert samples.suggested is not None

@@ -10,11 +10,10 @@ import numpy as np
 from reweigh.data import Dataset
 from reweigh.data.dataset import Reading
 from reweigh.data.viewer import Viewer
-from reweigh.errors import DataError, ReweighError
+from reweigh.errors import DataError
 from reweigh.fit import Fit
-from reweigh.fit.front import Front, open_front
 from reweigh.fit.run_folder import not_ended, open_run
-from reweigh.plan import Plan
+from reweigh.fit.similar import Similar, similar_of
 from reweigh.runs.read import read_account
 from reweigh.runs.tables import Samples
 
@@ -29,9 +28,8 @@ class Subject:
     Attributes:
         title: What the page calls it.
         file: Where decisions are written.
+        similar: Which samples are like each other.
         looks: The samples themselves; None if they cannot be shown.
-        dataset: Their features, or what the frozen network makes them of; None if they cannot be read.
-        front: That network; None if there is none, or it cannot be opened.
         trouble: Why they cannot be shown; empty if they can.
         held_out: How many samples, the last ones, were not trained on.
         classes: The classes as the caller writes them, such as numbers; by default their names.
@@ -41,9 +39,8 @@ class Subject:
     file: Path
     class_names: Sequence[str]
     samples: Samples
+    similar: Similar
     looks: Viewer | None = None
-    dataset: Dataset | None = None
-    front: Front | None = None
     trouble: str = ""
     held_out: int = 0
     classes: Sequence[Any] = ()
@@ -72,16 +69,9 @@ def of_run(path: Path) -> Subject:
         raise DataError(f"{path}: samples have several candidate labels each; a review is about one label per sample")
     looks = None if dataset is None else Viewer(dataset)
     names = account.classes.names
-    front = None if dataset is None else _front(plan, dataset)
-    return Subject(account.name, run.decisions, names, samples, looks, dataset, front, account.no_data, held_out)
-
-
-def _front(plan: Plan, dataset: Dataset) -> Front | None:
-    """The network of the run, but for one that would run code from outside the package."""
-    try:
-        return open_front(plan.features, dataset.shape)
-    except ReweighError:
-        return None
+    return Subject(
+        account.name, run.decisions, names, samples, similar_of(plan, dataset), looks, account.no_data, held_out
+    )
 
 
 def of_fit(
@@ -109,8 +99,7 @@ def of_fit(
         file,
         found.class_names,
         samples,
+        Similar(dataset, found.front),
         Viewer(dataset, frame),
-        dataset,
-        found.front,
         classes=classes,
     )

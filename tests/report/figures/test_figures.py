@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from reweigh.report import figures
 from reweigh.report.figures.classes import counts, known
+from reweigh.report.figures.map import MAX_POINTS, drawn_points
 from reweigh.report.figures.weights import loss_limit, smooth
 from reweigh.report.svg import to_svg
 from reweigh.weighting import ClassAwareNet
@@ -34,6 +35,9 @@ CASES = {
     "history": (figures.plot_history, ([1, 2, 3], {"loss": [1, np.nan, 0.2]}, "loss")),
     "history of one epoch": (figures.plot_history, ([1], {"a": [1e-9], "b": [2]}, "norm", True)),
     "weightings": (figures.plot_weightings, ({"a": ClassAwareNet(3), "b": ClassAwareNet(1)}, "abc", 4.0)),
+    "points": (figures.plot_points, (DRAW.random((3, 2)), np.arange(3), "abc", np.arange(3) < 1)),
+    "points of nothing": (figures.plot_points, (np.empty((0, 2)), np.empty(0, int), "ab")),
+    "points of many classes": (figures.plot_points, (DRAW.random((90, 2)), np.arange(90), [f"{n}" for n in range(90)])),
     "history of zeros": (figures.plot_history, ([1, 2], {"a": [0, 0]}, "norm", True)),
 }
 
@@ -83,3 +87,16 @@ def test_the_axis_of_losses_ends_beyond_nearly_all():
     losses = np.r_[DRAW.random(2000), 1e6, np.inf, np.nan]
     assert 0.9 < loss_limit(losses) < 2
     assert loss_limit(np.array([np.nan])) == 7
+
+
+def test_a_map_has_one_dot_per_sample_and_stays_small():
+    """Of few samples all are drawn, of 100,000 a random part, in a hundred kilobytes at most."""
+    points, labels = DRAW.random((100_000, 2)), DRAW.integers(0, 12, 100_000)
+    wrong = labels == 3
+    few = to_svg(figures.plot_points(points[:50], labels[:50], "abcdefghijkl", wrong[:50]), "f1", "Map")
+    assert few.count("h0") == 50 + wrong[:50].sum()
+    many = to_svg(figures.plot_points(points, labels, "abcdefghijkl", wrong), "f1", "Map")
+    chosen = drawn_points(100_000)
+    assert len(set(chosen.tolist())) == MAX_POINTS
+    assert many.count("h0") == MAX_POINTS + wrong[chosen].sum()
+    assert len(many) < 100_000

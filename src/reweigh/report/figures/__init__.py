@@ -5,6 +5,7 @@ In a notebook, ``plot_weighting(net, figure=pyplot.figure())`` draws into a figu
 
 from reweigh.report.figures.classes import plot_accuracy_by_size, plot_class_accuracy, plot_matrix
 from reweigh.report.figures.history import plot_history, plot_risk_coverage
+from reweigh.report.figures.map import plot_points
 from reweigh.report.figures.weights import curves, plot_losses, plot_weighting, plot_weightings, plot_weights
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "plot_history",
     "plot_losses",
     "plot_matrix",
+    "plot_points",
     "plot_risk_coverage",
     "plot_weighting",
     "plot_weightings",

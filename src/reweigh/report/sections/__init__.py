@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from reweigh.report.content import Section
 from reweigh.report.sections.accuracy import abstaining, classes, confusion
 from reweigh.report.sections.labels import candidates, labelers, neighbors, suspects, wrong_labels
+from reweigh.report.sections.map import samples_map
 from reweigh.report.sections.probabilities import probabilities
 from reweigh.report.sections.setup import columns, setup
 from reweigh.report.sections.training import convergence, history
@@ -15,6 +16,7 @@ from reweigh.runs.account import Account
 # A section that does not apply to any of the runs is None.
 SECTIONS: dict[str, Callable[[Sequence[Account]], Section | None]] = {
     "suspects": suspects,
+    "map": samples_map,
     "wrong-labels": wrong_labels,
     "labelers": labelers,
     "candidates": candidates,

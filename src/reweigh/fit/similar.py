@@ -1,4 +1,4 @@
-"""The samples of a class that are most like another sample."""
+"""Which samples of a data set are like each other: neighbors, an order, and a plane."""
 
 from functools import cached_property
 from typing import Any
@@ -10,10 +10,12 @@ from torch import Tensor
 from reweigh.data import Dataset
 from reweigh.data.inputs import Fetched, Inputs, Rows, SparseRows
 from reweigh.data.on_demand import fits
+from reweigh.errors import ReweighError
 from reweigh.features import Network
 from reweigh.features.extract import stored
-from reweigh.features.plane import Plane, plane
-from reweigh.fit.front import Front
+from reweigh.features.plane import Plane, plane, standardized
+from reweigh.fit.front import Front, open_front
+from reweigh.plan import Plan
 
 MOST = 3
 CHAIN_LENGTH = 1500  # samples whose likeness to each other is computed at once
@@ -29,23 +31,22 @@ class Similar:
     """
 
     def __init__(self, dataset: Dataset | None, front: Front | None = None):
-        self._dataset, self._front = dataset, front
+        self.dataset, self._front = dataset, front
 
     @cached_property
     def _rows(self) -> Any:
         """Rows of length 1, shape (N, D), an array or a sparse matrix; zeros where nothing is known."""
-        if self._dataset is None:
+        if self.dataset is None:
             return None
-        matrix = _sparse(self._dataset.inputs)
+        matrix = _sparse(self.dataset.inputs)
         if matrix is not None:
             from sklearn.preprocessing import normalize
 
             return normalize(matrix)
-        features = self._features(self._dataset)
+        features = self._features(self.dataset)
         if features is None:
             return None
-        rows = features.flatten(1).numpy().astype(np.float32)
-        rows = np.nan_to_num((rows - np.nanmean(rows, 0)) / np.maximum(np.nanstd(rows, 0), 1e-6))
+        rows = standardized(features.flatten(1).numpy())
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
 
     def _features(self, dataset: Dataset) -> Tensor | None:
@@ -106,6 +107,16 @@ class Similar:
             left[chain[-1]] = -np.inf
             chain.append(int(np.argmax(likeness[chain[-1]] + left)))
         return index[chain]
+
+
+def similar_of(plan: Plan, dataset: Dataset | None) -> Similar:
+    """That of a run, with its frozen network, but for one that would run code from outside the package."""
+    if dataset is None:
+        return Similar(None)
+    try:
+        return Similar(dataset, open_front(plan.features, dataset.shape))
+    except ReweighError:
+        return Similar(dataset)
 
 
 def _small(dataset: Dataset) -> bool:

@@ -8,8 +8,7 @@ from torch import nn
 from reweigh.data import Dataset, from_arrays
 from reweigh.data.inputs import SparseRows
 from reweigh.fit.front import own_front
-from reweigh.review import Review, of_run
-from reweigh.review.similar import MOST, Similar
+from reweigh.fit.similar import MOST, Similar
 
 
 def test_the_nearest_of_a_class_against_a_loop():
@@ -64,19 +63,3 @@ def test_color_images_and_data_that_are_gone_have_none():
     dataset = from_arrays(np.zeros((4, 3, 8, 8), np.uint8), torch.arange(4) % 2, class_names=list("ab"))
     assert Similar(dataset).of(0, np.ones(4, bool)) == []
     assert Similar(None).of(0, np.ones(4, bool)) == []
-
-
-def test_beside_a_sample_are_those_that_nothing_speaks_against(run):
-    review = Review(of_run(run), "ann")
-    session, samples = review.session, review.session.subject.samples
-    index = session.queue({})[0]
-    given = int(samples.given[index])
-    for label, found in session.cards.similar(index).items():
-        assert len(found) == MOST
-        for each in found:
-            assert samples.given[each["index"]] == int(label)
-            assert not samples.issue[each["index"]]
-    nearest = session.cards.similar(index)[str(given)][0]["index"]
-    session.decide(nearest, (given + 1) % 10)  # a person says that it is something else
-    assert nearest not in [each["index"] for each in session.cards.similar(index)[str(given)]]
-    review.stop()
