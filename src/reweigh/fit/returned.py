@@ -11,6 +11,10 @@ from reweigh.errors import DataError
 from reweigh.files import read_bytes
 
 LEAVE_OUT = "(leave out)"  # the choice for a sample that belongs to no class
+ACCEPT = ("accept", "accepted", "yes", "y", "ok", "1", "true")
+EXCLUDE = ("exclude", "excluded", "remove", "drop", "left out")
+REJECT = ("reject", "rejected", "no", "n", "keep", "0", "false")
+DECISION_COLUMNS = ("decision", "verdict", "reviewed")
 MAX_MISTAKES = 5  # that are listed
 
 
@@ -39,9 +43,12 @@ def read_returned(path: Path) -> list[dict[str, Any]]:
         try:
             row, name, given = int(known["row"]), known.get("name") or "", known["given_label"]
             if not isinstance(name, str) or not isinstance(given, str) or not isinstance(label, str | None):
-                raise TypeError("a value is not a string")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            mistakes.append(f"sample {place}: {error!r}")
+                raise TypeError(f"name, given_label and label must be strings, got {name!r}, {given!r} and {label!r}")
+        except KeyError as error:
+            mistakes.append(f"sample {place}: no {error.args[0]}")
+            continue
+        except (TypeError, ValueError, AttributeError) as error:
+            mistakes.append(f"sample {place}: {error}")
             continue
         if label:
             left_out = label == LEAVE_OUT
@@ -50,7 +57,8 @@ def read_returned(path: Path) -> list[dict[str, Any]]:
     if mistakes:
         raise DataError(
             f"{path}: {len(mistakes):,} samples do not say which they are (row, name and given_label, as "
-            f"reweigh issues --to wrote them): {'; '.join(mistakes[:MAX_MISTAKES])}. Export them with all their fields"
+            f"reweigh issues --to wrote them): {'; '.join(mistakes[:MAX_MISTAKES])}. Export them with all their fields "
+            "(FiftyOne: include_attributes=True)"
         )
     if not found:
         raise DataError(f"{path}: contains no label that somebody chose; export the annotations, not the tasks")
@@ -105,9 +113,31 @@ def _argilla(records: list[dict[str, Any]]) -> Iterator[Returned]:
 
 
 def _rows(rows: Any, path: Path) -> Iterator[Returned]:
-    """Rows with the column ``label``; one that is still the given label was confirmed only if ``decision`` says so."""
+    """Rows with the column ``label``; one that is still the given label was confirmed only if ``decision`` says so.
+
+    Without ``label``, as in the list of ``reweigh issues --out``, the decision itself is accept, reject, exclude or a
+    label.
+    """
     for row in rows:
-        if "label" not in row:
-            raise DataError(f"{path}: no column 'label' with the right label of each row; it has: {', '.join(row)}")
-        changed = row["label"] != row.get("given_label") or row.get("decision")
-        yield Returned(row, row["label"] if changed else None, path.stem)
+        column = next((name for name in DECISION_COLUMNS if name in row), None)
+        decision = str((row[column] if column else "") or "").strip()
+        if "label" in row:
+            chosen = decision or row.get("annotator") or row["label"] != row.get("given_label")
+            label = row["label"] if chosen else None
+        elif column is None:
+            raise DataError(
+                f"{path}: no column 'label' with the right label of each row, and no column 'decision' (accept, "
+                f"reject, exclude or a label); it has: {', '.join(row)}"
+            )
+        else:
+            label = _meant(decision, row)
+        yield Returned(row, label, path.stem)
+
+
+def _meant(decision: str, row: Mapping[str, Any]) -> Any:
+    """The label that a decision stands for; a class may be called yes."""
+    word, given, suggested = decision.casefold(), row.get("given_label"), row.get("suggested_label")
+    if decision in (given, suggested):
+        return decision
+    words = {**dict.fromkeys(ACCEPT, suggested), **dict.fromkeys(REJECT, given), **dict.fromkeys(EXCLUDE, LEAVE_OUT)}
+    return words.get(word, decision)

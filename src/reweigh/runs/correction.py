@@ -17,6 +17,7 @@ from reweigh.errors import DataError
 from reweigh.files import write_whole
 from reweigh.files.cells import to_csv
 from reweigh.fit.decisions import Decisions, decisions_file
+from reweigh.fit.returned import ACCEPT, DECISION_COLUMNS, EXCLUDE, REJECT
 from reweigh.fit.source import source_of
 from reweigh.names import listed, plural, suggestion
 from reweigh.runs.account import Account
@@ -28,10 +29,6 @@ from reweigh.runs.tables import Samples
 if TYPE_CHECKING:
     import pandas as pd
 
-ACCEPT = ("accept", "accepted", "yes", "y", "ok", "1", "true")
-EXCLUDE = ("exclude", "excluded", "remove", "drop", "left out")
-REJECT = ("reject", "rejected", "no", "n", "keep", "0", "false")
-DECISION_COLUMNS = ("decision", "verdict", "reviewed")
 MAX_MISTAKES = 20  # that are listed
 
 
@@ -220,6 +217,8 @@ def read_decided(path: Path, samples: Samples, class_names: Sequence[str]) -> tu
     frame = read_frame(path)
     column = next((name for name in DECISION_COLUMNS if name in frame.columns), None)
     key = next((name for name in ("row", "name") if name in frame.columns), None)
+    if column is None and {"row", "given_label", "label"} <= {*frame.columns}:
+        return _reviewed(path, samples, class_names)
     if column is None or key is None:
         raise DataError(
             f"{path}: it needs the columns row (or name) and decision, with accept, reject or another label; it has: "

@@ -2,9 +2,11 @@
 
 import json
 import math
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
 from reweigh.data.viewer import Viewer
@@ -12,6 +14,7 @@ from reweigh.errors import DataError
 from reweigh.fit.returned import LEAVE_OUT
 from reweigh.runs.read import read_account, with_verdicts
 
+LOCAL_FILES = "/data/local-files/?d="  # under which Label Studio serves files below its document root
 MAX_TEXT_LETTERS = 20_000  # characters of a sample that is not an image
 
 
@@ -86,6 +89,12 @@ def label_studio(records: Sequence[Record], class_names: Sequence[str], out: Pat
         f'  <Choices name="label" toName="sample" choice="single">{choices}\n  </Choices>\n</View>\n'
     )
     usage = f"paste {out.with_suffix('.xml')} as the labeling interface, import {out}, and later export as JSON"
+    if kind == "Image" and records[0].image.startswith(LOCAL_FILES):
+        usage += (
+            ". To see the images, start Label Studio with LOCAL_FILES_SERVING_ENABLED=true and "
+            "LOCAL_FILES_DOCUMENT_ROOT set to the folder of your data, and add that folder as local storage of the "
+            "project; or give --url-prefix"
+        )
     return Files(_json(tasks), {".xml": view}, usage)
 
 
@@ -108,9 +117,11 @@ def argilla(records: Sequence[Record], class_names: Sequence[str], out: Path) ->
         }
         for record in records
     ]
+    field = "Image" if records and records[0].image else "Text"
     usage = (
-        f"dataset.records.from_json({str(out)!r}), with a LabelQuestion named 'label' whose labels are the classes and "
-        f"{LEAVE_OUT!r}; later dataset.records.to_json(FILE)"
+        f"a dataset with Settings(fields=[{field}Field('{field.lower()}')], questions=[LabelQuestion('label', "
+        f"labels={[*class_names, LEAVE_OUT]})], allow_extra_metadata=True), then dataset.records.from_json"
+        f"({str(out)!r}), and later dataset.records.to_json(FILE)"
     )
     return Files(_json(found), {}, usage)
 
@@ -130,7 +141,8 @@ def fiftyone(records: Sequence[Record], class_names: Sequence[str], out: Path) -
     images = {str(record.row): record.image for record in records}
     usage = (
         "fiftyone.Dataset.from_dir(dataset_type=fiftyone.types.FiftyOneImageClassificationDataset, "
-        f"labels_path={str(out)!r}, data_path={str(out.with_suffix('.data.json'))!r})"
+        f"labels_path={str(out)!r}, data_path={str(out.with_suffix('.data.json'))!r}); "
+        "later dataset.export(..., same type, include_attributes=True), which keeps the fields that name the samples"
     )
     return Files(_json({"classes": None, "labels": labels}), {".data.json": _json(images)}, usage)
 
@@ -171,7 +183,8 @@ def exchange(run: Path, tool: str, out: Path, url_prefix: str | None = None) -> 
         run: Folder of the run.
         tool: One of ``TOOLS``.
         out: The file that is to be written.
-        url_prefix: What to put before the name of an image; by default its path on this computer.
+        url_prefix: What to put before the name of an image, which is escaped as in addresses; by default its path on
+            this computer, and for Label Studio the address under which it serves files of a folder.
 
     Raises:
         DataError: There is no such tool, the run has not ended, or its data are gone.
@@ -190,10 +203,12 @@ def exchange(run: Path, tool: str, out: Path, url_prefix: str | None = None) -> 
     if viewer.is_images and viewer.file(0) is None and url_prefix is None:
         raise DataError(f"{tool}: the images are not single files; give --url-prefix, or use --to csv")
 
+    prefix = LOCAL_FILES if url_prefix is None and tool == "label-studio" else url_prefix
+
     def record(index: int) -> Record:
         name, image, text = samples.name[index] if samples.name else "", "", ""
         if viewer.is_images:
-            image = f"{url_prefix}{name}" if url_prefix is not None else str(viewer.file(index) or name)
+            image = f"{prefix}{quote(os.fsencode(name))}" if prefix is not None else str(viewer.file(index) or name)
         else:
             values = viewer.values(index)
             text = values[0][1] if len(values) == 1 else "\n".join(f"{key}: {value}" for key, value in values)
