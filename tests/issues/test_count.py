@@ -5,8 +5,6 @@ import torch
 import torch.nn.functional as F
 
 from reweigh.issues.count import HABIT, Count, EqualInputs, claim, count_wrong, direction, done
-from reweigh.issues.remaining import Remaining
-from reweigh.issues.stock import confident_joint, take_stock, with_prior
 
 NAMES = ("cat", "dog", "owl")
 
@@ -20,75 +18,64 @@ def noisy(rate: float = 0.2):
     return F.one_hot(given, 3).float(), 0.9 * F.one_hot(true, 3).float() + 0.1 / 3, given != true
 
 
-def count_of(predictions, given, weak=False, equal=None) -> Count:
-    """Wrong labels as counted by predictions of all samples, without and with their labels."""
-    stock, prior = take_stock(predictions, given), given.mean(0)
-    own = confident_joint(with_prior(predictions, prior), given)
-    latest = predictions.clamp_min(1e-6).log()
-    return count_wrong(stock, own, prior, given, predictions, torch.arange(len(given)), latest, weak, equal)
+def count_of(predictions, given, equal=None) -> Count:
+    """Wrong labels as counted by predictions of all samples, made without their labels."""
+    return count_wrong(given, predictions, torch.arange(len(given)), given.mean(0), equal=equal)
 
 
-def counted(rate: float):
-    given, predictions, wrong = noisy(rate)
-    return count_of(predictions, given), given, take_stock(predictions, given), wrong
+def pairs(given, predictions):
+    """Number of samples by given and predicted class."""
+    return given.T @ F.one_hot(predictions.argmax(1), given.shape[1]).float()
 
 
 def test_estimate_and_limits() -> None:
-    count, given, _, wrong = counted(0.2)
-    share, low, high = count.in_all(given)
-    truth = float(wrong.float().mean())
-    assert share == pytest.approx(truth, rel=0.1)
-    assert low <= share <= high
+    given, predictions, wrong = noisy()
+    count, truth = count_of(predictions, given), float(wrong.float().mean())
+    assert count.share == pytest.approx(truth, rel=0.15)
+    assert 0.1 < count.low < truth < count.high < count.low + 0.15
+
+
+def test_by_the_definition() -> None:
+    """The estimate and its limits as a loop over the predicted classes, from the sentences of the docstring."""
+    rng = torch.Generator().manual_seed(5)
+    true = torch.arange(1200) % 3
+    rows = (4.0 * F.one_hot(true, 3) + 1.5 * torch.randn(1200, 3, generator=rng)).softmax(1)
+    given = torch.where(torch.rand(1200, generator=rng) < 0.25, (true + 1) % 3, true)
+    surest, second = [], []
     for label in range(3):
-        own = given[:, label] == 1
-        assert float(count.share[label]) == pytest.approx(float(wrong[own].float().mean()), abs=0.05)
-    assert bool((count.low <= count.share).all())
-    assert bool((count.share <= count.high).all())
+        mine = [i for i in range(1200) if int(rows[i].argmax()) == label]
+        mine.sort(key=lambda i: -float(rows[i, label]))
+        conflicts = [int(given[i]) != label for i in mine]
+        surest += conflicts[: len(mine) // 4]
+        second += conflicts[len(mine) // 4 : len(mine) // 2]
+    one, two = (sum(each) / len(each) for each in (surest, second))
+    half, rise = (one + two) / 2, max(two - one, 0.0)
+    count = count_of(rows, F.one_hot(given, 3).float())
+    assert count.at_random
+    assert count.share == pytest.approx(half, abs=0.01)
+    least = min(one, half)
+    assert count.low == pytest.approx(least - 1.645 * (least * (1 - least) / 300) ** 0.5 - rise, abs=0.015)
+    assert count.high == pytest.approx(half + 1.645 * (half * (1 - half) / 600) ** 0.5 + rise, abs=0.015)
 
 
-def test_a_class_without_samples_has_no_wrong_labels() -> None:
-    given, predictions, _ = noisy()
-    given, predictions = F.pad(given, (0, 1)), F.pad(predictions, (0, 1))
-    count = count_of(predictions, given)
-    assert [float(each[3]) for each in count[:3]] == [0, 0, 0]
-
-
-def test_labels_that_were_corrected_are_counted_no_more() -> None:
-    before, predictions, wrong = noisy()
-    corrected = wrong & (torch.arange(600) < 300)
-    after = torch.where(corrected[:, None], F.one_hot(torch.arange(600) % 3, 3).float(), before)
-    count, truth = count_of(predictions, before), int((wrong & ~corrected).sum())
-    left = count.after(Remaining(truth, truth - 8.0, truth + 9.0), before, after)
-    share, low, high = (each * 600 for each in left.in_all(after))
-    assert share == pytest.approx(truth, rel=0.01)
-    assert low <= truth - 8.0 + 0.1
-    assert high == pytest.approx(truth + 9.0, rel=0.01)
-    for label in range(3):
-        own = after[:, label] == 1
-        assert float(left.share[label]) == pytest.approx(float((wrong & ~corrected)[own].float().mean()), abs=0.06)
-
-
-def test_errors_of_a_weak_network_are_not_wrong_labels() -> None:
-    rng = torch.Generator().manual_seed(0)
-    rows = (2.0 * torch.randn(3000, 3, generator=rng)).softmax(1)  # calibrated, and often unsure
-    given = F.one_hot(rows.multinomial(1, generator=rng).squeeze(1), 3).float()  # so these are right, by definition
-    few, many = (count_of(rows, given, weak).in_all(given)[0] for weak in (True, False))
-    assert few < 0.02
-    assert many > 0.05
+def test_after_decisions_what_was_corrected_leaves_the_count() -> None:
+    count = Count(0.2, 0.1, 0.3)
+    assert count.after(corrected=60, undecided=500, number=600)[:3] == (0.1, 0.0, 0.2)
+    assert count.after(corrected=150, undecided=450, number=600)[:3] == (0.0, 0.0, 0.05)
+    assert count.after(corrected=0, undecided=60, number=600)[:3] == (0.1, 0.1, 0.1)
 
 
 def test_the_sentence() -> None:
-    count, given, stock, wrong = counted(0.2)
+    given, predictions, _ = noisy()
+    count = count_of(predictions, given)
     assert count.at_random
-    words = claim(count, given, stock.joint, NAMES)
-    assert words.startswith("About 2")
+    words = claim(count, pairs(given, predictions), NAMES)
+    assert words.startswith("About ")
     assert ", if which ones does not depend on the input and classes do not overlap), mostly " in words
     assert "cat given as dog" in words  # every class becomes the next one
     assert done(count, (0.012, 0.004), dropped=False) == "The model was trained again on corrected labels."
     assert "lowered accuracy on held-out labels by 3.0 ± 1.0 points" in done(count, (-0.03, 0.01), dropped=True)
     assert "Too few epochs or samples" in done(count, None, dropped=False)
-    _, low, high = count.in_all(given)
-    assert low < float(wrong.float().mean()) < high < low + 0.12
 
 
 def overlapping(seed: int = 0):
@@ -104,14 +91,13 @@ def test_where_classes_may_overlap_nothing_is_claimed() -> None:
     disagree = float((rows.argmax(1) != given.argmax(1)).float().mean())
     assert not count.at_random
     assert count.disagree == pytest.approx(disagree, abs=0.001)
-    _, low, high = count.in_all(given)
-    assert low == 0
-    assert high > disagree / (1 - HABIT)
-    words = claim(count, given, torch.eye(3), NAMES)
+    assert count.low == 0
+    assert count.high > disagree / (1 - HABIT)
+    words = claim(count, torch.eye(3), NAMES)
     assert words.startswith(f"The model disagrees with {disagree:.0%} of the held-out labels. Between 0% and ")
     assert "one label per sample cannot tell more. An audit of 100 labels can: reweigh audit RUN" in words
     between = torch.tensor([[90.0, 30, 0], [30, 80, 1], [0, 1, 99]])
-    words = claim(count._replace(predicted=between), given, torch.eye(3), NAMES)
+    words = claim(count._replace(predicted=between), torch.eye(3), NAMES)
     assert "of the held-out labels, mostly between cat and dog (60). Between 0% and " in words
 
 
@@ -126,20 +112,8 @@ def test_labels_that_are_wrong_where_they_are_hard_are_within_the_limits() -> No
     likely = F.one_hot(torch.where(repeats, given, true), 3).float()
     rows = torch.where(hard[:, None], 0.6 * likely + 0.4 / 3, 0.97 * likely + 0.01)
     count = count_of(rows, F.one_hot(given, 3).float())
-    share, low, high = count.in_all(F.one_hot(given, 3).float())
-    truth = float(wrong.float().mean())
-    assert share < 0.8 * truth
-    assert low <= truth <= high
-
-
-def test_a_weak_network_claims_nothing_if_most_conflicts_are_its_own() -> None:
-    rng = torch.Generator().manual_seed(3)
-    given, predictions, _ = noisy()
-    likely, unsure = predictions.argmax(1), torch.rand(len(given), generator=rng) < 0.3
-    shifted = F.one_hot((likely + (torch.rand(len(given), generator=rng) < 0.5)) % given.shape[1], given.shape[1])
-    rows = torch.where(unsure[:, None], 0.3 * shifted + 0.7 / given.shape[1], predictions)
-    assert count_of(rows, given).at_random
-    assert not count_of(rows, given, weak=True).at_random
+    assert count.share < 0.8 * (truth := float(wrong.float().mean()))
+    assert count.low <= truth <= count.high
 
 
 def test_labels_of_some_classes_only_may_be_wrong_at_random() -> None:
@@ -153,35 +127,38 @@ def test_labels_of_some_classes_only_may_be_wrong_at_random() -> None:
     rows += (1 - rows.sum(1, keepdim=True)) / 3 * (1 - F.one_hot(true, 4))
     count = count_of(rows, F.one_hot(given, 4).float())
     assert count.at_random
-    _, low, high = count.in_all(F.one_hot(given, 4).float())
-    assert 0.1 < low <= float(wrong.float().mean()) <= high < 0.2
+    assert 0.1 < count.low <= float(wrong.float().mean()) <= count.high < 0.2
 
 
 def test_where_labels_are_right() -> None:
-    count, given, stock, _ = counted(0.0)
-    assert claim(count, given, stock.joint, NAMES) == (
+    given, predictions, _ = noisy(0.0)
+    count = count_of(predictions, given)
+    assert claim(count, pairs(given, predictions), NAMES) == (
         "Hardly any labels look wrong (0% to 0.3%, if the model repeats at most 59% of the wrong ones)."
     )
     assert done(count, (0.0, 0.01), dropped=False) == "The labels were used as they are."
 
 
 def test_shares_of_classes_agree_with_the_doubt_in_each_label() -> None:
-    count, given, _, wrong = counted(0.2)
-    quality = torch.where(wrong, 0.1, 0.98)
-    found = count.by_class(1 - quality, given)
+    given, predictions, wrong = noisy()
+    doubt = torch.where(wrong, 0.9, 0.02)
+    count = count_of(predictions, given)
+    share, low, high = count.by_class(doubt, given)
     for label in range(3):
         own = given[:, label] == 1
-        assert float(found.share[label]) == pytest.approx(float((1 - quality)[own].mean()))
-        assert found.low[label] <= found.share[label] <= found.high[label]
-    assert found.in_all(given)[0] == pytest.approx(float((1 - quality).mean()))
+        assert float(share[label]) == pytest.approx(float(doubt[own].mean()))
+        assert low[label] < share[label] < high[label]
+    assert float(given.mean(0) @ high) == pytest.approx(count.high, rel=0.02)
+    assert float(given.mean(0) @ low) == pytest.approx(count.low * float(doubt.mean()) / float(doubt.mean()), rel=0.02)
 
 
 def test_a_small_class_borrows_its_limits() -> None:
-    given, predictions, _ = noisy()
-    rare = F.one_hot(torch.full((4,), 3), 4).float()
-    given, predictions = torch.cat([F.pad(given, (0, 1)), rare]), torch.cat([F.pad(predictions, (0, 1)), rare])
-    count = count_of(predictions, given)
-    assert float(count.high[3]) > 0.05  # four labels that are predicted do not prove that the class is right
+    given, _, wrong = noisy()
+    rare = F.one_hot(torch.full((4,), 3), 5).float()  # and a class without samples
+    given, doubt = torch.cat([F.pad(given, (0, 2)), rare]), torch.cat([wrong.float(), torch.zeros(4)])
+    share, low, high = Count(0.2, 0.15, 0.25).by_class(doubt, given)
+    assert float(high[3]) > 0.05  # four labels that are predicted do not prove that the class is right
+    assert [float(each[4]) for each in (share, low, high)] == [0, 0, 0]
 
 
 def test_directions() -> None:
@@ -201,12 +178,6 @@ def test_directions() -> None:
     assert direction(torch.tensor([[90.0, 12], [10, 90]]), NAMES[:2]) == "in no particular direction"
 
 
-def test_totals_count_samples() -> None:
-    count = Count(torch.tensor([0.5, 0.0]), torch.tensor([0.4, 0.0]), torch.tensor([0.6, 0.2]))
-    given = F.one_hot(torch.tensor([0, 0, 0, 1])).float()
-    assert count.in_all(given) == pytest.approx((0.375, 0.3, 0.5))
-
-
 def test_labels_of_copies_that_differ_are_wrong() -> None:
     given, _, _ = noisy(0.0)
     groups = torch.arange(600)
@@ -215,11 +186,11 @@ def test_labels_of_copies_that_differ_are_wrong() -> None:
     equal = EqualInputs(groups, copied=True)
     assert equal.contradicted(given) == (10, 20)
     agreed = F.one_hot(given.argmax(1), 3) * 0.9 + 0.1 / 3  # by a model that has learned them
-    _, low, high = count_of(agreed, given, equal=equal).in_all(given)
-    assert low == pytest.approx(10 / 600, rel=0.01)
-    assert high >= low
-    assert count_of(agreed, given).in_all(given)[1] == 0
-    words = claim(count_of(agreed, given, equal=equal), given, torch.eye(3), NAMES)
+    count = count_of(agreed, given, equal=equal)
+    assert count.low == pytest.approx(10 / 600, rel=0.01)
+    assert count.high >= count.share >= count.low
+    assert count_of(agreed, given).low == 0
+    words = claim(count, torch.eye(3), NAMES)
     assert "10 labels contradict most labels of copies of the same sample: wrong, unless" in words
 
 
@@ -230,7 +201,7 @@ def test_equal_rows_show_that_classes_overlap() -> None:
     shuffled = EqualInputs(torch.arange(600) % 20, copied=False)  # inputs that say nothing about the class
     found = count_of(predictions, given, equal=shuffled)
     assert not found.at_random
-    assert found.in_all(given)[1] == 0
+    assert found.low == 0
     few = EqualInputs(torch.cat([torch.arange(596), torch.zeros(4, dtype=torch.int64)]), copied=False)
     assert count_of(predictions, given, equal=few).at_random  # too few to say
 
@@ -239,20 +210,14 @@ def test_no_estimate_is_claimed_by_a_model_at_chance() -> None:
     """Labels drawn at random: sure and unsure predictions are contradicted alike, since the model knows nothing."""
     rng = torch.Generator().manual_seed(0)
     given = F.one_hot(torch.randint(3, (300,), generator=rng), 3).float()
-    learned = 0.9 * given + 0.1 / 3  # by models that saw the label
-    unseen = torch.randn(300, 3, generator=rng).softmax(1)
-    stock, prior = take_stock(learned, given), given.mean(0)
-    own = confident_joint(with_prior(learned, prior), given)
-    count = count_wrong(stock, own, prior, given, unseen, torch.arange(300), learned.log(), weak=False)
+    count = count_of(torch.randn(300, 3, generator=rng).softmax(1), given)
     assert not count.at_random
-    assert count.in_all(given)[2] > 0.6
+    assert count.high > 0.6
 
 
 def test_upper_limits_of_classes_add_up_to_that_of_all() -> None:
-    given, predictions, _ = noisy(0.0)
-    worst = given[:, 0] == 1  # a model that contradicts half of one class
-    predictions[worst & (torch.arange(600) % 2 == 0)] = torch.tensor([0.1, 0.8, 0.1])
-    count = count_of(predictions, given, weak=True)
-    assert not count.at_random
-    assert count.in_all(given)[2] >= min(count.disagree / (1 - HABIT), 1)
-    assert float(count.high.max()) <= 1
+    given, _, _ = noisy(0.0)
+    doubt = torch.where((given[:, 0] == 1) & (torch.arange(600) % 2 == 0), 1.0, 0.0)  # half of one class
+    _, _, high = Count(1 / 6, 0.0, 0.4).by_class(doubt, given)
+    assert float(given.mean(0) @ high) == pytest.approx(0.4, rel=0.01)
+    assert float(high.max()) <= 1

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from reweigh.data import Dataset
 from reweigh.data.copies import equal_inputs
 from reweigh.data.splits import held_out_in_turn
-from reweigh.families import Families, sizes_differ
+from reweigh.families import Families
 from reweigh.issues.count import Count, EqualInputs, claim, claim_of_consensus, done
 from reweigh.issues.labels import Labels
 from reweigh.issues.stock import Stock, with_prior
@@ -78,19 +78,18 @@ def two_looks(
     twice = bool((fold >= 0).any())
     by_networks = first = networks.first(fold, folds)
     alone = len(by_networks.models) == 1
-    weak = twice and (alone or sizes_differ(train_set.class_sizes))
     by_others, part, counts = None, 0.0, 1.0 if options["only"] else None
     if beside is not None and twice:
         by_others = beside.first(fold, folds)
-        part = min(part_of_others(by_networks, by_others, labels, weak), beside.most)
+        part = min(part_of_others(by_networks, by_others, labels), beside.most)
         first = pooled(by_networks, by_others, part, counts)
     held_out, unseen = first.held_out, first.unseen.exp()
-    stock, count = labels.take_stock(first.best.exp(), unseen, held_out, first.best, weak)
+    stock, count = labels.take_stock(first.best.exp(), unseen, held_out)
     if not twice:
         verdict = judged(train_set, labels, stock, count, None, False)
         return Outcome(combined([first]), first.history, *verdict, held_out=held_out, unseen=first.unseen)
     single = labels.votes is None and bool((labels.given.amax(1) == 1).all())
-    hardly_wrong = single and count.in_all(labels.given)[0] < SLIGHT
+    hardly_wrong = single and count.share < SLIGHT
     targets = labels.given if hardly_wrong else stock.posterior
     later = networks.second_folds(fold, judging)
     again = Again(labels.given, targets, labels.likely(stock), later, mixes=first.memorizes)
@@ -106,7 +105,7 @@ def two_looks(
     sure = first.best / stock.temperature if alone else (first.best / stock.temperature + first.consensus) / 2
     latest = second.consensus
     logs = sure if dropped else latest if alone else (sure + latest) / 2
-    stock, count = labels.take_stock(logs.softmax(1), unseen, held_out, latest, weak)
+    stock, count = labels.take_stock(logs.softmax(1), unseen, held_out)
     looks = [first] if dropped else [second] if alone else [first, second]
     apart = second.held_out
     return Outcome(
@@ -121,10 +120,10 @@ def two_looks(
     )
 
 
-def part_of_others(networks: Look, others: Look, labels: Labels, weak: bool) -> float:
+def part_of_others(networks: Look, others: Look, labels: Labels) -> float:
     """The share of others in a mixture with networks, by held-out labels that are seen through the confusion."""
     both, index = pooled(networks, others, 0.5), networks.held_out
-    stock, _ = labels.take_stock(both.best.exp(), both.unseen.exp(), index, both.best, weak)
+    stock, _ = labels.take_stock(both.best.exp(), both.unseen.exp(), index)
     one, other = (with_prior(logs.exp(), stock.prior) for logs in (networks.unseen, others.unseen_at(index)))
     return share_of(other, one, labels.likely(stock)[index])
 
@@ -160,12 +159,13 @@ def judged(
     train_set: Dataset, labels: Labels, stock: Stock, count: Count, gain: tuple[float, float] | None, dropped: bool
 ) -> tuple[Verdict, Finding, Stock]:
     """The verdict on every label, what was found in words, and the stock that both are from."""
-    believed = (labels.given * stock.posterior).sum(1)
-    verdict = least_believed(believed, stock.posterior, train_set.labels, count.in_all(labels.given)[0])
+    believed, classes = (labels.given * stock.posterior).sum(1), len(train_set.class_names)
+    verdict = least_believed(believed, stock.posterior, train_set.labels, count.share)
     if labels.votes is None:
-        found = claim(count, labels.given, stock.joint, train_set.class_names)
+        pairs = classes * train_set.labels + verdict.suggested
+        joint = torch.bincount(pairs, minlength=classes**2).view(classes, classes)
+        found = claim(count, joint.double(), train_set.class_names)
     else:
-        found = claim_of_consensus(count, labels.given, stock.posterior)
-    words = f"{found} {done(count, gain, dropped)}"
-    count = count.by_class(1 - verdict.quality, labels.given)
-    return verdict, Finding(count.share.tolist(), count.low.tolist(), count.high.tolist(), words, found), stock
+        found = claim_of_consensus(count, stock.posterior)
+    by_class = (each.tolist() for each in count.by_class(1 - verdict.quality, labels.given))
+    return verdict, Finding(*by_class, f"{found} {done(count, gain, dropped)}", found), stock

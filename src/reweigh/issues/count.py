@@ -1,6 +1,5 @@
-"""How many labels are wrong, by several estimates, and one sentence about it."""
+"""How many labels are wrong, between which limits, and one sentence about it."""
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -8,17 +7,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from reweigh.issues.remaining import Remaining
-from reweigh.issues.stock import TINY, Stock, anchored_joint, confident_joint, take_stock, with_prior, wrong_in_joint
+from reweigh.issues.stock import TINY, with_prior
 from reweigh.names import plural
 
-OWN = 1.5  # wrong labels in total, for each one that is found by predictions that have seen the labels
 HABIT = 0.59  # share of the wrong labels that a held-out model repeats if they depend on the input: texts, by people
 MIN_AGREEMENT = 1 / 3  # of predictions and labels beyond chance (Cohen's kappa); a model below it cannot tell
+MIN_SURE_CONFLICTS = 0.5  # conflicts of the surest predictions for each one of all; if fewer, most come with doubt
 MAX_CLAIM_WIDTH = 0.25  # between limits; if they are further apart, no estimate is claimed
-LEVEL = 0.6  # conflicts of sure predictions for each one of less sure ones, at least, if labels are wrong at random
-MIN_SURE_CONFLICTS = 0.5  # conflicts of sure predictions for each one of all, at least, if labels are wrong at random;
-MIN_SURE_CONFLICTS_WEAK = 0.85  # of a weak model
 CONSENSUS_RANGE = (0.5, 1.6)  # times the estimate from votes; measured on CIFAR-10N and simulated votes
 Z90 = 1.645  # standard deviations on either side of a 90 % interval
 BORROWED = 10.0  # samples that each class borrows from all others
@@ -33,21 +28,21 @@ BEYOND_CHANCE = 3.0  # standard deviations beyond which a difference between two
 
 
 class Count(NamedTuple):
-    """Share of wrong labels in each given class, shape (C,): an estimate, and its lower and upper limit.
+    """The share of wrong labels: an estimate, and its lower and upper limit.
 
     Attributes:
         disagree: Share of the held-out labels that models which did not see them contradict.
-        at_random: Whether the estimate can be relied on, if at all: sure and less sure predictions contradict about as
-            many labels, as they do if which labels are wrong does not depend on the input. Otherwise one label per
-            sample cannot tell wrong labels from overlapping classes, and the limits are wide.
+        at_random: Whether the estimate can be relied on, if at all: the surest predictions contradict about as many
+            labels as the others, as they do if which labels are wrong does not depend on the input. Otherwise one label
+            per sample cannot tell wrong labels from overlapping classes, and the limits are wide.
         predicted: Shape (C, C), number of held-out labels by given (row) and predicted (column) class.
         contradicted: Number of labels that contradict most labels of samples with equal inputs.
         copied: Whether these samples are copies; see ``EqualInputs``.
     """
 
-    share: Tensor
-    low: Tensor
-    high: Tensor
+    share: float
+    low: float
+    high: float
     disagree: float = 0.0
     at_random: bool = True
     predicted: Tensor = torch.zeros(0, 0)
@@ -59,39 +54,35 @@ class Count(NamedTuple):
         """Whether hardly any labels look wrong."""
         return self.disagree < HARDLY and not self.at_random
 
-    def in_all(self, given: Tensor) -> tuple[float, float, float]:
-        """Share, low and high over all samples.
+    def by_class(self, doubt: Tensor, given: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The share of wrong labels in each given class and its limits, each of shape (C,); their means are the count.
 
-        Args:
-            given: Shape (N, C), the given labels as rows that sum to one.
-        """
-        share, low, high = (float(given.mean(0) @ each) for each in (self.share, self.low, self.high))
-        return share, low, high
-
-    def by_class(self, doubt: Tensor, given: Tensor) -> "Count":
-        """The same count, its shares in each class being the mean doubt, so that they agree with the flags.
+        The share is the mean doubt, so that it agrees with the flags. For its upper limit, a class borrows from others.
 
         Args:
             doubt: Shape (N,), one minus the quality of each label, with the share of wrong labels as its mean.
             given: Shape (N, C), the given labels as rows that sum to one.
         """
-        share = (given * doubt[:, None]).sum(0) / given.sum(0).clamp_min(TINY)
-        return self._replace(share=share, low=torch.minimum(self.low, share), high=torch.maximum(self.high, share))
+        number = given.sum(0)
+        total, mean = (given * doubt[:, None]).sum(0), float(doubt.mean())
+        share = total / number.clamp_min(TINY)
+        borrowed = ((total + BORROWED * mean) / (number + BORROWED)).masked_fill(number == 0, 0.0)
+        high = torch.maximum(_scaled(borrowed, given.mean(0), self.high), share)
+        return share, share * min(self.low / max(mean, TINY), 1.0), high
 
-    def after(self, left: Remaining, uncorrected: Tensor, given: Tensor) -> "Count":
-        """The wrong labels that are left after some of them were corrected.
+    def after(self, corrected: int, undecided: int, number: int) -> "Count":
+        """The wrong labels that are left after a person decided about some: those counted before, less those corrected.
+
+        >>> Count(0.2, 0.15, 0.3).after(corrected=30, undecided=120, number=200)[:3]
+        (0.05, 0.0, 0.15)
 
         Args:
-            left: Number of wrong labels among those that nobody has decided about.
-            uncorrected: Shape (N, C), the labels that were counted.
-            given: Shape (N, C), the same labels, some of them corrected.
+            corrected: Number of labels that the person found to be wrong.
+            undecided: Number of labels that nobody has decided about.
+            number: Number of all labels.
         """
-        total, low, high = (each * len(given) for each in self.in_all(uncorrected))
-        corrected = int((uncorrected != given).any(1).sum())
-        low = min(max(low - corrected, 0.0), left.low) if self.at_random else 0.0
-        high = left.high if self.at_random else max(high - corrected, left.high)
-        scale = (uncorrected.sum(0) / given.sum(0).clamp_min(TINY)) / max(total, TINY)  # to numbers, and back to shares
-        share, low, high = ((self.share * scale * each).clamp(0, 1) for each in (left.estimate, low, high))
+        left = (min(max(each * number - corrected, 0.0), undecided) / number for each in self[:3])
+        share, low, high = (round(each, 12) for each in left)
         return self._replace(share=share, low=low, high=high)
 
 
@@ -123,108 +114,71 @@ class EqualInputs(NamedTuple):
 
 
 def count_wrong(
-    stock: Stock,
-    own: Tensor,
-    prior: Tensor,
     given: Tensor,
     unseen: Tensor,
-    known: Tensor,
-    latest: Tensor,
-    weak: bool,
+    index: Tensor,
+    prior: Tensor,
     equal: EqualInputs | None = None,
 ) -> Count:
-    """Count wrong labels in several ways.
+    """Count wrong labels by predictions of models that did not see them.
 
-    Three counts are likely too high, and the lowest of them is used. Predictions made without the label (``unseen``)
-    and labels that the last network contradicts (``latest``) mistake errors of the network for wrong labels.
-    Predictions made with the label (``own``) miss labels that were memorized, so what they find is multiplied by OWN.
+    Where such a model is sure, it is seldom wrong, and the labels that it contradicts are. If which labels are wrong
+    does not depend on the input, they are as frequent there as anywhere. So the estimate is the share of labels that
+    are contradicted by the surer half of the predictions, of every predicted class.
 
-    One count is likely too low: the surest predictions alone (``anchored_joint``) find too few if samples that are hard
-    for a network are also hard for the people who label. If this count is the higher one, that is chance.
+    Two things are not known: how far that share is off by chance (``_error``), and how many of these conflicts are
+    errors of the model. These become more frequent as the model becomes less sure. So what conflicts rise by, from the
+    surest quarter of the predictions to the second, may be all the model's, and the lower limit is what the surest
+    quarter contradicts less that. Or it may be that labels are wrong more often where the model is less sure, and the
+    upper limit is the estimate and that, but at most the share of all labels that are contradicted.
 
-    The estimate is the mean of both. If the network is weak or classes are rare, it makes many errors, and the
-    estimate is the lower of the two.
-
-    The limits depend on whether the labels may be wrong at random (``_at_random``). If so, the surest predictions
-    contradict as many labels as are wrong, and the share of all that are contradicted is the upper limit. If
-    not, all conflicts may come from overlapping classes, so that the lower limit is 0; and since a model that was
-    trained on wrong labels repeats a share of them, HABIT, the upper limit is higher than the share of labels it
-    contradicts. This is also so if limits are too far apart, if the model is hardly better than chance, or if equal
-    rows of a table contradict each other as often: then classes overlap. Of copies, all but those with the most
+    These limits are given up for wide ones if most conflicts come with doubt, if the limits are too far apart, if the
+    model is hardly better than chance, or if equal rows of a table contradict each other as often. Then classes may
+    overlap, so that the lower limit is 0; and since a model that was trained on wrong labels repeats a share of them,
+    HABIT, the upper limit is higher than the share of labels it contradicts. Of copies, all but those with the most
     frequent label are wrong.
 
     Args:
-        stock: What is known about the labels.
-        own: Shape (C, C), the confident joint of predictions made with the label.
-        prior: Shape (C,), expected shares of the true classes; predictions are as if all were equally frequent.
-        given: Shape (N, C), the given labels as rows that sum to one.
-        unseen: Shape (n, C), predictions made without the label.
-        known: Shape (n,), indices of the samples of these predictions.
-        latest: Shape (N, C), logits of the last network.
-        weak: Whether the network was still learning when most would begin to memorize, or classes are rare.
+        given: Shape (N, C), the given labels as rows that sum to one, before any was corrected.
+        unseen: Shape (n, C), predictions made without the label, as if all classes were equally frequent.
+        index: Shape (n,), the samples of these predictions.
+        prior: Shape (C,), expected shares of the true classes.
         equal: Samples with equal inputs; None if there are none.
     """
-    labels = given[known]
-    without = take_stock(unseen, labels, confident_joint(with_prior(unseen, prior), labels))
-    predicted = F.one_hot((latest + prior.clamp_min(TINY).log()).argmax(1), given.shape[1])
-    doubted, contradicted = _missing(stock.posterior, given), _missing(predicted, given)
-    confident, mean_doubt = wrong_in_joint(without.joint), _missing(without.posterior, labels)
-    held_out = torch.where(labels.sum(0) > 0, (confident + mean_doubt) / 2, doubted)
-    sure = wrong_in_joint(anchored_joint(unseen, labels, prior))
-    estimates = [held_out, contradicted, OWN * wrong_in_joint(own)]
-    many = min(estimates, key=lambda shares: float(given.mean(0) @ shares))
-    few = min(sure, many, key=lambda shares: float(given.mean(0) @ shares))
-    share = few if weak else (few + many) / 2
-
-    sizes, number = given.mean(0), max(len(known), 1)
+    labels, number = given[index], max(len(index), 1)
     probability, likeliest = with_prior(unseen, prior).max(1)
     conflicts = 1 - labels.gather(1, likeliest[:, None]).squeeze(1)
-    disagree = float(conflicts.mean()) if len(known) else 0.0
-    in_classes = conflicts[_surest_of_each_class_first(probability, likeliest)]
-    by_confidence = conflicts[probability.argsort(descending=True, stable=True)]
-    at_random = _at_random(in_classes, MIN_SURE_CONFLICTS)
-    if weak:
-        at_random = all(_at_random(each, MIN_SURE_CONFLICTS_WEAK) for each in (in_classes, by_confidence))
-    total = float(sizes @ share)
+    disagree = float(conflicts.mean()) if len(index) else 0.0
+    counted = conflicts[_surest_of_each_class_first(probability, likeliest)]
+    quarter, half = max(number // 4, 1), max(number // 2, 1)
+    surest, share = (float(counted[:some].mean()) if len(index) else 0.0 for some in (quarter, half))
+    rise = max(2 * (share - surest), 0.0)
+    least = min(surest, share)
+    low = max(least - _error(least, quarter) - rise, 0.0)
+    high = min(share + _error(share, half) + rise, max(disagree, share) + _error(disagree, number), 1.0)
+
     contradicted, alike = (0, 0) if equal is None else equal.contradicted(given)
-    low = high = 0.0
-    if at_random:
-        tenth, quarter, half = (in_classes[: max(1, number // parts)] for parts in (10, 4, 2))
-        sure_enough = [(float(some.mean()), len(some)) for some in (tenth, quarter)]
-        least = min((float(sizes @ sure), number), (total, number), *sure_enough)
-        low = min(each - Z90 * (each * (1 - each) / n) ** 0.5 for each, n in (least, *sure_enough))
-        most = max(float(sizes @ held_out), total, float(half.mean()))
-        high = _above(max(most, disagree), number)
-        overlap = 0.0 if equal is None or equal.copied else contradicted / max(alike, 1)
-        overlap -= Z90 * (overlap * (1 - overlap) / max(alike, 1)) ** 0.5
-        chance = float(labels.mean(0) @ F.one_hot(likeliest, given.shape[1]).to(labels).mean(0))
-        at_random = high - low <= MAX_CLAIM_WIDTH and 1 - disagree / (1 - chance + TINY) >= MIN_AGREEMENT
-        at_random = at_random and overlap <= max(low, 0.0)
-    if not at_random:
-        low, high = 0.0, _above(max(disagree / (1 - HABIT), total), number)
-    if equal is not None and equal.copied:
-        low, high = (max(limit, contradicted / len(given)) for limit in (low, high))
-        share, total = share + max(low - total, 0.0), max(low, total)
-    borrowed = BORROWED * max(disagree, 1 / number)
-    conflicting = ((labels * conflicts[:, None]).sum(0) + borrowed) / (labels.sum(0) + BORROWED)
-    limits = share * (max(low, 0.0) / max(total, TINY)), torch.maximum(_scaled(conflicting, sizes, high), share)
-    empty = given.sum(0) == 0
-    shares = (each.masked_fill(empty, 0.0).clamp(0, 1) for each in (share, *limits))
+    overlap = 0.0 if equal is None or equal.copied else contradicted / max(alike, 1)
+    overlap -= _error(overlap, max(alike, 1))
     predicted = labels.T @ F.one_hot(likeliest, given.shape[1]).to(labels)
-    return Count(
-        *shares,
-        disagree=disagree,
-        at_random=at_random,
-        predicted=predicted,
-        contradicted=contradicted,
-        copied=equal is not None and equal.copied,
+    chance = float(labels.mean(0) @ predicted.sum(0)) / number
+    at_random = (
+        surest >= MIN_SURE_CONFLICTS * disagree > 0
+        and high - low <= MAX_CLAIM_WIDTH
+        and 1 - disagree / (1 - chance + TINY) >= MIN_AGREEMENT
+        and overlap <= low
     )
+    if not at_random:
+        low, high = 0.0, max(disagree / (1 - HABIT), share)
+        high = min(high + _error(min(high, 1.0), number), 1.0)
+    if copied := equal is not None and equal.copied:
+        share, low, high = (max(each, contradicted / len(given)) for each in (share, low, high))
+    return Count(share, low, high, disagree, at_random, predicted, contradicted, copied)
 
 
-def _above(share: float, number: int) -> float:
-    """The upper limit of a share of so many samples."""
-    share = min(share, 1.0)
-    return min(share + Z90 * (max(share * (1 - share), 1 / number) / number) ** 0.5, 1.0)
+def _error(share: float, number: int) -> float:
+    """How far a share of so many samples may be off by chance."""
+    return Z90 * (max(share * (1 - share), 1 / number) / number) ** 0.5
 
 
 def _scaled(shares: Tensor, sizes: Tensor, mean: float) -> Tensor:
@@ -248,31 +202,10 @@ def count_consensus(posterior: Tensor, given: Tensor) -> Count:
         posterior: Shape (N, C), posterior of the true class from votes and predictions.
         given: Shape (N, C), the consensus labels as rows that sum to one.
     """
-    number, share = len(given), _missing(posterior, given).masked_fill(given.sum(0) == 0, 0.0).clamp(0, 1)
-    total = max(float(given.mean(0) @ share), 0.5 / number)
-    chance = Z90 * (total * (1 - total) / number) ** 0.5
-    low, high = (max(total * CONSENSUS_RANGE[0] - chance, 0.0), total * CONSENSUS_RANGE[1] + chance)
-    return Count(share, share * low / total, (share * high / total).clamp_max(1.0), disagree=total)
-
-
-def _at_random(conflicts: Tensor, least: float) -> bool:
-    """Whether labels may be wrong at random: the surest predictions are contradicted about as often as less sure ones.
-
-    The surest tenth and the surest quarter are compared with the second quarter. In the less sure half, the model makes
-    errors of its own; if most conflicts are there, these hide how many labels are wrong.
-
-    Args:
-        conflicts: Shape (n,), whether the label contradicts the prediction, the surest prediction first.
-        least: Share of conflicts in the surest quarter for each one in all, at least.
-    """
-    tenth, quarter, half = (max(1, len(conflicts) // parts) for parts in (10, 4, 2))
-    second = float(conflicts[quarter:half].mean()) if half > quarter else 0.0
-    if second == 0:
-        return False
-    surest, found, sure = float(conflicts[:tenth].mean()), float(conflicts[:tenth].sum()), conflicts[:quarter].mean()
-    error = (1 / max(found, 1.0) + 1 / (second * (half - quarter))) ** 0.5
-    level = surest * math.exp(error) >= LEVEL * second and float(sure) >= LEVEL * second
-    return level and float(sure) >= least * float(conflicts.mean())
+    number = max(len(given), 1)
+    share = max(float(1 - (given * posterior).sum(1).mean()), 0.5 / number)
+    low, high = share * CONSENSUS_RANGE[0] - _error(share, number), share * CONSENSUS_RANGE[1] + _error(share, number)
+    return Count(share, max(low, 0.0), min(high, 1.0), disagree=share)
 
 
 def _surest_of_each_class_first(probability: Tensor, likeliest: Tensor) -> Tensor:
@@ -285,21 +218,15 @@ def _surest_of_each_class_first(probability: Tensor, likeliest: Tensor) -> Tenso
     return order[rank.argsort(stable=True)]
 
 
-def _missing(found: Tensor, given: Tensor) -> Tensor:
-    """Share of each given class, shape (C,), that is not found; both arguments are rows that sum to one."""
-    return 1 - (given * found).sum(0) / given.sum(0).clamp_min(TINY)
-
-
-def claim(count: Count, given: Tensor, joint: Tensor, names: Sequence[str]) -> str:
+def claim(count: Count, joint: Tensor, names: Sequence[str]) -> str:
     """How many labels are wrong, and what that rests on.
 
     Args:
-        given: Shape (N, C), the given labels as rows that sum to one.
-        joint: Shape (C, C), number of samples by given (row) and true (column) class.
+        joint: Shape (C, C), number of samples by given (row) and suggested (column) class.
         names: Class names.
     """
     share, low, high, disagree = (
-        f"{each:.1%}" if 0.0005 <= each < FEW else f"{each:.0%}" for each in (*count.in_all(given), count.disagree)
+        f"{each:.1%}" if 0.0005 <= each < FEW else f"{each:.0%}" for each in (*count[:3], count.disagree)
     )
     equal = ""
     if count.contradicted:
@@ -324,17 +251,17 @@ def claim(count: Count, given: Tensor, joint: Tensor, names: Sequence[str]) -> s
     )
 
 
-def claim_of_consensus(count: Count, given: Tensor, posterior: Tensor) -> str:
+def claim_of_consensus(count: Count, posterior: Tensor) -> str:
     """How many consensus labels are wrong, by votes alone and with the model, and what that rests on.
 
     Args:
-        count: Count of wrong labels among ``given``, the consensus of votes alone.
+        count: Count of wrong labels among the consensus of votes alone.
         posterior: Shape (N, C), posterior of the true class from votes and model.
     """
     best = torch.zeros_like(posterior).scatter_(1, posterior.argmax(1, keepdim=True), 1.0)
     alone, both = (
         "{} ({} to {})".format(*(f"{each:.1%}" if each < FEW else f"{each:.0%}" for each in counted))
-        for counted in (count.in_all(given), count_consensus(posterior, best).in_all(best))
+        for counted in (count[:3], count_consensus(posterior, best)[:3])
     )
     return (
         f"About {both} of the consensus labels are wrong, and {alone} of those by votes alone; more if most labelers "

@@ -234,8 +234,3 @@ def anchored_joint(predictions: Tensor, given: Tensor, prior: Tensor) -> Tensor:
     numbers = numbers.clamp(min(FEWEST, len(predictions)), len(predictions))
     surest = [own.topk(number).indices for own, number in zip(predictions.T, numbers.tolist(), strict=True)]
     return torch.stack([given[some].mean(0) * count for some, count in zip(surest, counts, strict=True)], 1)
-
-
-def wrong_in_joint(joint: Tensor) -> Tensor:
-    """Share of wrong labels in each class by given label, shape (C,), as the joint counts them."""
-    return torch.where(joint.sum(1) > 0, 1 - joint.diag() / joint.sum(1).clamp_min(TINY), 0.0)
