@@ -2,7 +2,9 @@
 
 Qualities come from ``find_label_issues`` on predictions of ordinary classifiers (``predictions.py``), answers from the
 true labels. Prints how many of the 90 % intervals hold the true share of wrong labels, precision and recall, the mean
-of the estimates over the truth, and the width of the interval beside that of simple random sampling.
+of the estimates over the truth, and the width of the interval beside that of simple random sampling; and for the share
+of wrong labels, the lowest and highest coverage of a case, and how many are outside 88 to 92 % (of exact intervals, 3 %
+would be, by chance).
 """
 
 import argparse
@@ -15,6 +17,7 @@ from reweigh import find_label_issues
 from reweigh.issues import audit
 
 SIZES = (50, 100, 200)
+MIN_HELD, MAX_HELD = 0.88, 0.92  # share of the intervals that should hold the truth
 
 
 def main() -> None:
@@ -28,9 +31,7 @@ def main() -> None:
     given = parser.parse_args()
     print(f"{'':40}{'n':>5}{'wrong':>7}{'held':>7}{'mean':>7}{'width':>7}{'precision':>11}{'recall':>8}")
     rows = []
-    for name, case in cases(given.data, given.noise, given.kept):
-        if name.split()[1] not in given.classifiers.split(","):
-            continue
+    for name, case in cases(given.data, given.noise, given.kept, given.classifiers.split(",")):
         issues = find_label_issues(case.given, case.predictions, ranked=False)
         quality, flagged, wrong = np.asarray(issues["label_quality"]), np.asarray(issues["is_label_issue"]), case.wrong
         truth = (wrong.mean(), wrong[flagged].mean(), wrong[flagged].sum() / wrong.sum())
@@ -49,7 +50,10 @@ def main() -> None:
             rows.append([n, truth[0], share, np.mean(shares) / truth[0], np.mean(widths) / simple, precision, recall])
             print(f"{name:40}" + "{:5.0f}{:7.3f}{:7.3f}{:7.3f}{:7.2f}{:11.3f}{:8.3f}".format(*rows[-1]), flush=True)
     for n in SIZES:
-        mean = np.mean([row for row in rows if row[0] == n], 0)
+        its = np.array([row for row in rows if row[0] == n])
+        outside = int(((its[:, 2] < MIN_HELD) | (its[:, 2] > MAX_HELD)).sum())
+        print(f"n = {n}: {its[:, 2].min():.3f} to {its[:, 2].max():.3f}, {outside} of {len(its)} cases outside")
+        mean = its.mean(0)
         print(f"{'mean':40}" + "{:5.0f}{:7.3f}{:7.3f}{:7.3f}{:7.2f}{:11.3f}{:8.3f}".format(*mean), flush=True)
 
 

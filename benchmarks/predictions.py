@@ -4,7 +4,7 @@ Labels: those of ``--noise`` (by people, a lexicon, a language model, and featur
 tables with some drawn at random. Predictions are computed once and kept in a folder.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,22 +89,29 @@ def labeled(data: Path, noise: Path) -> Iterator[tuple[str, Any, NDArray[np.int6
             yield f"cifar-sym{rate}", inputs, flipped(true, "sym", rate, 5), true
 
 
-def cases(data: Path, noise: Path, kept: Path) -> Iterator[tuple[str, Case]]:
+def cases(
+    data: Path, noise: Path, kept: Path, classifiers: Sequence[str] = tuple(CLASSIFIERS)
+) -> Iterator[tuple[str, Case]]:
     """Every kind of labels and every classifier.
 
     Args:
         data: Folder with features.npz (x_train, y_train) of CIFAR-10; without it, its labels are left out.
         noise: Folder with the label files.
         kept: Folder in which predictions are kept.
+        classifiers: Names of the classifiers.
     """
     kept.mkdir(parents=True, exist_ok=True)
     for name, inputs, given, true in labeled(data, noise):
-        for called, make in CLASSIFIERS.items():
+        for called in classifiers:
             file = kept / f"{name}--{called}.npz"
             if not file.is_file():
                 folds = StratifiedKFold(5, shuffle=True, random_state=0)
                 found: Any = cross_val_predict(
-                    make_pipeline(StandardScaler(), make()), inputs, given, cv=folds, method="predict_proba"
+                    make_pipeline(StandardScaler(), CLASSIFIERS[called]()),
+                    inputs,
+                    given,
+                    cv=folds,
+                    method="predict_proba",
                 )
                 rows = np.zeros((len(given), max(int(given.max()), int(true.max())) + 1), np.float32)
                 rows[:, np.unique(given)] = found
