@@ -1,29 +1,42 @@
-"""Labels by several labelers, beside rivals: python benchmarks/labelers.py --tables FOLDER --noise FOLDER --data FILE
+"""Labels by several labelers, beside rivals: python benchmarks/labelers.py OUT.jsonl --tables FOLDER
 
-Majority vote, Dawid-Skene and GLAD (crowd-kit), CROWDLAB (cleanlab, on cross-validated predictions of the default
-classifier, fitted to the majority vote) and that classifier itself. ``--tables`` has tables.py, ``--noise`` the labels
-and workers of CIFAR-10N, ``--data`` features of its images. One line per case, seed and method: accuracy of the
-consensus, accuracy of the model on true labels of other samples, average precision of the method's own wrong consensus
-labels, and of wrong majority labels, which are the same for all methods (the fewer errors a consensus has, the lower
-its own average precision). The default is shown twice: with the majority as its consensus, and with the labels that it
-suggests, whose average precision means little, since its quality is that of the given label. For ``reweigh``, the mean
-error of the accuracies of labelers with 50 votes or more, and how often their limits hold.
+Majority vote, Dawid-Skene and GLAD (crowd-kit), CROWDLAB (cleanlab, on what the networks of the default classifier,
+fitted to the majority vote, predict for samples that they did not see) and that classifier itself. ``--tables`` has
+tables.py; ``--noise`` has the labels and workers of CIFAR-10N, relations by a language model and headlines in Hausa;
+``--data`` has features of CIFAR-10.
+
+One line of OUT for each case, seed and method; a line that is there is not computed again. Columns of the summary:
+
+- consensus: accuracy of the consensus labels of samples with a vote
+- model: accuracy on true labels of samples that were not trained on
+- ap: average precision of wrong *majority* labels, which are the same for all methods
+- left: wrong labels among the surest part of a method's own consensus, averaged over the size of the part (the area
+  under the risk-coverage curve; lower is better). The average precision of a method's own wrong labels says little: it
+  falls when a consensus has fewer wrong labels.
+- error, held: of ``reweigh``, the mean error of the estimated accuracy of labelers with 50 votes or more, and how often
+  its limits hold
 """
 
 import argparse
 import importlib
+import json
 import sys
 import time
 import warnings
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from reweigh import RobustClassifier, Votes
+from reweigh.fit import fitting
 
 LABELERS = {
     "mix": ("good", "careless", "biased", "pair", "good"),
@@ -42,7 +55,34 @@ TABLES = (
     ("german", "adversarial", 0.6),
 )
 CIFAR = ("all", "half", "workers")
+RULES = {  # of a lexicon for Hausa: the class, and words that stand for it
+    "diseases": ("Health", "cutar cuta zazzabi zazzabin ebola kanjamau coronavirus covid polio lassa kwalara ciwon"),
+    "medicine": ("Health", "lafiya asibiti asibitin likita likitoci magani maganin rigakafi rigakafin allurar jinya"),
+    "votes": ("Politics", "zabe zaben zabuka kuri'a inec takara 'yan-takara"),
+    "parties": ("Politics", "apc pdp jam'iyya jam'iyyar jam'iyyun siyasa 'yan-siyasa majalisa"),
+    "states": ("Nigeria", "kano kaduna borno legas abuja zamfara katsina sokoto bauchi adamawa yobe neja benue filato"),
+    "nigeria": ("Nigeria", "najeriya nigeria nijeriya buhari jonathan haram chibok efcc"),
+    "africa": ("Africa", "afirka afrika africa au ecowas"),
+    "neighbors": (
+        "Africa",
+        "nijar niger ghana kamaru chadi mali kenya somaliya sudan masar libya congo kongo",
+    ),
+    "america": ("World", "amurka amirka trump obama clinton washington"),
+    "powers": ("World", "china rasha iran koriya isra'ila faransa birtaniya siriya turkiyya jamus turai iraqi"),
+}
 MAX_ROWS = 1500
+KNOWN = 100  # true labels beside those of a language model
+
+
+class Case(NamedTuple):
+    """Samples with labels by several labelers: sample, labeler and label of each vote."""
+
+    name: str
+    inputs: Any
+    true: np.ndarray
+    sample: np.ndarray
+    labeler: np.ndarray
+    label: np.ndarray
 
 
 def simulated(true: np.ndarray, kinds: tuple[str, ...], density: float, seed: int) -> np.ndarray:
@@ -64,20 +104,22 @@ def simulated(true: np.ndarray, kinds: tuple[str, ...], density: float, seed: in
     return np.where(random.random(votes.shape) < density, votes, -1)
 
 
-def cases(given: Any, seed: int) -> Any:
-    """Name, inputs, true classes and long votes (sample, labeler, label) of each case."""
+def cases(given: Any, seed: int) -> Iterator[Case]:
+    """All cases of a seed."""
     random = np.random.default_rng(seed)
     sys.path.insert(0, given.tables)
     tables: Any = importlib.import_module("tables")
+
+    def case(name: str, inputs: Any, true: np.ndarray, votes: np.ndarray) -> Case:
+        sample, labeler = np.nonzero(votes >= 0)
+        return Case(name, inputs, true, sample, labeler, votes[sample, labeler])
 
     for name, kind, density in TABLES:
         table, labels = tables.load(name)
         true = np.unique(labels, return_inverse=True)[1]
         rows = random.permutation(len(true))[:MAX_ROWS]
         table, true = table.iloc[rows].reset_index(drop=True), true[rows]
-        votes = simulated(true, LABELERS[kind], density, seed)
-        sample, labeler = np.nonzero(votes >= 0)
-        yield f"{name} {kind}", table, true, sample, labeler, votes[sample, labeler]
+        yield case(f"{name} {kind}", table, true, simulated(true, LABELERS[kind], density, seed))
     if given.data and given.noise:
         data = np.load(given.data)
         rows = random.permutation(len(data["x_train"]))[:MAX_ROWS]
@@ -89,112 +131,214 @@ def cases(given: Any, seed: int) -> Any:
             if name == "half":
                 for row in np.flatnonzero(random.random(len(rows)) < 0.5):
                     kept[row, random.permutation(3)[: random.integers(1, 3)]] = -1
-            sample, column = np.nonzero(kept >= 0)
-            labeler = who[sample, column] if name == "workers" else column
-            yield (
-                f"cifar-10n {name}",
-                data["x_train"][rows],
-                data["y_train"][rows],
-                sample,
-                labeler,
-                kept[sample, column],
-            )
+            found = case(f"cifar-10n {name}", data["x_train"][rows], data["y_train"][rows], kept)
+            if name == "workers":
+                found = found._replace(labeler=np.unique(who[found.sample, found.labeler], return_inverse=True)[1])
+            yield found
+    if given.noise:
+        texts = pd.read_csv(Path(given.noise) / "relations-by-llm-train.csv").sample(MAX_ROWS, random_state=seed)
+        true, known = texts["true"].to_numpy(), random.permutation(MAX_ROWS)[:KNOWN]
+        mine = np.full(MAX_ROWS, -1)
+        mine[known] = true[known]
+        votes = np.stack([texts["given"].to_numpy(), mine], 1)
+        yield case("relations model", texts[["text"]].reset_index(drop=True), true, votes)
+        texts = pd.read_csv(Path(given.noise) / "hausa-news-train.csv").sample(MAX_ROWS, random_state=seed)
+        names, true = np.unique(texts["true"], return_inverse=True)
+        words = texts["text"].str.lower().str.replace(r"[‘’`]", "'", regex=True)
+        words = words.str.split(r"[^\w'-]+", regex=True).map(set)
+        fires = [words.map(set(rule.split()).intersection).map(bool).to_numpy() for _, rule in RULES.values()]
+        codes = [names.tolist().index(name) for name, _ in RULES.values()]
+        votes = np.stack([np.where(fired, code, -1) for fired, code in zip(fires, codes, strict=True)], 1)
+        yield case("hausa rules", texts[["text"]].reset_index(drop=True), true, votes)
 
 
-def rivals(
-    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: int, classes: int, rows: np.ndarray
-) -> Any:
-    """The posterior of each sample by each rival."""
+class Split:
+    """Two thirds of the samples of a case to train on, with their votes, and the others to test on."""
+
+    def __init__(self, case: Case, seed: int):
+        self.case, self.seed, self.classes = case, seed, int(case.true.max()) + 1
+        random = np.random.default_rng(seed)
+        order = random.permutation(len(case.true))
+        self.train, self.test = np.sort(order[len(order) // 3 :]), order[: len(order) // 3]
+        place = np.full(len(case.true), -1)
+        place[self.train] = np.arange(len(self.train))
+        kept = place[case.sample] >= 0
+        self.sample, self.labeler, self.label = place[case.sample[kept]], case.labeler[kept], case.label[kept]
+        self.right = case.true[self.train]
+        self.tally = np.zeros((len(self.train), self.classes))
+        np.add.at(self.tally, (self.sample, self.label), 1.0)
+        self.voted = self.tally.any(1)
+        self.majority = (self.tally + 1e-3 * random.random(self.tally.shape)).argmax(1)
+        self.long = pd.DataFrame({"sample": self.sample, "labeler": self.labeler, "label": self.label})
+
+    def inputs(self, rows: np.ndarray) -> Any:
+        """Some samples, as the classifier takes them."""
+        values = self.case.inputs
+        return values.iloc[rows].reset_index(drop=True) if isinstance(values, pd.DataFrame) else values[rows]
+
+    @cached_property
+    def fitted(self) -> tuple[Any, np.ndarray | None, float]:
+        """The default classifier, fitted to the majority; what its networks predict for samples that they did not see,
+        None if some were not held out; and the processor time that it took.
+        """
+        begin, voted = time.process_time(), np.flatnonzero(self.voted)
+        with patch.object(fitting, "after_training", wraps=fitting.after_training) as watched:
+            found: Any = RobustClassifier(random_state=self.seed)
+            found.fit(self.inputs(self.train[voted]), self.majority[voted])
+        lasted, (logits, labels) = time.process_time() - begin, watched.call_args.args[5]
+        apart = logits.softmax(1).numpy() if len(labels) == len(voted) else None
+        return found, apart, lasted
+
+    def accuracy(self, classifier: Any) -> float:
+        """Share of the test samples that are predicted right."""
+        return float((classifier.predict(self.inputs(self.test)) == self.case.true[self.test]).mean())
+
+    def scores(self, consensus: np.ndarray, doubt: np.ndarray, of_majority: np.ndarray | None = None) -> dict[str, Any]:
+        """What a consensus is worth, of samples with votes.
+
+        Args:
+            consensus: Shape (N,).
+            doubt: Shape (N,), doubt about it.
+            of_majority: Shape (N,), doubt about the majority label; by default, where the consensus is another one, it
+                is above all others.
+        """
+        doubted = np.where(consensus == self.majority, doubt, 2 - doubt) if of_majority is None else of_majority
+        consensus, doubt, doubted = consensus[self.voted], doubt[self.voted], doubted[self.voted]
+        right, majority = self.right[self.voted], self.majority[self.voted]
+        order = np.argsort(doubt + 1e-9 * np.random.default_rng(self.seed).random(len(doubt)))
+        left = np.cumsum(consensus[order] != right[order]) / np.arange(1, len(order) + 1)
+        return {
+            "consensus": float((consensus == right).mean()),
+            "ap": float(average_precision_score(majority != right, doubted)),
+            "own": float(average_precision_score(consensus != right, doubt)) if (consensus != right).any() else 1.0,
+            "left": float(left.mean()),
+        }
+
+
+def by_default(split: Split) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The majority, and the default classifier that learns it."""
+    yield "majority", split.scores(split.majority, 1 - split.tally.max(1) / split.tally.sum(1).clip(1))
+    (found, _, lasted), doubt, rows = split.fitted, np.zeros(len(split.train)), np.flatnonzero(split.voted)
+    doubt[rows] = 1 - found.label_quality_
+    suggested = split.majority.copy()
+    suggested[rows] = found.suggested_labels_
+    scores = split.scores(split.majority, doubt) | {"model": split.accuracy(found), "seconds": lasted}
+    yield "default", scores
+    yield "suggested", scores | {"consensus": split.scores(suggested, doubt)["consensus"]}
+
+
+def by_votes(split: Split) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Dawid-Skene and GLAD, which know votes only."""
+    from crowdkit.aggregation import GLAD, DawidSkene  # pyright: ignore[reportMissingImports]
+
+    long = split.long.rename(columns={"sample": "task", "labeler": "worker"})
+    size, number = range(len(split.train)), np.arange(len(split.train))
+    for name, method in (("dawid-skene", DawidSkene(n_iter=50)), ("glad", GLAD(n_iter=30))):
+        found = method.fit(long).probas_.reindex(index=size, columns=range(split.classes)).fillna(0).to_numpy()
+        yield name, split.scores(found.argmax(1), 1 - found.max(1), 1 - found[number, split.majority])
+
+
+def by_crowdlab(split: Split) -> Iterator[tuple[str, dict[str, Any]]]:
+    """CROWDLAB, on what the networks of the default classifier predict for samples that they did not see."""
     from cleanlab.multiannotator import (  # pyright: ignore[reportMissingImports]
         get_label_quality_multiannotator,
     )
-    from crowdkit.aggregation import GLAD, DawidSkene  # pyright: ignore[reportMissingImports]
 
-    long = pd.DataFrame({"task": sample, "worker": labeler, "label": label})
-    for name, method in (("dawid-skene", DawidSkene(n_iter=50)), ("glad", GLAD(n_iter=30))):
-        found = method.fit(long).probas_.reindex(index=range(size), columns=range(classes)).fillna(0).to_numpy()
-        yield name, found.argmax(1), 1 - found.max(1)
-    wide = long.pivot(index="task", columns="worker", values="label").reindex(range(size))
-    wide = pd.DataFrame(wide.to_numpy(float))
-    table = get_label_quality_multiannotator(wide, rows, verbose=False)["label_quality"]
-    yield "crowdlab", table["consensus_label"].to_numpy(int), 1 - table["consensus_quality_score"].to_numpy()
+    voted = np.flatnonzero(split.voted)
+    found, rows, _ = split.fitted
+    if rows is None:
+        chosen = StratifiedKFold(3, shuffle=True, random_state=split.seed)
+        inputs = split.inputs(split.train[voted])
+        rows = cross_val_predict(clone(found), inputs, split.majority[voted], cv=chosen, method="predict_proba")
+    full = np.full((len(voted), split.classes), 1e-6)
+    full[:, found.classes_] += rows
+    full /= full.sum(1, keepdims=True)
+    wide = pd.DataFrame(split.long.pivot(index="sample", columns="labeler", values="label").to_numpy(float))
+    results = {}
+    for way in ("best_quality", "majority_vote"):
+        table = get_label_quality_multiannotator(wide, full, consensus_method=way, verbose=False)["label_quality"]
+        label, doubt = split.majority.copy(), np.zeros(len(split.train))
+        label[voted], doubt[voted] = table["consensus_label"], 1 - table["consensus_quality_score"]
+        results[way] = label, doubt
+    yield "crowdlab", split.scores(*results["best_quality"], results["majority_vote"][1])
+
+
+def by_reweigh(split: Split) -> Iterator[tuple[str, dict[str, Any]]]:
+    """This library."""
+    votes, begin = Votes.from_long(split.long, len(split.train)), time.process_time()
+    ours: Any = RobustClassifier(random_state=split.seed).fit(split.inputs(split.train), votes)
+    lasted, found = time.process_time() - begin, ours.consensus_
+    posterior = ours._fit.labelers.posterior.numpy()
+    places = {name: place for place, name in enumerate(ours.classes_.tolist())}
+    known = np.array([places.get(label, -1) for label in split.majority.tolist()])
+    doubted = np.where(known >= 0, 1 - posterior[np.arange(len(known)), known], 1.0)
+    hit: Any = pd.Series(split.label == split.right[split.sample]).groupby(split.labeler).mean()
+    table = ours.labelers_
+    table = table.assign(true=hit.reindex(table.index.astype(int)).to_numpy())[lambda some: some["votes"] >= 50]
+    yield (
+        "reweigh",
+        split.scores(found["label"].to_numpy(), 1 - found["probability"].to_numpy(), doubted)
+        | {
+            "model": split.accuracy(ours),
+            "seconds": lasted,
+            "error": float((table["accuracy"] - table["true"]).abs().mean()),
+            "held": float(((table["low"] <= table["true"]) & (table["true"] <= table["high"])).mean()),
+            "labelers": len(table),
+        },
+    )
+
+
+WAYS = {
+    ("majority", "default", "suggested"): by_default,
+    ("dawid-skene", "glad"): by_votes,
+    ("crowdlab",): by_crowdlab,
+    ("reweigh",): by_reweigh,
+}
+SIGN = {"consensus": 1, "model": 1, "ap": 1, "left": -1}
+
+
+def summary(lines: list[dict[str, Any]]) -> str:
+    """Means over seeds, and against each rival the mean lead, in how many cases it is ahead, and the worst case."""
+    table = pd.DataFrame(lines)
+    shown = [*SIGN, "own", "error", "held"]
+    means = table.groupby(["case", "method"], sort=False)[shown].mean()
+    text = [means.round(3).to_string(na_rep="")]
+    for name, sign in SIGN.items():
+        wide = means[name].unstack() * sign
+        for rival in wide.columns.drop("reweigh"):
+            if len(lead := (wide["reweigh"] - wide[rival]).dropna()):
+                ahead = f"mean {lead.mean():+.4f}, ahead in {(lead >= 0).sum()} of {len(lead)}"
+                text.append(f"{name:10} against {rival:12} {ahead}, worst {lead.min():+.4f} ({lead.idxmin()})")
+    return "\n".join(text)
 
 
 def main() -> None:
-    """Run, and print a line for each case, seed and method."""
+    """Compute the lines that are missing, and print a summary of all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
     parser.add_argument("--tables", required=True)
     parser.add_argument("--noise")
     parser.add_argument("--data")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="part of the name of a case")
+    parser.add_argument("--methods", default="", help="part of the name of a method")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    given.out.touch()
+    lines = [json.loads(line) for line in given.out.read_text().splitlines()]
+    there = {(line["case"], line["seed"], line["method"]) for line in lines}
     for seed in range(given.seeds):
-        for name, inputs, true, sample, labeler, label in cases(given, seed):
-            if given.only in name:
-                compare(name, seed, inputs, true, sample, labeler, label)
-
-
-def compare(
-    name: str, seed: int, inputs: Any, true: np.ndarray, sample: np.ndarray, labeler: np.ndarray, label: np.ndarray
-) -> None:
-    """Train on two thirds of the samples, and test on the others."""
-    random = np.random.default_rng(seed)
-    order = random.permutation(np.unique(sample))
-    train, test = np.sort(order[len(order) // 3 :]), order[: len(order) // 3]
-    place = np.full(len(true), -1)
-    place[train] = np.arange(len(train))
-    kept = place[sample] >= 0
-    sample, labeler, label = place[sample[kept]], labeler[kept], label[kept]
-    frame = inputs if isinstance(inputs, pd.DataFrame) else pd.DataFrame(inputs)
-    values = frame.reset_index(drop=True) if isinstance(inputs, pd.DataFrame) else inputs
-    take = (
-        (lambda rows: values.iloc[rows].reset_index(drop=True)) if values is not inputs else (lambda rows: values[rows])
-    )
-    fitted, tested, right, size = take(train), take(test), true[train], len(train)
-    classes = int(true.max()) + 1
-    tally = np.zeros((size, classes))
-    np.add.at(tally, (sample, label), 1.0)
-    majority = (tally + 1e-3 * random.random(tally.shape)).argmax(1)
-
-    def show(method: str, consensus: np.ndarray, doubt: np.ndarray, model: float = np.nan, more: str = "") -> None:
-        wrong = consensus != right
-        own = average_precision_score(wrong, doubt) if wrong.any() else 1.0
-        common = average_precision_score(majority != right, np.where(consensus == majority, doubt, 2 - doubt))
-        line = f"{name:20} {seed} {method:12} consensus {1 - wrong.mean():.4f} ap {own:.3f} of majority {common:.3f}"
-        print(f"{line} model {model:.4f} {more}", flush=True)
-
-    show("majority", majority, 1 - tally.max(1) / tally.sum(1))
-    begin = time.process_time()
-    default = RobustClassifier(random_state=seed).fit(fitted, majority)
-    lasted = time.process_time() - begin
-    accuracy = float((default.predict(tested) == true[test]).mean())
-    show("default", majority, 1 - default.label_quality_, accuracy)
-    show("suggested", default.suggested_labels_, 1 - default.label_quality_, accuracy)
-    rows = np.full((size, classes), 1e-6)
-    folds = StratifiedKFold(3, shuffle=True, random_state=seed)
-    predicted = cross_val_predict(
-        RobustClassifier(random_state=seed), fitted, majority, cv=folds, method="predict_proba"
-    )
-    rows[:, np.unique(majority)] += predicted
-    for rival, consensus, doubt in rivals(sample, labeler, label, size, classes, rows / rows.sum(1, keepdims=True)):
-        show(rival, consensus, doubt)
-    votes = Votes.from_long(pd.DataFrame({"sample": sample, "labeler": labeler, "label": label}), size)
-    begin = time.process_time()
-    ours = RobustClassifier(random_state=seed).fit(fitted, votes)
-    cost = (time.process_time() - begin) / lasted
-    accuracy = float((ours.predict(tested) == true[test]).mean())
-    found: Any = ours.consensus_
-    table: Any = ours.labelers_
-    hit: Any = pd.Series(label == right[sample]).groupby(labeler).mean()
-    table = table.assign(true=hit.to_numpy())[lambda some: some["votes"] >= 50]
-    error = (table["accuracy"] - table["true"]).abs().mean()
-    held = ((table["low"] <= table["true"]) & (table["true"] <= table["high"])).mean()
-    wrong, words = float((found["label"].to_numpy() != right).mean()), float(1 - found["probability"].mean())
-    more = f"labelers: error {error:.3f} limits {held:.2f} of {len(table)}; "
-    more += f"wrong {wrong:.3f} said {words:.3f}; cost {cost:.2f}"
-    show("reweigh", found["label"].to_numpy(), 1 - found["probability"].to_numpy(), accuracy, more)
+        for case in cases(given, seed):
+            split = Split(case, seed)
+            for names, way in WAYS.items():
+                missing = {(case.name, seed, name) for name in names} - there
+                if missing and given.only in case.name and given.methods in " ".join(names):
+                    for method, scores in way(split):
+                        lines.append({"case": case.name, "seed": seed, "method": method} | scores)
+                        with given.out.open("a") as file:
+                            print(json.dumps(lines[-1]), file=file)
+                        print(lines[-1], flush=True)
+    print(summary(lines))
 
 
 if __name__ == "__main__":

@@ -202,3 +202,17 @@ def test_one_vote_per_sample_is_the_consensus_without_a_model_and_not_discounted
     found = weigh_votes(votes, torch.tensor(np.where(np.arange(3) == guess[:, None], 0.6, 0.2)).float())
     assert found.discount == 1
     assert (found.posterior.argmax(1).numpy() == true).mean() > (votes.tally().argmax(1).numpy() == true).mean()
+
+
+@pytest.mark.parametrize(("strength", "gain"), [(1.0, 0.0), (6.0, 0.03)])  # right for 20 % and for 97 %
+def test_a_model_overrules_single_votes_only_if_they_are_clearly_wrong(strength, gain):
+    for seed in range(3):
+        true, wide = simulated([0.9, 0.9, 0.9], samples=500, classes=12, seed=seed)
+        keeps = np.random.default_rng(seed + 100).integers(3, size=500)
+        votes = Votes.of(np.where(np.arange(3) == keeps[:, None], wide, -1))
+        random = torch.Generator().manual_seed(seed)
+        logits = 1.5 * torch.randn(500, 12, generator=random) + strength * torch.eye(12)[torch.from_numpy(true)]
+        own = 0.5 * strength * torch.eye(12)[votes.label]  # a model that has learned these votes
+        found = weigh_votes(votes, (logits + own).softmax(1), logits.softmax(1), torch.arange(500))
+        by_votes = (votes.label.numpy() == true).mean()
+        assert (found.posterior.argmax(1).numpy() == true).mean() > by_votes + gain - 0.008

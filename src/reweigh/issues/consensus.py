@@ -9,7 +9,8 @@ from torch import Tensor
 
 from reweigh.errors import DataError
 from reweigh.issues.count import Z90
-from reweigh.issues.labelers import Labelers, with_few_classes
+from reweigh.issues.labelers import Labelers
+from reweigh.issues.rules import with_few_classes
 from reweigh.issues.stock import TINY
 from reweigh.issues.votes import Votes
 from reweigh.names import listed

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from reweigh.issues.dependence import MIN_SHARED_SAMPLES, dependent, shares_of
-from reweigh.issues.stock import TEMPERATURES, TINY, with_prior
+from reweigh.issues.rules import counts_of_rules, with_few_classes
+from reweigh.issues.stock import CLEARLY, TEMPERATURES, TINY, with_prior
 from reweigh.issues.votes import Votes
 from reweigh.names import listed, plural
 
@@ -19,17 +20,15 @@ MAX_ROUNDS = 40  # of expectation maximization
 MIN_CHANGE = 1e-4  # of a posterior on average, below which it has converged
 ACCURACY_VOTES = (2.0, 100.0)  # limits of how many votes at the common accuracy each labeler is given
 CONFUSION_VOTES = 40.0  # votes of each true class with the common confusion that each labeler is given (simulated)
-RULE_VOTES = (
-    100.0  # votes of each class that a rule is given, or few overlaps of rules explain any classes (simulated),
-)
-MIN_RULE_ACCURACY = 0.85  # their accuracy,
-MIN_MISSED_VOTES = 5.0  # and votes for a class by chance, of which it has none
 CHUNK_CELLS = 2_000_000  # of confusions of soft votes at a time
 MIN_EVIDENCE = 1e-4  # probability of any vote
 MAX_CONFUSION_CELLS = 20_000_000  # of all labelers; beyond, labelers differ in their accuracy only
 DISCOUNTS = (1.0, 0.8, 0.6, 0.45, 0.3)  # by which the evidence of all votes is multiplied; the first if all are alike
 BEST_START = 0.9  # accuracy beyond chance of the best labeler, to begin with
 PRIOR_AGREEMENT = 20.0  # votes without agreement that each labeler is given, to begin with
+MAX_LONE_VOTES = 1.5  # per sample with a vote; beyond, other votes tell how often votes are right
+PARTS_OF_ERRORS = (0.02, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)  # of votes that no other vote checks
+HIGHER_TEMPERATURES = (2.0, 3.0)  # of models that are too sure about votes that are right
 MAX_SCORED_VOTES = 50_000  # to choose the discount and the temperature
 
 
@@ -143,7 +142,9 @@ def weigh_votes(
     first = [_converged(votes, logs, _counted(votes, starts[0], None))]
     first += [_counted(votes, start, None) for start in starts[1:]]
     found = [_settled(votes, each, logs, apart, scored, predictions is not None) for each in first]
-    return max(found, key=lambda each: _explained(votes, each, found, apart, scored))
+    best = max(found, key=lambda each: _explained(votes, each, found, apart, scored))
+    lone = len(scored) > 0 and len(votes) < MAX_LONE_VOTES * int((votes.counts > 0).sum())
+    return _mostly_right(votes, best, logs, apart, scored) if lone and predictions is not None else best
 
 
 def first_consensus(votes: Votes) -> tuple[Votes, Tensor]:
@@ -208,7 +209,7 @@ def _explained(votes: Votes, found: Labelers, all_: list[Labelers], logs: Tensor
     dependence = torch.stack([each.dependence for each in all_]).amax(0)
     evidence = found.evidence(votes)
     weighted = found.discount * found.weight[:, None] * evidence.log()
-    others = torch.zeros_like(logs).index_add_(0, votes.sample, weighted)[votes.sample] - weighted
+    others = _others(votes, weighted)
     for one, other in (dependence > 0).nonzero().tolist():
         place = torch.full((votes.samples,), -1)
         its = (votes.labeler == other).nonzero().flatten()
@@ -217,8 +218,44 @@ def _explained(votes: Votes, found: Labelers, all_: list[Labelers], logs: Tensor
         theirs = place[votes.sample[mine]]
         mine, theirs = mine[theirs >= 0], theirs[theirs >= 0]
         others[mine] -= weighted[theirs]
-    rows = (logs[votes.sample[scored]] / found.temperature).log_softmax(1) + found.prior.log()
-    return float(((rows + others[scored]).softmax(1) * evidence[scored]).sum(1).clamp_min(TINY).log().mean())
+    rows = logs[votes.sample[scored]] / found.temperature
+    return _predicted(rows, found.prior, others[scored], evidence[scored])
+
+
+def _others(votes: Votes, weighted: Tensor) -> Tensor:
+    """The sum of the evidence of the other votes for the sample of each vote, shape (V, C)."""
+    sums = torch.zeros(votes.samples, weighted.shape[1]).index_add_(0, votes.sample, weighted)
+    return sums[votes.sample] - weighted
+
+
+def _predicted(rows: Tensor, prior: Tensor, others: Tensor, evidence: Tensor) -> float:
+    """Mean log-likelihood of votes, predicted from the model and from other votes; all of shape (n, C)."""
+    true = (rows.log_softmax(1) + prior.log() + others).softmax(1)
+    return float((true * evidence).sum(1).clamp_min(TINY).log().mean())
+
+
+def _mostly_right(votes: Votes, found: Labelers, logs: Tensor, apart: Tensor, scored: Tensor) -> Labelers:
+    """Labelers as right as they may be, if few samples have several votes.
+
+    Wrong votes and a weak model disagree in the same way, so that a model could overrule votes that are right. Of the
+    parts of the estimated errors, the smallest is taken that explains votes at most ``CLEARLY`` worse than the best.
+    """
+    rows, evidence = votes_as_rows(votes).clamp_min(MIN_EVIDENCE), found.evidence(votes)
+    shares = (votes.tally().sum(0) + 1) / (len(votes) + len(votes.classes))
+    tried = []
+    for part in PARTS_OF_ERRORS:
+        said, prior = torch.lerp(rows, evidence, part), torch.lerp(shares, found.prior, part)
+        weighted = said.log() * (found.discount * found.weight)[:, None]
+        others = _others(votes, weighted)[scored]
+        for temperature in (*TEMPERATURES, *HIGHER_TEMPERATURES):
+            model = apart[votes.sample[scored]] / temperature
+            score = len(scored) * _predicted(model, prior, others, said[scored])
+            tried.append((score, -part, temperature, prior, weighted))
+    enough = max(tried, key=lambda each: each[0])[0] - CLEARLY
+    part = max(each[1] for each in tried if each[0] >= enough)
+    _, _, temperature, prior, weighted = max((each for each in tried if each[1] == part), key=lambda each: each[0])
+    posterior = ((logs / temperature).log_softmax(1) + prior.log()).index_add(0, votes.sample, weighted).softmax(1)
+    return _counted(votes, posterior, found)._replace(temperature=temperature)
 
 
 def _converged(votes: Votes, logs: Tensor, found: Labelers, rounds: int = MAX_ROUNDS) -> Labelers:
@@ -272,7 +309,7 @@ def _counted(votes: Votes, posterior: Tensor, before: Labelers | None) -> Labele
         added = counts + CONFUSION_VOTES * expected
         totals = added.sum(1)
         if len(rules := with_few_classes(votes)):
-            added[rules], totals[rules] = _of_rules(counts[rules], accuracy[rules], prior)
+            added[rules], totals[rules] = counts_of_rules(counts[rules], accuracy[rules], prior)
         confusion = added / totals[:, None]
     if before is None:
         nobody, full = torch.zeros(0, 0), torch.ones(len(votes))
@@ -280,38 +317,6 @@ def _counted(votes: Votes, posterior: Tensor, before: Labelers | None) -> Labele
     return before._replace(
         posterior=posterior, prior=prior, accuracy=accuracy, confusion=confusion, common=common, totals=totals
     )
-
-
-def with_few_classes(votes: Votes) -> Tensor:
-    """Labelers who never say some class that they would have to say: rules that fire for a class, shape (n,)."""
-    people, classes = len(votes.labelers), len(votes.classes)
-    said = torch.bincount(votes.labeler * classes + votes.label, minlength=people * classes).view(people, classes)
-    by_chance = said.sum(1, keepdim=True) * said.sum(0) / len(votes)
-    return ((said == 0) & (by_chance >= MIN_MISSED_VOTES)).any(1).nonzero().flatten()
-
-
-def _of_rules(counts: Tensor, accuracy: Tensor, prior: Tensor) -> tuple[Tensor, Tensor]:
-    """Numbers and totals of a confusion for labelers whose silence depends on the class.
-
-    A rule that says one class always says it when it fires, whatever the true class. What tells is how often it fires
-    for each class, so that votes are divided by the size of the class in place of the number of votes for it. It is
-    never taken to speak against the class that it says: nobody writes such a rule.
-
-    Args:
-        counts: Shape (n, C, C), number of votes by class (row) and true class (column).
-        accuracy: Shape (n,).
-        prior: Shape (C,), share of each true class.
-    """
-    classes = len(prior)
-    right = accuracy.clamp_min(MIN_RULE_ACCURACY)[:, None, None]
-    one = torch.eye(classes)
-    added = counts + RULE_VOTES * (counts.sum(2, keepdim=True) > 0) * (
-        right * one + (1 - right) / max(1, classes - 1) * (1 - one)
-    )
-    fires = added.diagonal(dim1=1, dim2=2) / prior
-    added = torch.minimum(added, fires[:, :, None] * prior)
-    totals = added.sum((1, 2))[:, None] * prior
-    return added, totals * (added / totals[:, None]).amax((1, 2)).clamp_min(1.0)[:, None]
 
 
 def shrunken(right: Tensor, number: Tensor) -> Tensor:
@@ -359,14 +364,11 @@ def _chosen(votes: Votes, found: Labelers, logs: Tensor, scored: Tensor, predict
     if not len(scored):
         return found
     evidence = found.evidence(votes)
-    weighted = found.weight[:, None] * evidence.log()
-    summed = torch.zeros_like(logs).index_add_(0, votes.sample, weighted)[votes.sample[scored]]
-    others, own, rows = summed - weighted[scored], evidence[scored], logs[votes.sample[scored]]
-    prior = found.prior.log()
+    others = _others(votes, found.weight[:, None] * evidence.log())[scored]
+    own, rows = evidence[scored], logs[votes.sample[scored]]
 
     def explained(discount: float, temperature: float) -> float:
-        without = ((rows / temperature).log_softmax(1) + prior + discount * others).softmax(1)
-        return float((without * own).sum(1).clamp_min(TINY).log().mean())
+        return _predicted(rows / temperature, found.prior, discount * others, own)
 
     discount, temperature = found.discount, found.temperature
     for _ in range(2):

@@ -70,7 +70,8 @@ class Labels(NamedTuple):
         self, votes: Votes, predictions: Tensor, unseen: Tensor, held_out: Tensor
     ) -> tuple[Stock, Count]:
         """The same for several labels per sample; what is counted is wrong consensus labels."""
-        found = weigh_votes(votes, predictions, unseen, held_out)
+        judged = len(held_out) > 0  # otherwise, nothing tells how good predictions are
+        found = weigh_votes(votes, predictions, unseen, held_out) if judged else weigh_votes(votes)
         posterior = self._settled(found.posterior)
         joint = self.given.T @ posterior + even_confusion(0.9, posterior.shape[1])
         stock = Stock(posterior, joint, joint / joint.sum(0), found.prior, found.temperature, found)
