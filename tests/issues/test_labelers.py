@@ -204,7 +204,7 @@ def test_one_vote_per_sample_is_the_consensus_without_a_model_and_not_discounted
     assert (found.posterior.argmax(1).numpy() == true).mean() > (votes.tally().argmax(1).numpy() == true).mean()
 
 
-@pytest.mark.parametrize(("strength", "gain"), [(1.0, 0.0), (6.0, 0.03)])  # right for 20 % and for 97 %
+@pytest.mark.parametrize(("strength", "gain"), [(1.0, 0.0), (6.0, 0.02)])  # right for 20 % and for 97 %
 def test_a_model_overrules_single_votes_only_if_they_are_clearly_wrong(strength, gain):
     for seed in range(3):
         true, wide = simulated([0.9, 0.9, 0.9], samples=500, classes=12, seed=seed)
@@ -215,4 +215,4 @@ def test_a_model_overrules_single_votes_only_if_they_are_clearly_wrong(strength,
         own = 0.5 * strength * torch.eye(12)[votes.label]  # a model that has learned these votes
         found = weigh_votes(votes, (logits + own).softmax(1), logits.softmax(1), torch.arange(500))
         by_votes = (votes.label.numpy() == true).mean()
-        assert (found.posterior.argmax(1).numpy() == true).mean() > by_votes + gain - 0.008
+        assert (found.posterior.argmax(1).numpy() == true).mean() > by_votes + gain - 0.006
