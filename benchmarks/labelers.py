@@ -136,7 +136,7 @@ def cases(given: Any, seed: int) -> Iterator[Case]:
                 found = found._replace(labeler=np.unique(who[found.sample, found.labeler], return_inverse=True)[1])
             yield found
     if given.noise:
-        texts = pd.read_csv(Path(given.noise) / "relations-by-llm-train.csv").sample(MAX_ROWS, random_state=seed)
+        texts: Any = pd.read_csv(Path(given.noise) / "relations-by-llm-train.csv").sample(MAX_ROWS, random_state=seed)
         true, known = texts["true"].to_numpy(), random.permutation(MAX_ROWS)[:KNOWN]
         mine = np.full(MAX_ROWS, -1)
         mine[known] = true[known]
@@ -260,7 +260,8 @@ def by_crowdlab(split: Split) -> Iterator[tuple[str, dict[str, Any]]]:
         label, doubt = split.majority.copy(), np.zeros(len(split.train))
         label[voted], doubt[voted] = table["consensus_label"], 1 - table["consensus_quality_score"]
         results[way] = label, doubt
-    yield "crowdlab", split.scores(*results["best_quality"], results["majority_vote"][1])
+    label, doubt = results["best_quality"]
+    yield "crowdlab", split.scores(label, doubt, results["majority_vote"][1])
 
 
 def by_reweigh(split: Split) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -299,7 +300,7 @@ SIGN = {"consensus": 1, "model": 1, "ap": 1, "left": -1}
 
 def summary(lines: list[dict[str, Any]]) -> str:
     """Means over seeds, and against each rival the mean lead, in how many cases it is ahead, and the worst case."""
-    table = pd.DataFrame(lines)
+    table: Any = pd.DataFrame(lines)
     shown = [*SIGN, "own", "error", "held"]
     means = table.groupby(["case", "method"], sort=False)[shown].mean()
     text = [means.round(3).to_string(na_rep="")]
