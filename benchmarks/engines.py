@@ -32,7 +32,7 @@ from torch.optim import SGD
 
 from peers import CLASSES, PEERS, Step, Task, disagreement, ours, plain
 from reweigh.core.jvp import ENGINES
-from reweigh.core.scope import scoped
+from reweigh.core.rerun import scoped
 from reweigh.errors import ModelError
 from reweigh.memory import keep_freed_memory
 from reweigh.models import MODELS

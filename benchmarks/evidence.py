@@ -18,7 +18,7 @@ import torch
 from reweigh.files import write_whole
 from reweigh.recipes.published import table
 from reweigh.training import Run
-from reweigh.training.status import status
+from reweigh.training.run import status
 from reweigh.weighting import load_weighting, num_curves
 
 BEGIN, END = "<!-- evidence -->", "<!-- end of evidence -->"

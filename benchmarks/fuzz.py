@@ -59,7 +59,7 @@ from reweigh.runs.correction import read_decided
 from reweigh.runs.read import read_account
 from reweigh.runs.tables import read_samples
 from reweigh.training import Run, checkpoint
-from reweigh.training.status import damage, status
+from reweigh.training.run import damage, status
 from reweigh.weighting import load_weighting, read_released
 
 WORDS = [

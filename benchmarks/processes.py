@@ -33,7 +33,7 @@ from torch import Tensor, distributed  # noqa: E402
 from reweigh import Reweighter, models  # noqa: E402
 from reweigh.core.jvp import ENGINES  # noqa: E402
 from reweigh.core.learner import Order  # noqa: E402
-from reweigh.core.normalize import NORMALIZERS  # noqa: E402
+from reweigh.core.objective import NORMALIZERS  # noqa: E402
 from reweigh.core.shards import shard  # noqa: E402
 from reweigh.training import processes  # noqa: E402
 

@@ -14,8 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from reweigh import Reweighter
 from reweigh.core.jvp import ENGINES
-from reweigh.core.normalize import NORMALIZERS
-from reweigh.core.objective import soft_labels
+from reweigh.core.objective import NORMALIZERS, soft_labels
 from reweigh.errors import ReweighError
 from reweigh.losses import LOSSES
 

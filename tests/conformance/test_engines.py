@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from reweigh.core.jvp import ENGINES, engine
 from reweigh.core.learner import MetaLearner
-from reweigh.core.normalize import NORMALIZERS
 from reweigh.core.objective import (
+    NORMALIZERS,
     Forward,
     Objective,
     Terms,

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from reweigh.core.scope import last_layer, scoped
+from reweigh.core.rerun import last_layer, scoped
 from reweigh.errors import ModelError
 from reweigh.models import MODELS
 

@@ -8,7 +8,7 @@ pretend = pytest.importorskip("tests.device.pretend", exc_type=ImportError)  # t
 
 from reweigh import Reweighter  # noqa: E402
 from reweigh.core.jvp import ENGINES  # noqa: E402
-from reweigh.core.normalize import NORMALIZERS  # noqa: E402
+from reweigh.core.objective import NORMALIZERS  # noqa: E402
 
 LABELS = torch.arange(12) % 3
 GENERATOR = torch.Generator().manual_seed(1)

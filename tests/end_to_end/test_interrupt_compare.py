@@ -8,7 +8,7 @@ import sys
 import time
 
 from reweigh.training import Run
-from reweigh.training.status import status
+from reweigh.training.run import status
 
 
 def test_a_signal_reaches_every_worker(tmp_path):

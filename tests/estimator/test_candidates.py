@@ -10,8 +10,7 @@ from scipy.sparse import coo_matrix, csr_array
 
 from reweigh import DataError, RobustClassifier
 from reweigh.bias.candidates import independent
-from reweigh.estimator.sample_weights import read_weights
-from reweigh.estimator.targets import read_candidates
+from reweigh.estimator.targets import read_candidates, read_weights
 
 
 @pytest.fixture

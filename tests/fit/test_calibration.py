@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor
 
-from reweigh.fit.calibration import MIN_LABELS, TEMPERATURE_SPREAD, calibrate, supposed_joint
+from reweigh.fit.decision import MIN_LABELS, TEMPERATURE_SPREAD, calibrate, supposed_joint
 
 TOO_SURE = 2.5
 

@@ -21,7 +21,7 @@ from reweigh.fit.run_folder import begin, load_model, resume
 from reweigh.recipes.read import check, read
 from reweigh.runs.read import read_account
 from reweigh.training import Run
-from reweigh.training.status import damage, missing, status
+from reweigh.training.run import damage, missing, status
 from reweigh.weighting import load_weighting
 
 SHORT = ["train.epochs=3", "model.hidden=[8]", "train.abstain=0.1", "train.checkpoint_steps=3"]

@@ -14,7 +14,7 @@ from reweigh.files.lock import locked
 from reweigh.fit.run_folder import begin, resume
 from reweigh.recipes.read import check, read
 from reweigh.training import Run
-from reweigh.training.status import damage, missing, status
+from reweigh.training.run import damage, missing, status
 
 
 @pytest.fixture

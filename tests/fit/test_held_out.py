@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from reweigh.errors import DataError, RecipeError
-from reweigh.fit.out_of_fold import set_apart
+from reweigh.fit.issues import set_apart
 from reweigh.fit.run_folder import begin, load_model
 from reweigh.fit.scored import scored
 from reweigh.fit.source import read_source

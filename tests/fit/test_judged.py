@@ -6,7 +6,7 @@ import torch
 from reweigh.data import Dataset, from_arrays
 from reweigh.errors import DataError
 from reweigh.fit import fit
-from reweigh.fit.out_of_fold import judges
+from reweigh.fit.issues import judges
 from reweigh.plan.check import examine
 from reweigh.plan.choose import JUDGED, Facts, chosen
 

@@ -9,7 +9,7 @@ from torch import nn
 
 from reweigh.data import Dataset, from_arrays
 from reweigh.fit import fit
-from reweigh.fit.out_of_fold import (
+from reweigh.fit.issues import (
     MIN_PATIENCE_EPOCHS,
     NUM_FOLDS,
     NUM_ROUNDS,

@@ -16,7 +16,7 @@ from reweigh import RobustClassifier
 from reweigh.data import Dataset
 from reweigh.looks import LogisticRegressions, OwnClassifier
 from reweigh.looks.classifiers import as_module
-from reweigh.training.stages import Stages
+from reweigh.training.state import Stages
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(300, 4)).astype(np.float32)

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from reweigh.core.batch import Batch
 from reweigh.core.method import Method
+from reweigh.core.objective import Batch
 from reweigh.data import Dataset, few_labels
 from reweigh.losses import LOSSES
 from reweigh.meta_sets import META_SETS

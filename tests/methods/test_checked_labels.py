@@ -8,7 +8,7 @@ import torch
 from reweigh.data import from_arrays
 from reweigh.fit import fit
 from reweigh.meta_sets import LowestLoss
-from reweigh.methods.parts.trusted import Trusted
+from reweigh.methods.parts.batches import Trusted
 from reweigh.plan.check import examine
 from reweigh.plan.choose import Facts, chosen
 

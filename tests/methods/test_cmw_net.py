@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.core.batch import Batch
+from reweigh.core.objective import Batch
 from reweigh.data import Dataset
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS, build, options_of_method

@@ -13,7 +13,7 @@ from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS, build, options_of_method
 from reweigh.methods.cmw_net_sl import CMWNetSL
 from reweigh.methods.setup import Setup
-from reweigh.pseudo_labels.predictions import DensePredictions
+from reweigh.pseudo_labels import DensePredictions
 
 
 def loss(outputs: Tensor, labels: Tensor) -> Tensor:

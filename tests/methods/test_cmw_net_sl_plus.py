@@ -7,8 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.core.batch import Batch
-from reweigh.core.objective import Terms
+from reweigh.core.objective import Batch, Terms
 from reweigh.data import Dataset
 from reweigh.errors import DataError
 from reweigh.meta_sets import META_SETS

@@ -8,9 +8,8 @@ import torch
 from reweigh.errors import RecipeError
 from reweigh.losses import LOSSES
 from reweigh.methods import METHODS, find, options_of_method
-from reweigh.methods.cmw_net import CMWNet
+from reweigh.methods.cmw_net import CMWNet, OnTop, on_top_of, weighable
 from reweigh.methods.erm import ERM
-from reweigh.methods.on_top import OnTop, on_top_of, weighable
 from reweigh.methods.proden import PRODEN
 
 PAIRS = [name for name in METHODS if isinstance(METHODS[name], type) and issubclass(METHODS[name], OnTop)]

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from reweigh.methods import METHODS, build, options_of_method
-from reweigh.methods.options import SUPPLIED, keyword_only
+from reweigh.methods.setup import SUPPLIED, keyword_only
 from reweigh.reweighter import Reweighter
 
 LEARNING = [name for name in METHODS if METHODS[name].learns_weights]

@@ -10,7 +10,7 @@ from reweigh.errors import DataError, RecipeError
 from reweigh.fit.run_folder import begin
 from reweigh.losses import LOSSES
 from reweigh.methods import METHODS, build, options_of_method
-from reweigh.methods.options import keyword_only
+from reweigh.methods.setup import keyword_only
 from reweigh.recipes.read import Contents, check
 from reweigh.weighting import load_weighting
 

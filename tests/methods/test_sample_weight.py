@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from reweigh.core.batch import Batch
-from reweigh.core.objective import mixed_soft_labels, reweighted, soft_labels
+from reweigh.core.objective import Batch, mixed_soft_labels, reweighted, soft_labels
 from reweigh.losses import LOSSES
 
 LOSS = LOSSES["cross-entropy"]

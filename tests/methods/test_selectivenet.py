@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from reweigh.core.batch import Batch
+from reweigh.core.objective import Batch
 from reweigh.data import Dataset
 from reweigh.errors import ModelError, RecipeError
 from reweigh.losses import LOSSES

@@ -11,7 +11,7 @@ from reweigh.data import Dataset
 from reweigh.losses import LOSSES
 from reweigh.meta_sets import META_SETS
 from reweigh.methods import METHODS, build, options_of_method
-from reweigh.methods.on_top import OnTop
+from reweigh.methods.cmw_net import OnTop
 from reweigh.methods.setup import Setup
 
 LOSS = LOSSES["cross-entropy"]

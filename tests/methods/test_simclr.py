@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.core.batch import Batch
+from reweigh.core.objective import Batch
 from reweigh.data import DATASETS, Dataset
 from reweigh.errors import DataError, ModelError
 from reweigh.meta_sets import META_SETS

@@ -2,7 +2,7 @@
 
 import torch
 
-from reweigh.pseudo_labels.mixup import draw, draw_each
+from reweigh.pseudo_labels import draw, draw_each
 
 
 def test_inputs_and_labels_mix_alike() -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from reweigh.errors import DataError
-from reweigh.pseudo_labels.predictions import DensePredictions, TopPredictions, predictions
+from reweigh.pseudo_labels import DensePredictions, TopPredictions, predictions
 
 
 def _sharp(generator: torch.Generator, n: int, classes: int) -> torch.Tensor:

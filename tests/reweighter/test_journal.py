@@ -117,7 +117,7 @@ def test_a_list_needs_records_but_no_weights() -> None:
 
 @pytest.mark.parametrize("dense", [True, False])
 def test_the_record_goes_on_where_it_was(dense: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["reweigh.pseudo_labels.predictions"], "DENSE_AT_MOST", 10**6 if dense else 0)
+    monkeypatch.setattr(sys.modules["reweigh.pseudo_labels"], "DENSE_AT_MOST", 10**6 if dense else 0)
     whole, first = _made(), _made()
     for record in _records():
         whole.record(*record)

@@ -13,7 +13,7 @@ from pydantic import ValidationError, create_model
 from torch import Tensor, nn
 
 from reweigh import DataError, ModelError, Reweighter
-from reweigh.core.normalize import NORMALIZERS, Normalize
+from reweigh.core.objective import NORMALIZERS, Normalize
 from reweigh.errors import RecipeError
 from reweigh.families import Families
 from reweigh.weighting import ClassAwareNet

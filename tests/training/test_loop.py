@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from reweigh.core import descent
-from reweigh.core.batch import Batch
+from reweigh.core.objective import Batch
 from reweigh.data.dataset import Reading
 from reweigh.errors import DataError, DivergedError, RecipeError
 from reweigh.training import SCHEDULES, Interrupted, Run, seed_all, train

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Generator, Tensor, nn
 
-from reweigh.core.batch import Batch
+from reweigh.core.objective import Batch
 from reweigh.data.dataset import Dataset
 from reweigh.fit.scored import judged_by
 from reweigh.training import OPTIMIZERS, SCHEDULES, Result, Run, seed_all, train

@@ -3,7 +3,7 @@ import colorsys
 import pytest
 import torch
 
-from reweigh.transforms.strong import ColorDistortion, _turn
+from reweigh.transforms import ColorDistortion, _turn
 
 
 def gray_of(pixel):
@@ -12,7 +12,7 @@ def gray_of(pixel):
 
 def test_against_a_loop_without_hue(images, seeded, monkeypatch):
     """Saturation, then contrast about the mean gray, then brightness, pixel by pixel."""
-    monkeypatch.setattr("reweigh.transforms.strong._turn", lambda hue: torch.eye(3).double())
+    monkeypatch.setattr("reweigh.transforms._turn", lambda hue: torch.eye(3).double())
     images = images.double()
     draws = torch.rand(6, len(images), generator=seeded()).double().T.tolist()
     expected = torch.empty_like(images)

@@ -1,8 +1,7 @@
 import pytest
 import torch
 
-from reweigh.transforms import TRANSFORMS, Compose, Cutout, Flip, PadCrop
-from reweigh.transforms.basic import InPlace
+from reweigh.transforms import TRANSFORMS, Compose, Cutout, Flip, InPlace, PadCrop
 
 
 @pytest.fixture(params=sorted(TRANSFORMS))

@@ -3,7 +3,7 @@ from math import exp, floor, log, sqrt
 import pytest
 import torch
 
-from reweigh.transforms.strong import ResizedCrop
+from reweigh.transforms import ResizedCrop
 
 
 def value(image, y, x):

@@ -3,7 +3,7 @@
 import torch
 
 from reweigh.weighting import ClassAwareNet
-from reweigh.weighting.class_aware import _fitted
+from reweigh.weighting.nets import _fitted
 
 
 def test_one_head_for_each_family() -> None:

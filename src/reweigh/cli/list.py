@@ -92,7 +92,7 @@ def _value(default: Any) -> str:
 def show_runs(folder: Path) -> None:
     """Print the runs below a folder, and what is wrong with the damaged ones."""
     from reweigh.training import Run
-    from reweigh.training.status import STATES, damage, status
+    from reweigh.training.run import STATES, damage, status
 
     if not folder.is_dir():
         raise DataError(f"{folder}: there is no such folder; give the folder that your runs are in")

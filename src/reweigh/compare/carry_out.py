@@ -20,7 +20,7 @@ from reweigh.plan.toml import from_toml, to_toml
 from reweigh.recipes.read import check, read
 from reweigh.training import Observer, Run, processes
 from reweigh.training.progress import Series
-from reweigh.training.status import status
+from reweigh.training.run import status
 
 
 class Job(NamedTuple):

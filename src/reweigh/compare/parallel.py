@@ -14,7 +14,7 @@ from pkgutil import resolve_name
 from typing import Any, TypeVar
 
 from reweigh.memory import keep_freed_memory
-from reweigh.training.interrupts import SIGNALS
+from reweigh.training.loop import SIGNALS
 
 K = TypeVar("K")
 

@@ -10,7 +10,7 @@ from reweigh.compare.grid import name_of
 from reweigh.plan.plan import Plan
 from reweigh.plan.toml import to_toml
 from reweigh.training import Result, Run
-from reweigh.training.status import status
+from reweigh.training.run import status
 
 
 class Row(NamedTuple):
@@ -22,7 +22,7 @@ class Row(NamedTuple):
         best: The same after the epoch with the highest such number.
         last_epoch: the line of metrics.jsonl; empty if no epoch was finished.
         seconds: Training time, before and after interruptions.
-        status: see ``reweigh.training.status``; "failed" if nothing better is known of an error.
+        status: see ``reweigh.training.run``; "failed" if nothing better is known of an error.
     """
 
     bias: str

@@ -21,15 +21,13 @@ from reweigh.core.check import (
     tolerance,
     unregistered,
 )
+from reweigh.core.descent import Step, Weigher
 from reweigh.core.fast import Tricks
 from reweigh.core.jvp import Auto, Engine, difference
-from reweigh.core.normalize import Normalizer, mean
-from reweigh.core.objective import Forward, MetaObjective, Objective, Terms, map_tensors
+from reweigh.core.objective import Forward, MetaObjective, Normalizer, Objective, Terms, map_tensors, mean
 from reweigh.core.processes import Averaged, Reduce, alone, gather_again, gradients, is_fully_sharded
-from reweigh.core.rerun import Params, Randomness, Rerun, is_compiled, sources_of_randomness, unwrapped
-from reweigh.core.scope import scoped
+from reweigh.core.rerun import Params, Randomness, Rerun, is_compiled, scoped, sources_of_randomness, unwrapped
 from reweigh.core.shards import ask_apart, is_sharded
-from reweigh.core.step import Step, Weigher
 from reweigh.core.update import LookAhead, Update, dense, norm
 from reweigh.errors import RecipeError
 from reweigh.names import lookup

@@ -1,4 +1,4 @@
-"""What the training loop asks of a method, be it plain training, CMW-Net or a rival."""
+"""What the training loop asks of a method, be it plain training, CMW-Net or a rival, and how its state is saved."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from torch import Tensor, nn
 
-from reweigh.core.batch import Batch
+from reweigh.core.objective import Batch
 
 if TYPE_CHECKING:
     from reweigh.families import Families
@@ -102,3 +102,41 @@ class Method(Protocol):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue as if never interrupted."""
         ...
+
+
+class Stateful:
+    """Saves and restores the attributes that a class lists in ``state``, and those that its base classes list.
+
+    An attribute is a plain value (a tensor, number, string or None, or a dict or list of these), or an object with a
+    state of its own, or a list of such objects. Restored tensors are copies, on the device of those that they replace.
+    """
+
+    state: ClassVar[tuple[str, ...]] = ()
+
+    def _listed(self) -> list[str]:
+        return [name for cls in reversed(type(self).__mro__) for name in vars(cls).get("state", ())]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {name.lstrip("_"): _saved(getattr(self, name)) for name in self._listed()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for name in self._listed():
+            setattr(self, name, _restored(getattr(self, name), state[name.lstrip("_")]))
+
+
+def _saved(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_saved(each) for each in value]
+    return value.state_dict() if hasattr(value, "state_dict") else value
+
+
+def _restored(now: Any, saved: Any) -> Any:
+    """What an attribute with the value ``now`` becomes, given what ``_saved`` returned for it."""
+    if hasattr(now, "load_state_dict"):
+        now.load_state_dict(saved)
+        return now
+    if isinstance(now, list) and any(hasattr(each, "load_state_dict") for each in now):
+        return [_restored(*pair) for pair in zip(now, saved, strict=True)]
+    if isinstance(saved, Tensor):
+        return saved.to(now.device if isinstance(now, Tensor) else saved.device, copy=True)
+    return saved

@@ -1,12 +1,49 @@
-"""Training objectives that are linear in the weights of the samples."""
+"""A batch, training objectives that are linear in the weights of its samples, and how these weights are scaled."""
 
 from collections.abc import Callable, Mapping, MutableMapping
 from copy import copy
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What one step of training sees.
+
+    Attributes:
+        inputs: Shape (n, ...), on the model's device, ready for the model.
+        labels: Shape (n,) integers, or (n, num_classes) rows that sum to one.
+        index: Shape (n,), the index of each sample in the training set, on the CPU; weights and pseudo-labels are keyed
+            by it.
+        weights: Shape (n,), the user's weight of each sample; None weighs all the same.
+    """
+
+    inputs: Tensor
+    labels: Tensor
+    index: Tensor
+    weights: Tensor | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def where(self, kept: Tensor) -> "Batch":
+        """The samples for which ``kept``, shape (n,), is true."""
+        weights = None if self.weights is None else self.weights[kept]
+        return Batch(self.inputs[kept], self.labels[kept], self.index[kept], weights)
+
+    @property
+    def scale(self) -> Tensor | float:
+        """How much each sample counts, shape (n,), or 1."""
+        return 1.0 if self.weights is None else self.weights
+
+    def weighted(self, losses: Tensor) -> Tensor:
+        """Losses of the samples, shape (n,), times how much each counts."""
+        return losses if self.weights is None else self.weights * losses
+
 
 Forward = Callable[..., Any]
 """The model at some parameters: called like the model, returns what the model returns."""
@@ -173,3 +210,59 @@ def _as_is(*outputs: Any) -> Any:
 def mean_loss(loss: Loss, inputs: Any, labels: Tensor) -> MetaObjective:
     """The average loss on a trusted batch. Paper: the outer objective, Eq. 5."""
     return lambda forward: loss(call(forward, inputs), labels).mean()
+
+
+Average = Callable[[Tensor], Tensor]
+"""The mean of a number over processes."""
+
+Normalize = Literal["mean", "weight-sum", "weight-sum-differentiated"]
+
+Normalizer = Callable[[Tensor, Tensor | int, Average], Tensor]
+"""(weights of the batch, number of samples in it, average) -> scaled weights, shape (slots,).
+
+In several processes each has a part of the batch, and the number of samples is that of an average part.
+"""
+
+
+def mean(weights: Tensor, size: Tensor | int, average: Average) -> Tensor:
+    """Divide by the number of samples: small weights mean small steps. The released code for label noise.
+
+    Examples:
+        >>> weights = torch.tensor([0.8, 0.2])
+        >>> mean(weights, 2, lambda number: number)
+        tensor([0.4000, 0.1000])
+    """
+    return weights / size
+
+
+def weight_sum(weights: Tensor, size: Tensor | int, average: Average) -> Tensor:
+    """Divide by the sum, held constant: only ratios of weights matter. The released code for long tails.
+
+    Examples:
+        >>> weights = torch.tensor([0.3, 0.1])
+        >>> weight_sum(weights, 2, lambda number: number)  # sums to one, whatever the scale
+        tensor([0.7500, 0.2500])
+    """
+    return weights / _positive(average(weights.sum().detach()))
+
+
+def weight_sum_differentiated(weights: Tensor, size: Tensor | int, average: Average) -> Tensor:
+    """Divide by the sum and differentiate it too: raising one weight lowers the others. The paper's listing.
+
+    Examples:
+        >>> weights = torch.tensor([0.3, 0.1])
+        >>> weight_sum_differentiated(weights, 2, lambda number: number)
+        tensor([0.7500, 0.2500])
+    """
+    return weights / _positive(average(weights.sum()))
+
+
+def _positive(total: Tensor) -> Tensor:
+    return total.clamp_min(torch.finfo(total.dtype).tiny)
+
+
+NORMALIZERS: dict[str, Normalizer] = {
+    "mean": mean,
+    "weight-sum": weight_sum,
+    "weight-sum-differentiated": weight_sum_differentiated,
+}

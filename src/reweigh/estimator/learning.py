@@ -14,8 +14,14 @@ from reweigh.data.labels.class_numbers import as_array, warn_of_spellings
 from reweigh.errors import DataError, RecipeError
 from reweigh.estimator.inputs import read_inputs, read_more_inputs
 from reweigh.estimator.parameters import continued, is_classifier, own_builder, plan_of, takes_unlabeled
-from reweigh.estimator.sample_weights import read_weights
-from reweigh.estimator.targets import Targets, read_candidates, read_consensus, read_more_targets, read_targets
+from reweigh.estimator.targets import (
+    Targets,
+    read_candidates,
+    read_consensus,
+    read_more_targets,
+    read_targets,
+    read_weights,
+)
 from reweigh.fit import Fit, fit
 from reweigh.fit.front import own_front
 from reweigh.fit.inputs import InputForm

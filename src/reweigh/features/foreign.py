@@ -6,7 +6,7 @@ from functools import partial
 
 from torch import Tensor, nn
 
-from reweigh.core.scope import last_layer
+from reweigh.core.rerun import last_layer
 from reweigh.errors import DataError, ModelError
 from reweigh.features.network import Network, Resize, check_images, probed
 from reweigh.features.text_network import TEXT_SOURCES, TextNetwork, text_network

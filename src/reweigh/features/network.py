@@ -18,8 +18,7 @@ from reweigh.data.normalize import as_float
 from reweigh.errors import DataError, ModelError
 from reweigh.files.row_cache import digest
 from reweigh.models.efficientnet_lite import MEAN, SIZE, STD, WIDTH, fused, imagenet
-from reweigh.transforms import Compose, Flip
-from reweigh.transforms.strong import strong
+from reweigh.transforms import Compose, Flip, strong
 
 Resize = Literal["crop", "pad"]
 PIXELS = (

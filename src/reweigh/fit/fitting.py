@@ -16,8 +16,7 @@ from reweigh.data.copies import groups_of, joined, near_copies
 from reweigh.fit.decision import Decision, after_training, before_training
 from reweigh.fit.front import Front, beside_neighbors, open_front
 from reweigh.fit.inputs import InputForm
-from reweigh.fit.issues import judge_samples, unseen
-from reweigh.fit.out_of_fold import is_held_out, judges, set_apart
+from reweigh.fit.issues import is_held_out, judge_samples, judges, set_apart, unseen
 from reweigh.fit.scored import Scored, judged_by, scored
 from reweigh.fit.trainer import Build, Trained, Trainer, builder, find_device
 from reweigh.fit.weighting import Weighting

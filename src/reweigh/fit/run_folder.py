@@ -21,7 +21,7 @@ from reweigh.fit.decision import Decision
 from reweigh.fit.fitting import Fit, fit, usable
 from reweigh.fit.front import Front, open_front
 from reweigh.fit.inputs import InputForm
-from reweigh.fit.out_of_fold import is_held_out
+from reweigh.fit.issues import is_held_out
 from reweigh.fit.source import check_there, read_source
 from reweigh.fit.start import refilled
 from reweigh.fit.trainer import builder

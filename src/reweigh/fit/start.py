@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from reweigh.core.scope import last_layer
+from reweigh.core.rerun import last_layer
 from reweigh.errors import DataError, ModelError
 from reweigh.files.tensors import read
 from reweigh.models.ensemble import Ensemble, rebuilt, strongest

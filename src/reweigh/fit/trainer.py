@@ -31,7 +31,7 @@ from reweigh.training.judge import Judge
 from reweigh.training.loop import Evaluate, batch_bounds
 from reweigh.training.randomness import restore, snapshot
 from reweigh.training.schedules import Schedule
-from reweigh.training.stages import Stages
+from reweigh.training.state import Stages
 from reweigh.transforms import Compose
 
 Build = Callable[[tuple[int, ...], int], nn.Module]

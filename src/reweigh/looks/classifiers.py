@@ -17,7 +17,7 @@ from reweigh.looks.look import Look
 from reweigh.losses.class_sizes import log_shares
 from reweigh.models.ensemble import member_of
 from reweigh.models.trees import Trees
-from reweigh.training.stages import Stages
+from reweigh.training.state import Stages
 
 LEAST_PART = 0.02  # a class that is less likely than this is not learned
 

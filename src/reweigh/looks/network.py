@@ -9,25 +9,24 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from reweigh import methods
-from reweigh.core.batch import Batch
 from reweigh.core.descent import descend
-from reweigh.core.method import Method
+from reweigh.core.method import Method, Stateful
+from reweigh.core.objective import Batch
 from reweigh.core.shards import shard_like
 from reweigh.families import Families
 from reweigh.issues.stock import TINY
 from reweigh.looks.look import Look
 from reweigh.losses.class_sizes import log_shares
-from reweigh.methods.parts.stateful import Stateful
 from reweigh.methods.setup import Again, Setup
 from reweigh.models.ensemble import Each, side_by_side
 from reweigh.training import predict
 from reweigh.training.judge import Judge
 from reweigh.training.loop import batch_bounds
+from reweigh.training.predictions import Record
 from reweigh.training.randomness import seed_all, seeded
-from reweigh.training.recall import Record
 from reweigh.training.result import Result
 from reweigh.training.schedules import Schedule
-from reweigh.training.stages import Stage, Stages
+from reweigh.training.state import Stage, Stages
 
 SIDE_BY_SIDE = 2000  # samples at most for which the networks of all folds are trained at once, at any cost
 MAX_FIRST_WORK = 1.3  # work of the first look of more samples, all folds together, in trainings of full length

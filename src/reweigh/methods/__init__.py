@@ -4,25 +4,21 @@ from typing import Any
 
 from reweigh.core.method import Method
 from reweigh.errors import RecipeError
-from reweigh.methods.cmw_net import CMWNet, MWNet
+from reweigh.methods.cmw_net import CMWNet, MWNet, on_top_of, weighable
 from reweigh.methods.cmw_net_sl import CMWNetSL, CMWNetSLPlus
 from reweigh.methods.erm import ERM, training_with
-from reweigh.methods.few_labels.consistency import UDA, MeanTeacher, MixMatch, PiModel
+from reweigh.methods.few_labels.consistency import UDA, LabeledOnly, MeanTeacher, MixMatch, PiModel, PseudoLabel
 from reweigh.methods.few_labels.fixmatch import FixMatch, FixMatchCMWNet
-from reweigh.methods.few_labels.labeled_only import LabeledOnly, PseudoLabel
 from reweigh.methods.l2rw import L2RW, MCW
 from reweigh.methods.long_tail import LDAM, OLTR, SADE, DeferredLDAM
 from reweigh.methods.noisy.by_loss import MCorrection, MentorNet, Selfie
-from reweigh.methods.noisy.dividemix import DivideMix
 from reweigh.methods.noisy.elr import ELR, ELRPlus
 from reweigh.methods.noisy.forward import Forward
 from reweigh.methods.noisy.relabeling import LRT, PLC
-from reweigh.methods.noisy.two_networks import CoTeaching, Decoupling
-from reweigh.methods.on_top import on_top_of, weighable
-from reweigh.methods.options import keyword_only, options_of_method
+from reweigh.methods.noisy.two_networks import CoTeaching, Decoupling, DivideMix
 from reweigh.methods.proden import PRODEN, PRODENCMWNet
 from reweigh.methods.selectivenet import SelectiveNet, SoftmaxResponse
-from reweigh.methods.setup import Setup
+from reweigh.methods.setup import Setup, keyword_only, options_of_method
 from reweigh.methods.simclr import SimCLR
 from reweigh.methods.two_looks import TwoLooks
 from reweigh.names import lookup

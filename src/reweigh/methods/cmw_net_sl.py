@@ -8,14 +8,11 @@ import torch
 from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor, nn
 
-from reweigh.core.batch import Batch
-from reweigh.core.objective import Forward, Objective, mixed_soft_labels, soft_labels, with_rest
-from reweigh.core.step import Step
+from reweigh.core.descent import Step
+from reweigh.core.objective import Batch, Forward, Objective, mixed_soft_labels, soft_labels, with_rest
 from reweigh.methods.cmw_net import CMWNet
-from reweigh.methods.parts.trusted import Trusted
-from reweigh.methods.parts.views import StrongView
-from reweigh.pseudo_labels import AveragedModel, draw, predicted_in_training, predictions
-from reweigh.pseudo_labels.mixup import check_mixable
+from reweigh.methods.parts.batches import StrongView, Trusted
+from reweigh.pseudo_labels import AveragedModel, check_mixable, draw, predicted_in_training, predictions
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -8,14 +8,11 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from reweigh.core.batch import Batch
 from reweigh.core.descent import descend
-from reweigh.core.method import Method
-from reweigh.core.objective import MetaObjective, Objective, reweighted
+from reweigh.core.method import Method, Stateful
+from reweigh.core.objective import Batch, MetaObjective, Objective, reweighted
 from reweigh.losses import LOSSES
-from reweigh.methods.options import keyword_only
-from reweigh.methods.parts.stateful import Stateful
-from reweigh.methods.setup import Setup
+from reweigh.methods.setup import Setup, keyword_only
 
 
 @dataclass(eq=False, repr=False)

@@ -7,8 +7,7 @@ import torch
 from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor, nn
 
-from reweigh.core.batch import Batch
-from reweigh.core.objective import Forward, Objective, Terms
+from reweigh.core.objective import Batch, Forward, Objective, Terms
 from reweigh.losses.class_sizes import effective_weights, log_shares
 from reweigh.losses.cross_entropy import as_rows
 from reweigh.methods.erm import ERM

@@ -9,8 +9,8 @@ import torch
 from annotated_types import Ge
 from torch import Tensor, nn
 
-from reweigh.core.batch import Batch
 from reweigh.core.method import Method
+from reweigh.core.objective import Batch
 from reweigh.families import Families
 from reweigh.losses.cross_entropy import as_rows
 from reweigh.methods.cmw_net import CMWNet

@@ -7,8 +7,7 @@ import torch
 from annotated_types import Ge, Gt, Le
 from torch import Tensor, nn
 
-from reweigh.core.batch import Batch
-from reweigh.core.objective import Forward, Loss, MetaObjective, Objective, Terms
+from reweigh.core.objective import Batch, Forward, Loss, MetaObjective, Objective, Terms
 from reweigh.methods.erm import ERM
 from reweigh.models.selective import Heads, SelectiveModel
 

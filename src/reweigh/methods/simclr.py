@@ -9,8 +9,8 @@ from annotated_types import Ge, Gt, Le
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.core.batch import Batch
 from reweigh.core.descent import descend
+from reweigh.core.objective import Batch
 from reweigh.core.shards import split
 from reweigh.errors import DataError, ModelError
 from reweigh.methods.erm import ERM

@@ -8,16 +8,13 @@ import torch
 from annotated_types import Ge
 from torch import Tensor, nn
 
-from reweigh.core.batch import Batch
-from reweigh.core.method import Method
-from reweigh.core.objective import Forward, MetaObjective, mean_loss, mixed_soft_labels, reading, soft_labels
+from reweigh.core.method import Method, Stateful
+from reweigh.core.objective import Batch, Forward, MetaObjective, mean_loss, mixed_soft_labels, reading, soft_labels
 from reweigh.core.shards import shard_like
 from reweigh.families import Families, sizes_differ
 from reweigh.issues.stock import TINY, label_rows
 from reweigh.losses.class_sizes import log_shares, prior_corrected
-from reweigh.methods.parts.labeled_batches import EndlessOrder
-from reweigh.methods.parts.stateful import Stateful
-from reweigh.methods.parts.trusted import Trusted
+from reweigh.methods.parts.batches import EndlessOrder, Trusted
 from reweigh.methods.setup import Again, Setup
 from reweigh.models.ensemble import Each, Ensemble
 from reweigh.pseudo_labels import draw

@@ -67,7 +67,7 @@ class _Computed(nn.Module):
 
 def _own_part(model: nn.Module) -> set[str]:
     """The names of the parameters of which each expert has its own copy."""
-    from reweigh.core.scope import scoped
+    from reweigh.core.rerun import scoped
 
     everything = torch.optim.SGD(model.parameters(), 0.0)
     try:

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reweigh.core.scope import last_layer
+from reweigh.core.rerun import last_layer
 from reweigh.errors import ModelError
 
 SCALE = 30.0

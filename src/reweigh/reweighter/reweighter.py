@@ -9,21 +9,19 @@ from torch import Tensor, nn
 from torch.distributed import get_world_size
 from torch.optim import Optimizer
 
+from reweigh.core.descent import Step
 from reweigh.core.jvp import engine as engine_named
 from reweigh.core.learner import MetaLearner, Order
-from reweigh.core.normalize import NORMALIZERS, Normalize
-from reweigh.core.objective import Loss, MetaObjective, Objective, mean_loss, reweighted
+from reweigh.core.objective import NORMALIZERS, Loss, MetaObjective, Normalize, Objective, mean_loss, reweighted
 from reweigh.core.processes import Reduce, all_counts, alone, as_first, averaging, group_of, is_fully_sharded
-from reweigh.core.step import Step
 from reweigh.core.update import inner_optimizer, refuse_closures
 from reweigh.errors import DataError, RecipeError
 from reweigh.families import Families, FamilyRule
 from reweigh.losses import LOSSES
 from reweigh.names import lookup
-from reweigh.reweighter.curves import Curves, unit_of_losses
+from reweigh.reweighter.curves import Curves, Pace, WarmUp, unit_of_losses
 from reweigh.reweighter.inputs import SampleLoss, as_labels, check_batch, scattered, select, spread, training_labels
 from reweigh.reweighter.journal import Recording
-from reweigh.reweighter.pace import Pace, WarmUp
 from reweigh.weighting import weigher
 
 

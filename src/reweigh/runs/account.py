@@ -60,7 +60,7 @@ class Account:
 
     Attributes:
         name: Name of the run, unique among those that are reported together.
-        status: See ``reweigh.training.status``.
+        status: See ``reweigh.training.run``.
         history: Numbers of each epoch; NaN for one that was not finite.
         net: The learned weighting function.
         origin: Where it was learned.

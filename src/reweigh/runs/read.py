@@ -22,7 +22,7 @@ from reweigh.plan.plan import Plan
 from reweigh.runs.account import Account, Classes
 from reweigh.runs.tables import Samples, read_labelers, read_samples, read_tested
 from reweigh.training import Run
-from reweigh.training.status import status
+from reweigh.training.run import status
 from reweigh.weighting import Origin, load_weighting
 
 LETTERS = 60  # characters of a class name

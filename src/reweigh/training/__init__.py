@@ -1,12 +1,10 @@
 """Train any method: the loop, its optimizers and schedules, and runs that survive being killed."""
 
 from reweigh.training import processes
-from reweigh.training.evaluation import labels_of, predict
-from reweigh.training.interrupts import Interrupted
-from reweigh.training.loop import train
+from reweigh.training.loop import Interrupted, train
+from reweigh.training.predictions import Recall, labels_of, predict
 from reweigh.training.progress import Observer, Silent, progress
 from reweigh.training.randomness import seed_all
-from reweigh.training.recall import Recall
 from reweigh.training.result import Result
 from reweigh.training.run import Run
 from reweigh.training.schedules import adam, adamw, constant, cosine, cosine_7_16, cosine_restarts, sgd, step

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.pseudo_labels import AveragedModel
-from reweigh.training.recall import Record
+from reweigh.training.predictions import Record
 
 MIN_LEAD = 1.0  # standard errors by which an epoch must be better than the last one to be kept instead
 MAX_LAG = 0.5  # standard errors: among epochs this close to the best, the latest is kept

@@ -2,10 +2,13 @@
 
 import logging
 import math
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import torch
 from annotated_types import Ge
@@ -17,16 +20,13 @@ from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError, RecipeError
 from reweigh.training import processes, randomness
 from reweigh.training.branch import Branch
-from reweigh.training.evaluation import Samples
-from reweigh.training.interrupts import Interrupted, listen
 from reweigh.training.judge import Judge
+from reweigh.training.predictions import Record, Samples
 from reweigh.training.progress import Observer, Silent
-from reweigh.training.recall import Record
 from reweigh.training.result import Result
 from reweigh.training.run import Run
 from reweigh.training.schedules import Schedule
-from reweigh.training.stages import ALONE, Stage
-from reweigh.training.state import Keeper, Place, check_finite
+from reweigh.training.state import ALONE, Keeper, Place, Stage, check_finite
 
 HALF = {"bf16": torch.bfloat16, "fp16": torch.float16}
 CHECKED = 20  # steps after which the loss is read: to read it is to wait for the device
@@ -209,3 +209,52 @@ def batch_bounds(samples: int, batch_size: int) -> list[tuple[int, int]]:
     if len(starts) > 1 and batch_size > 1 and samples - starts[-1] == 1:
         starts.pop()
     return list(zip(starts, [*starts[1:], samples], strict=True))
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user stopped a run.
+
+    Attributes:
+        path: The run folder, whose checkpoint resumes the run; None if it was trained without one.
+    """
+
+    def __init__(self, message: str, path: Path | None) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class Stop:
+    """Whether the user asked to stop."""
+
+    def __init__(self) -> None:
+        self.requested = False
+
+
+@contextmanager
+def listen() -> Iterator[Stop]:
+    """Turn the first SIGINT or SIGTERM into a request to stop; the second raises KeyboardInterrupt at once.
+
+    Signals can only be caught in the main thread, and an ignored one (such as SIGINT under nohup) stays ignored; in
+    both cases no request is made.
+    """
+    stop = Stop()
+
+    def ask(signum: int, frame: Any) -> None:
+        if stop.requested:
+            raise KeyboardInterrupt
+        stop.requested = True
+
+    before = {each: signal.getsignal(each) for each in SIGNALS}
+    taken = [each for each, its in before.items() if its not in (signal.SIG_IGN, None)]
+    if threading.current_thread() is not threading.main_thread():
+        taken = []
+    for each in taken:
+        signal.signal(each, ask)
+    try:
+        yield stop
+    finally:
+        for each in taken:
+            signal.signal(each, before[each])

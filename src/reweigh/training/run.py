@@ -1,4 +1,4 @@
-"""The folder of a run: where its files are, and how each is written."""
+"""The folder of a run: where its files are, how each is written, and what they say about its status."""
 
 import csv
 import io
@@ -15,10 +15,12 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.errors import DataError
-from reweigh.files import append_line, read_text, seal, unseal, write_whole
+from reweigh.files import append_line, ledger, read_bytes, read_json, read_text, seal, unseal, write_whole
 from reweigh.files.lock import NAME as LOCK
+from reweigh.files.lock import owner
 from reweigh.files.seals import NAME as SUMS
-from reweigh.files.tensors import pack
+from reweigh.files.seals import sums
+from reweigh.files.tensors import pack, read
 from reweigh.files.whole import writing
 from reweigh.training.checkpoint import plain_tensor
 from reweigh.training.result import Result, result_html
@@ -263,3 +265,62 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+STATES = {
+    "absent": "there is no run",
+    "running": "a process is training it",
+    "finished": "all results are written",
+    "incomplete": "trained, but results are missing; --resume writes them",
+    "interrupted": "stopped or killed; --resume continues it",
+    "diverged": "the loss was no longer finite",
+    "failed": "ended by an error; --resume continues it",
+    "damaged": "a file is not as it was written",
+}
+
+
+def status(run: Run) -> str:
+    """One of ``STATES``, except "damaged", which only ``damage`` looks for.
+
+    A run whose process is dead is never "running", whatever its summary says.
+
+    Raises:
+        DataError: The summary is damaged.
+    """
+    if not run.recipe.is_file():
+        return "absent"
+    if owner(run.path) is not None:
+        return "running"
+    if not run.summary.is_file():
+        return "interrupted"
+    found = str(read_json(run.summary).get("status"))
+    if found == "finished":
+        return "incomplete" if missing(run) else "finished"
+    return found if found in ("diverged", "failed") else "interrupted"
+
+
+def missing(run: Run) -> list[Path]:
+    """Results that a finished run has and this one lacks."""
+    return [file for file in (run.model, run.classes, run.inputs, run.samples) if not file.is_file()]
+
+
+def damage(run: Run) -> list[str]:
+    """What is wrong with each file that is not as it was written, including checkpoints and decisions."""
+    found = []
+    try:
+        sealed = [run.path / name for name in sums(run.path)]
+    except DataError as error:
+        return [str(error)]
+    for file in sealed:
+        try:
+            read_bytes(file)
+        except (DataError, OSError) as error:
+            found.append(f"{file}: sealed, but missing" if isinstance(error, FileNotFoundError) else str(error))
+    proving_themselves = {run.checkpoint: read, run.previous: read, run.warmed_up: read, run.decisions: ledger.read}
+    for file, opened in proving_themselves.items():
+        if file.exists():
+            try:
+                opened(file)
+            except DataError as error:
+                found.append(str(error))
+    return found

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from reweigh.weighting.class_aware import ClassAwareNet, WeightNet, num_curves
-from reweigh.weighting.learned import FreeWeights, LearnedWeights, weigher
+from reweigh.weighting.nets import ClassAwareNet, FreeWeights, LearnedWeights, WeightNet, num_curves, weigher
 from reweigh.weighting.saved import (
     Origin,
     construction,

@@ -10,13 +10,13 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from reweigh.core.step import Weigher
+from reweigh.core.descent import Weigher
 from reweigh.errors import DataError
 from reweigh.files import write_whole
 from reweigh.files.limits import check_file
 from reweigh.files.tensors import pack, read_as
 from reweigh.names import lookup
-from reweigh.weighting.class_aware import ClassAwareNet, WeightNet, num_curves
+from reweigh.weighting.nets import ClassAwareNet, WeightNet, num_curves
 
 KIND = "reweigh weighting function"
 VERSION = 1

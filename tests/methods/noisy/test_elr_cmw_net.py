@@ -2,7 +2,7 @@
 
 import torch
 
-from reweigh.core.batch import Batch
+from reweigh.core.objective import Batch
 
 
 def test_the_objective_is_linear_in_the_weights(tiny) -> None:

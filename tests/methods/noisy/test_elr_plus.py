@@ -2,7 +2,7 @@
 
 import torch
 
-from reweigh.pseudo_labels.mixup import Mix
+from reweigh.pseudo_labels import Mix
 
 
 def test_two_steps_by_hand(tiny, by_hand, monkeypatch):
@@ -42,7 +42,7 @@ def test_whole_numbers_cannot_be_mixed(tiny):
     import pytest
 
     from reweigh.errors import DataError
-    from reweigh.pseudo_labels.mixup import checked_draw
+    from reweigh.pseudo_labels import checked_draw
 
     with pytest.raises(DataError, match=r"cannot mix inputs of torch\.int64; set method\.mixup = 0"):
         checked_draw(torch.arange(3), 1.0, torch.Generator())

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from reweigh.errors import DataError
+from reweigh.methods.parts.batches import EndlessOrder, LabeledBatches
 from reweigh.methods.parts.guesses import Guesses
-from reweigh.methods.parts.labeled_batches import EndlessOrder, LabeledBatches
 
 
 def test_each_labeled_sample_comes_once_before_any_comes_again(few):

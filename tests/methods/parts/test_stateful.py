@@ -2,7 +2,7 @@
 
 import torch
 
-from reweigh.methods.parts.stateful import Stateful
+from reweigh.core.method import Stateful
 
 
 class Counter(Stateful):

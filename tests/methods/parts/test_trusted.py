@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 
 from reweigh.meta_sets import META_SETS
-from reweigh.methods.parts.trusted import Trusted
+from reweigh.methods.parts.batches import Trusted
 
 
 def _trusted(tiny, **options) -> Trusted:

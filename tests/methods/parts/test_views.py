@@ -8,7 +8,7 @@ import torch
 from reweigh.data import Dataset
 from reweigh.errors import DataError
 from reweigh.methods import build
-from reweigh.methods.parts.views import StrongView
+from reweigh.methods.parts.batches import StrongView
 
 pytest.importorskip("kornia")
 

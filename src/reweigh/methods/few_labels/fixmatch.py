@@ -7,14 +7,11 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor, nn
 
-from reweigh.core.batch import Batch
-from reweigh.core.objective import Forward, Loss, Objective, Terms
+from reweigh.core.objective import Batch, Forward, Loss, Objective, Terms
 from reweigh.families import Families
 from reweigh.meta_sets import Labeled
-from reweigh.methods.few_labels.labeled_only import LabeledOnly
-from reweigh.methods.parts.labeled_batches import together
-from reweigh.methods.parts.trusted import Trusted
-from reweigh.methods.parts.views import StrongView
+from reweigh.methods.few_labels.consistency import LabeledOnly
+from reweigh.methods.parts.batches import StrongView, Trusted, together
 from reweigh.methods.setup import Setup
 
 

@@ -8,14 +8,14 @@ import torch
 from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor
 
-from reweigh.core.batch import Batch
+from reweigh.core.objective import Batch
 from reweigh.losses.class_sizes import log_shares, unlike_shares
 from reweigh.losses.cross_entropy import as_rows
 from reweigh.methods.erm import ERM
 from reweigh.methods.noisy.relabeling import RecentPredictions
 from reweigh.methods.parts.guesses import warn_of_vanished
 from reweigh.methods.parts.mixture import BETA_EDGE, BetaMixture, gaussian_low
-from reweigh.pseudo_labels.mixup import checked_draw
+from reweigh.pseudo_labels import checked_draw
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -8,13 +8,11 @@ import torch
 from annotated_types import Ge, Lt
 from torch import Tensor, nn
 
-from reweigh.core.batch import Batch
-from reweigh.core.objective import Objective, instead
+from reweigh.core.objective import Batch, Objective, instead
 from reweigh.losses.cross_entropy import as_rows
 from reweigh.methods.erm import ERM
 from reweigh.methods.noisy.two_networks import TwoNetworks
-from reweigh.pseudo_labels import AveragedModel
-from reweigh.pseudo_labels.mixup import checked_draw
+from reweigh.pseudo_labels import AveragedModel, checked_draw
 
 NEARLY_SURE = 1e-4  # probabilities are clamped to this distance from 0 and 1, as in the released code
 

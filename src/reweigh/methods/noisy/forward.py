@@ -8,7 +8,7 @@ from annotated_types import Gt, Le
 from pydantic import AfterValidator
 from torch import Tensor
 
-from reweigh.core.batch import Batch
+from reweigh.core.objective import Batch
 from reweigh.errors import RecipeError
 from reweigh.losses.forward import Rows, forward, stochastic
 from reweigh.methods.erm import ERM

@@ -7,11 +7,10 @@ import torch
 from annotated_types import Ge, Gt, Le
 from torch import Tensor
 
-from reweigh.core.batch import Batch
-from reweigh.core.objective import Forward, Objective, Terms
+from reweigh.core.method import Stateful
+from reweigh.core.objective import Batch, Forward, Objective, Terms
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.guesses import warn_of_vanished
-from reweigh.methods.parts.stateful import Stateful
 
 
 class RecentPredictions(Stateful):

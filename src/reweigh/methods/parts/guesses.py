@@ -7,8 +7,8 @@ from math import exp
 import torch
 from torch import Tensor
 
+from reweigh.core.method import Stateful
 from reweigh.data import Dataset
-from reweigh.methods.parts.stateful import Stateful
 from reweigh.names import listed, plural
 
 logger = logging.getLogger(__name__)

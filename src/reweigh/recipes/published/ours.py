@@ -14,7 +14,7 @@ from reweigh.plan.toml import to_values
 from reweigh.recipes.published import Cell, PaperTable
 from reweigh.recipes.read import check, read
 from reweigh.training import Result, Run
-from reweigh.training.status import status
+from reweigh.training.run import status
 
 PAPER_TRIALS = 3  # "over 3 trials", where the paper has a spread
 SIGNIFICANCE = 0.05  # p-value below which two means differ by more than chance

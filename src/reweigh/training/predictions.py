@@ -1,6 +1,6 @@
-"""What was predicted for each training sample, averaged along training: the evidence about its label."""
+"""The predictions of a model for a dataset, and their mean along training, which is the evidence about labels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, Protocol
 
@@ -8,8 +8,71 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reweigh.core.candidate_sets import CandidateSets
+from reweigh.core.objective import Batch
 from reweigh.pseudo_labels import Predictions, predictions
-from reweigh.training.evaluation import Samples, labels_of, logits
+
+
+class Samples(Protocol):
+    """What training and evaluation ask of a dataset."""
+
+    @property
+    def labels(self) -> Tensor: ...
+
+    @property
+    def candidates(self) -> CandidateSets | None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def identity(self) -> str: ...
+
+    @property
+    def chunk(self) -> int: ...
+
+    def batches(
+        self, indices: Sequence[Tensor], augment: Any = None, generator: Any = None, device: Any = "cpu"
+    ) -> Iterator[Batch]: ...
+
+
+def logits(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Iterator[tuple[Tensor, Tensor]]:
+    """Indices and logits of every sample, some samples at a time: shapes (n,) and (n, num_classes), on the CPU.
+
+    Computed in eval mode, without gradients; after each chunk every layer is back in the mode that it had.
+    """
+    for batch in dataset.batches(torch.arange(len(dataset)).split(dataset.chunk), device=device):
+        modes = [(module, module.training) for module in model.modules()]
+        model.eval()
+        try:
+            with torch.no_grad():
+                outputs = model(batch.inputs).cpu()
+        finally:
+            for module, training in modes:
+                module.training = training
+        yield batch.index, outputs
+
+
+def predict(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Tensor:
+    """The logits of every sample, shape (N, num_classes), on the CPU; see ``logits``."""
+    found = torch.empty(0)
+    for index, outputs in logits(model, dataset, device):
+        if len(found) == 0:  # room for all, not once more for parts of it
+            found = outputs.new_empty((len(dataset), *outputs.shape[1:]))
+        found[index] = outputs
+    return found
+
+
+def labels_of(dataset: Samples, outputs: Tensor, index: Tensor | None = None) -> Tensor:
+    """The labels to judge outputs by, shape (n,); of several candidates the one that the model finds likeliest.
+
+    Args:
+        outputs: Shape (n, num_classes).
+        index: Shape (n,), which samples these are; all of them by default.
+    """
+    chosen = slice(None) if index is None else index
+    if dataset.candidates is None:
+        return dataset.labels[chosen]
+    return outputs.where(dataset.candidates[chosen], -torch.inf).argmax(1)
 
 
 class Record(Protocol):

@@ -1,11 +1,145 @@
-"""Running averages of what the model predicts for each training sample: temporal ensembling."""
+"""Pseudo-labels: the averaged model, averaged predictions of each sample, and mixup."""
 
+
+# pyright: reportPrivateImportUsage=false
+
+import copy
 from abc import ABC, abstractmethod
+from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.func import functional_call
 
 from reweigh.errors import DataError
+
+
+class AveragedModel:
+    """Exponential moving average of parameters and BatchNorm statistics. Paper: w_WA.
+
+    It has bias correction: after t steps, it is exactly the weighted mean of the t models so far, where each step back
+    counts less by a factor of ``decay``. So it is useful from the first step on, and the initial model leaves no trace.
+
+    Args:
+        model: Model to average; a copy is kept.
+        decay: Decay of the EMA; 0.997 averages over the last few hundred steps, and 1 never changes. May be changed
+            during training. Paper: beta.
+    """
+
+    def __init__(self, model: nn.Module, decay: float = 0.997):
+        self.model = copy.deepcopy(model).requires_grad_(False)
+        self.decay = decay
+        self._mass = 0.0  # total weight of all models so far; what bias correction divides by
+
+    @torch.no_grad()
+    def update(self, model: nn.Module) -> None:
+        """Update the average by the current model; counters and other integers are copied."""
+        self._mass = self.decay * self._mass + (1 - self.decay)
+        if self.decay == 1:
+            return
+        share = (1 - self.decay) / self._mass
+        pairs = list(zip(_tensors(self.model), _tensors(model), strict=True))
+        floats = [pair for pair in pairs if pair[0].dtype.is_floating_point]
+        torch._foreach_lerp_([mine for mine, _ in floats], [its for _, its in floats], share)
+        for mine, its in pairs:
+            if not mine.dtype.is_floating_point:
+                mine.copy_(its)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"model": self.model.state_dict(), "mass": self._mass, "decay": self.decay}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.model.load_state_dict(state["model"])
+        self._mass, self.decay = state["mass"], state["decay"]
+
+
+def _tensors(model: nn.Module) -> list[Tensor]:
+    """Parameters and buffers, each once; torch's own iterators also make their names, which takes longer."""
+    found: dict[int, Tensor] = {}
+    for module in model.modules():
+        for tensors in (module._parameters, module._buffers):
+            found |= {id(tensor): tensor for tensor in tensors.values() if tensor is not None}
+    return list(found.values())
+
+
+@torch.no_grad()
+def predicted_in_training(model: nn.Module, inputs: Tensor) -> Tensor:
+    """Probabilities, shape (n, num_classes), with dropout and the BatchNorm statistics of the batch.
+
+    This forward pass does not change the running statistics, which are averages of those of the model.
+    """
+    model.train()
+    buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    return functional_call(model, buffers, (inputs,)).softmax(1)
+
+
+Share = TypeVar("Share", bound=float | Tensor)
+
+
+class Mix(NamedTuple, Generic[Share]):
+    """Which samples are mixed, and how much.
+
+    Attributes:
+        partner: Shape (n,), a permutation of the batch. Paper: idx.
+        share: Share of the sample itself, at least one half: one number for all samples, or shape (n,). Paper: lambda =
+            max(lambda, 1 - lambda).
+    """
+
+    partner: Tensor
+    share: Share
+
+    def inputs(self, inputs: Tensor) -> Tensor:
+        """The mixed inputs, shape as given."""
+        share: float | Tensor = self.share
+        if isinstance(share, Tensor):
+            share = share.to(inputs).view(-1, *[1] * (inputs.dim() - 1))
+        return share * inputs + (1 - share) * inputs[self.partner]
+
+    def labels(self, labels: Tensor, num_classes: int) -> Tensor:
+        """The mixed labels as rows that sum to one, shape (n, num_classes)."""
+        if labels.dim() == 1:  # (``one_hot`` reads the labels to check them, and so waits for the device)
+            rows = torch.zeros(len(labels), num_classes, device=labels.device)
+            labels = rows.scatter_(1, labels[:, None], 1.0)
+        return self.inputs(labels)
+
+
+def draw(n: int, strength: float, generator: torch.Generator, device: torch.device | str = "cpu") -> Mix[float]:
+    """A random mix with one lambda ~ Beta(strength, strength) for all samples.
+
+    Args:
+        strength: Strength of mixing: close to 0, samples are hardly mixed; 1 draws lambda uniformly; very large values
+            mix half and half.
+    """
+    share = float(_shares(strength, generator, 1)[0])
+    return Mix(torch.randperm(n, generator=generator).to(device), share)
+
+
+def draw_each(n: int, strength: float, generator: torch.Generator, device: torch.device | str = "cpu") -> Mix[Tensor]:
+    """A random mix with a separate lambda for each sample."""
+    share = torch.from_numpy(_shares(strength, generator, n)).to(device)
+    return Mix(torch.randperm(n, generator=generator).to(device), share)
+
+
+def _shares(strength: float, generator: torch.Generator, n: int) -> np.ndarray:
+    seed = int(torch.randint(2**62, (), generator=generator).numpy())  # torch's Beta takes no generator, NumPy's does
+    drawn = np.random.default_rng(seed).beta(strength, strength, n)
+    return np.maximum(drawn, 1 - drawn)
+
+
+def check_mixable(inputs: Tensor, strength: float) -> None:
+    """Raise a DataError if inputs are to be mixed that are not floats."""
+    if strength and not inputs.is_floating_point():
+        raise DataError(f"mixup cannot mix inputs of {inputs.dtype}; set method.mixup = 0")
+
+
+def checked_draw(inputs: Tensor, strength: float, generator: torch.Generator) -> Mix[float]:
+    """A random mix of a batch of floats, as ``draw`` makes it; a strength of 0 leaves every sample as it is."""
+    check_mixable(inputs, strength)
+    if not strength:
+        return Mix(torch.arange(len(inputs), device=inputs.device), 1.0)
+    return draw(len(inputs), strength, generator, inputs.device)
+
 
 FULL_AT_MOST = 2_000_000  # numbers in single precision; 8 MB
 DENSE_AT_MOST = 20_000_000  # numbers in half precision; 40 MB
