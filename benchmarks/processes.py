@@ -84,14 +84,12 @@ def rounding(chosen: list[str]) -> None:
         print(f"{name}: {far[worst]:.1e} in {worst}, whose largest value is {float(runs[0][worst].abs().max()):.3g}")
 
 
-def problem(
-    name: str, lookahead: Order, scope: str = "all", size: int = BATCH, sync_batchnorm: bool = True
-) -> tuple[Reweighter, list[Tensor], int]:
+def problem(name: str, lookahead: Order, scope: str = "all", size: int = BATCH) -> tuple[Reweighter, list[Tensor], int]:
     """A network with its reweighter, a batch with trusted samples, and the bytes of its parameters."""
     torch.manual_seed(0)
     model = models.build(name, (3, 32, 32), 10)
     if processes.several():
-        shard(model, sync_batchnorm)
+        shard(model)
     labels = torch.arange(size) % 10
     batch = [torch.rand(size, 3, 32, 32), labels, torch.rand(size, 3, 32, 32), labels]
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
@@ -114,11 +112,10 @@ def sent() -> None:
 
     distributed.all_reduce, distributed.all_gather = counted(reduce, 0), counted(gather, 1)
     distributed.broadcast = counted(broadcast, 0)
-    cases = [(name, order, "all", True) for name in ("cnn", "resnet32") for order in get_args(Order)]
-    cases += [("resnet32", "virtual", "last-layer", True), ("resnet50", "virtual", "all", True)]
-    cases += [("cnn", "virtual", "all", False), ("resnet32", "virtual", "all", False)]
-    for name, lookahead, scope, sync in cases:
-        reweighter, batch, plain = problem(name, lookahead, scope, 8 if name == "resnet50" else BATCH, sync)
+    cases = [(name, order, "all") for name in ("cnn", "resnet32") for order in get_args(Order)]
+    cases += [("resnet32", "virtual", "last-layer"), ("resnet50", "virtual", "all")]
+    for name, lookahead, scope in cases:
+        reweighter, batch, plain = problem(name, lookahead, scope, 8 if name == "resnet50" else BATCH)
         norms = [m for m in reweighter.model.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
         # SyncBatchNorm sends a mean and a deviation per channel in the forward, and their gradients in the backward
         synced = (plain + sum(4 * 4 * norm.num_features for norm in norms)) / plain
@@ -128,10 +125,9 @@ def sent() -> None:
             reweighter.step(*batch)
             ratios.append(count / plain)
         if processes.is_first():
-            for what, base in (("plain DDP", 1.0), ("DDP with SyncBatchNorm", synced))[: 1 + sync]:
+            for what, base in (("plain DDP", 1.0), ("DDP with SyncBatchNorm", synced)):
                 numbers = f"learning step {ratios[2] / base:.3f}, other step {ratios[3] / base:.4f} times {what}"
-                apart = "" if sync else ", sync_batchnorm=false"
-                print(f"{name}, {lookahead}, scope {scope}{apart}: {numbers}", flush=True)
+                print(f"{name}, {lookahead}, scope {scope}: {numbers}", flush=True)
 
 
 def timed(file: Path, name: str) -> None:

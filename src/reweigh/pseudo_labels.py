@@ -5,17 +5,18 @@
 
 import copy
 from abc import ABC, abstractmethod
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from reweigh.core.method import Stateful
 from reweigh.errors import DataError
 
 
-class AveragedModel:
+class AveragedModel(Stateful):
     """Exponential moving average of parameters and BatchNorm statistics. Paper: w_WA.
 
     It has bias correction: after t steps, it is exactly the weighted mean of the t models so far, where each step back
@@ -26,6 +27,8 @@ class AveragedModel:
         decay: Decay of the EMA; 0.997 averages over the last few hundred steps, and 1 never changes. May be changed
             during training. Paper: beta.
     """
+
+    state = ("model", "_mass", "decay")
 
     def __init__(self, model: nn.Module, decay: float = 0.997):
         self.model = copy.deepcopy(model).requires_grad_(False)
@@ -45,13 +48,6 @@ class AveragedModel:
         for mine, its in pairs:
             if not mine.dtype.is_floating_point:
                 mine.copy_(its)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"model": self.model.state_dict(), "mass": self._mass, "decay": self.decay}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.model.load_state_dict(state["model"])
-        self._mass, self.decay = state["mass"], state["decay"]
 
 
 def _tensors(model: nn.Module) -> list[Tensor]:

@@ -6,8 +6,7 @@ Prints JSON: ``methods``, the largest difference of each method's weights and ve
 that was stopped in the middle three times and continued by another number of processes; ``places``, where it was
 stopped; ``fetched``, how many samples one process of several and a single process read on demand; ``features``,
 whether features are the same, and of how many images one process of several and a single process computed them;
-``recomputed``, the largest difference of gradients under activation checkpointing; ``apart``, the largest difference
-where each process normalizes by its own rows, from one process whose BatchNorm takes the same parts one by one.
+``recomputed``, the largest difference of gradients under activation checkpointing.
 """
 
 import json
@@ -15,12 +14,11 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import torch
 from launch import several
@@ -38,8 +36,6 @@ from reweigh.methods import METHODS
 from reweigh.training import Interrupted, Observer, Run, Silent, processes
 
 EPOCHS = 4
-APART = ("erm", "cmw-net", "selectivenet+cmw-net")
-BATCH_NORM = nn.modules.batchnorm._BatchNorm
 IMAGES = torch.arange(7 * 3 * 4 * 4, dtype=torch.uint8).view(7, 3, 4, 4)
 OPTIONS = {
     "two-looks": ["train.epochs=10"],
@@ -80,32 +76,15 @@ def network(shape: tuple[int, ...], num_classes: int) -> nn.Module:
     return nn.Sequential(Double(), *pooled, *dense).double()
 
 
-def in_parts(parts: int) -> Callable[[Any, Tensor], Tensor]:
-    """BatchNorm of each part of a batch by itself, as so many processes would split it; the statistics of the first."""
-    plain = BATCH_NORM.forward
-
-    def forward(self: Any, inputs: Tensor) -> Tensor:
-        if not self.training or len(inputs) < 2 * parts:
-            return plain(self, inputs)
-        first, *others = inputs.tensor_split(parts)
-        rest = [nn.functional.batch_norm(part, None, None, self.weight, self.bias, True) for part in others]
-        return torch.cat([plain(self, first), *rest])
-
-    return forward
-
-
-def trained(
-    name: str, run: Callable[[], Run] | None = None, observer: Observer | None = None, more: Sequence[str] = ()
-) -> dict[str, Tensor]:
+def trained(name: str, run: Callable[[], Run] | None = None, observer: Observer | None = None) -> dict[str, Tensor]:
     """What a method comes to: its weights, and what it made of the samples.
 
     Args:
         name: the method, and options of it if need be: cmw-net:engine=difference:scope=last-layer
-        more: changes of the recipe.
     """
     name, *given = name.split(":")
     changes = [f"train.epochs={EPOCHS}", "train.warmup_epochs=1", "train.batch_size=13", "meta_set.per_class=3"]
-    (recipe,) = plan("demo", [*changes, "method.every=2", *OPTIONS.get(name, []), *more], [name], seeds=1).values()
+    (recipe,) = plan("demo", [*changes, "method.every=2", *OPTIONS.get(name, [])], [name], seeds=1).values()
     options: dict[str, Any] = dict(option.split("=") for option in given)
     if "settled" in recipe.method.options:  # soft labels from the first epoch on
         options["settled"] = 0.0
@@ -223,10 +202,8 @@ def main(folder: str, number: str, *names: str) -> None:
     def work() -> None:
         found = {name: trained(name) for name in chosen}
         features, gradients = features_of(IMAGES), recomputed()
-        normalized_apart = {name: trained(name, more=["train.sync_batchnorm=false"]) for name in APART}
         if processes.is_first():
             together = {"found": found, "fetched": Stored.fetched, "features": features, "recomputed": gradients}
-            together["apart"] = normalized_apart
             torch.save(together, here / "several.pt")
 
     several(work, int(number))
@@ -241,8 +218,6 @@ def main(folder: str, number: str, *names: str) -> None:
     (together, mine), (alone, all_) = theirs["features"], features_of(IMAGES)
     outcome["features"] = [torch.equal(together, alone), mine, all_]
     outcome["recomputed"] = apart(theirs["recomputed"], recomputed())
-    with patch.object(BATCH_NORM, "forward", in_parts(int(number))):
-        outcome["apart"] = [apart(theirs["apart"][name], trained(name)) for name in APART]
     outcome["resumed"] = apart(torch.load(here / "resumed.pt"), trained("cmw-net-sl"))
     print(json.dumps({**outcome, "places": (here / "places.txt").read_text().splitlines()}))
 

@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 from reweigh.core.objective import map_tensors
 from reweigh.core.rerun import Params
 from reweigh.core.update import norm
-from reweigh.errors import LostProcessError, ModelError, RecipeError
+from reweigh.errors import LostProcessError, ModelError
 from reweigh.names import lookup
 
 logger = logging.getLogger(__name__)
@@ -214,23 +214,7 @@ ENGINES: dict[str, Engine | type[Auto]] = {
 }
 
 
-def engine(name: str, agree: Callable[[bool], bool] = bool, sharded: bool = False) -> Engine:
-    """The engine called ``name``, ready for one model.
-
-    Args:
-        name: A name in ``ENGINES``.
-        agree: Whether something is true in any process.
-        sharded: Whether the model is under ``fully_shard``: then ``"auto"`` is ``difference``.
-
-    Raises:
-        RecipeError: the engine would need whole parameters, of which processes have pieces.
-    """
+def engine(name: str, agree: Callable[[bool], bool] = bool) -> Engine:
+    """The engine of that name in ``ENGINES``, ready for one model; ``agree`` as in ``Auto``."""
     member = lookup(ENGINES, name, "engine")
-    if sharded and name not in ("auto", "difference"):
-        raise RecipeError(
-            f"engine {name!r} needs whole parameters, but under fully_shard each process has a piece of them; use "
-            "engine='difference', or 'auto', which is 'difference' there"
-        )
-    if isinstance(member, type):
-        return difference if sharded else member(agree)
-    return member
+    return member(agree) if isinstance(member, type) else member

@@ -25,7 +25,7 @@ from reweigh.core.descent import Step, Weigher
 from reweigh.core.fast import Tricks
 from reweigh.core.jvp import Auto, Engine, difference
 from reweigh.core.objective import Forward, MetaObjective, Normalizer, Objective, Terms, map_tensors, mean
-from reweigh.core.processes import Averaged, Reduce, alone, gather_again, gradients, is_fully_sharded
+from reweigh.core.processes import Averaged, Reduce, alone
 from reweigh.core.rerun import Params, Randomness, Rerun, is_compiled, scoped, sources_of_randomness, unwrapped
 from reweigh.core.shards import ask_apart, is_sharded
 from reweigh.core.update import LookAhead, Update, dense, norm
@@ -83,7 +83,6 @@ class MetaLearner:
         self.normalize = normalize
         self.reduce = reduce
         self._plain = unwrapped(model)
-        self._sharded = is_fully_sharded(model)
         self._sources = sources_of_randomness(self._plain)
         self._wanted, self._plain_step, self._warned = scope, plain_step, False
         self._check = check
@@ -160,15 +159,15 @@ class MetaLearner:
         compiled = is_compiled(self._plain)
         starts = Randomness.now if trains else Randomness.drawn
         randomness = starts(self._device, self._sources)
-        again = Rerun(self._plain, randomness, compiled, self._sharded)
+        again = Rerun(self._plain, randomness, compiled)
         state = {name: p.detach().clone() if real else p.detach() for name, p in again.params.items()}
         params = {name: state[name] for name in self._scope}
 
         # One forward of the batch serves the look-ahead and the training step, except that a compiled or wrapped model
-        # gives up its graph after one backward, and a fully sharded one when it is computed at other parameters.
-        plain = self._plain is self.model and not compiled and not self._sharded
+        # gives up its graph after one backward.
+        plain = self._plain is self.model and not compiled
         terms = None
-        if trains and (real or not self._sharded):
+        if trains:
             terms = self._tricks.first(objective)(self.model)
             randomness.narrow()
         if terms is not None and (plain or real):
@@ -199,7 +198,7 @@ class MetaLearner:
             self._descend(partial(self._clean_gradient, objective, again, state, raw.detach()) if check else None)
 
         # The meta gradient there, back to the weights of the batch and to whatever gave them.
-        there = Rerun(self._plain, Randomness.drawn(self._device, self._sources), compiled, self._sharded)
+        there = Rerun(self._plain, Randomness.drawn(self._device, self._sources), compiled)
         at = there.params if real else {**there.params, **ahead.params()}
         meta_loss, slopes = self._meta_gradient(meta, there, at)
         direction, factor = ahead.pull_back(slopes)
@@ -208,12 +207,9 @@ class MetaLearner:
         outer = self.weigher.learn(weights, change.to(weights.dtype), self.reduce)
 
         step = Step(loss.detach(), raw.detach(), losses, meta_loss, detached(here.outputs))
-        if not trains:
+        if terms is None:
             return step._replace(gradient_norms=(norm(list(grads.values())), outer))
         if not real:
-            if terms is None:
-                randomness.restore()
-                terms = objective(self.model)
             raw = self.weigher(terms.losses.detach(), family)
             clean = partial(self._clean_gradient, objective, again, state, raw) if check else None
             step = self._train(terms, raw, clean)
@@ -255,13 +251,9 @@ class MetaLearner:
 
     def _gradient(self, loss: Tensor, leaves: Params) -> Params:
         """The gradient of the objective; a parameter that it does not touch is left out."""
-        if self._sharded:
-            grads = gradients(loss, self._scope)
-        else:
-            grads = descent.gradient(loss, list(leaves.values()), retain_graph=True, allow_unused=True)
+        grads = descent.gradient(loss, list(leaves.values()), retain_graph=True, allow_unused=True)
         found = {name: dense(grad) for name, grad in zip(leaves, grads, strict=True) if grad is not None}
-        if not self._sharded:
-            self.reduce(list(found.values()))
+        self.reduce(list(found.values()))
         return found
 
     def _backward(self, loss: Tensor) -> Params:
@@ -279,7 +271,7 @@ class MetaLearner:
     @property
     def _alone(self) -> bool:
         """Whether a single process computes the whole model."""
-        return self.reduce is alone and not self._sharded and not is_sharded(self._plain)
+        return self.reduce is alone and not is_sharded(self._plain)
 
     def _check_forward(self, objective: Objective, again: Rerun, state: Params, here: Terms, weights: Tensor) -> bool:
         """Once, in the first step that learns: which tricks and which engine are right for the model.
@@ -336,24 +328,18 @@ class MetaLearner:
         def differentiated(forward: Forward) -> tuple[Tensor, Params]:
             with self._tricks.layout():
                 loss = meta(forward)
-            if self._sharded:
-                found = gradients(loss, self._scope)
-            else:
-                found = descent.gradient(loss, list(leaves.values()), allow_unused=True)
+            found = descent.gradient(loss, list(leaves.values()), allow_unused=True)
             pairs = zip(leaves.items(), found, strict=True)
             return loss.detach(), {n: torch.zeros_like(leaf) if grad is None else grad for (n, leaf), grad in pairs}
 
         with torch.enable_grad():
             loss, grads = there(differentiated, state)
         grads = {name: dense(grad) for name, grad in grads.items()}
-        if not self._sharded:
-            self.reduce(list(grads.values()))
+        self.reduce(list(grads.values()))
         return loss, grads
 
     def _follow(self) -> None:
         """The user may have frozen parameters since, or given the optimizer more of them."""
-        if self._sharded:
-            gather_again(self._plain)
         now = scoped(self._plain, self.optimizer, self._wanted)
         if now.keys() != self._scope.keys():
             self._move(now)
@@ -364,7 +350,7 @@ class MetaLearner:
         if self._wanted != "all":
             ask_apart(self._plain, scope)
         self._update = Update(self.optimizer, scope, self._plain_step)
-        known = self._wanted != "all" and self._plain is self.model and not self._sharded
+        known = self._wanted != "all" and self._plain is self.model
         self._tricks = Tricks(self._plain, scope if known else None)
         self._check_now = self._check
 

@@ -1,6 +1,5 @@
-"""Several processes: what they average, and models of which each process has a piece (``fully_shard``)."""
+"""What several processes that train one model together average, and send each other."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -43,16 +42,16 @@ def group_of(model: nn.Module) -> distributed.ProcessGroup | None:
     """The processes that train a model together; None if it is not wrapped for several.
 
     Raises:
-        ModelError: it is one under which the model cannot be computed at other parameters.
+        ModelError: Each process has a piece of the parameters only.
     """
     inner = getattr(model, "_orig_mod", model)  # compiled
-    if any(kind.__name__ == "FullyShardedDataParallel" for part in inner.modules() for kind in type(part).__mro__):
+    kinds = {kind.__name__ for part in inner.modules() for kind in type(part).__mro__}
+    if found := kinds & {"FullyShardedDataParallel", "FSDPModule"}:
         raise ModelError(
-            "the model is under FullyShardedDataParallel, which keeps its parameters to itself: they cannot be moved "
-            "to look one step ahead. Use torch.distributed.fsdp.fully_shard, or DistributedDataParallel"
+            f"the model is under {'fully_shard' if 'FSDPModule' in found else 'FullyShardedDataParallel'}, so that "
+            "each process has a piece of its parameters, which cannot be moved to look one step ahead. Use "
+            "DistributedDataParallel"
         )
-    if is_fully_sharded(inner):
-        return sharding_group(inner)
     return inner.process_group if isinstance(inner, DistributedDataParallel) else None
 
 
@@ -117,83 +116,3 @@ def all_counts(counts: Tensor, group: distributed.ProcessGroup | None) -> Tensor
     with collective():
         distributed.all_gather(found, padded, group)
     return padded if all(torch.equal(padded, its) for its in found) else torch.stack(found).sum(0)
-
-
-Params = dict[str, Tensor]
-
-
-def is_fully_sharded(model: nn.Module) -> bool:
-    """Whether ``fully_shard`` was called on a model or a part of it."""
-    loaded = sys.modules.get("torch.distributed.fsdp")  # importing it takes a while
-    return loaded is not None and any(isinstance(module, loaded.FSDPModule) for module in model.modules())
-
-
-def sharding_group(model: nn.Module) -> distributed.ProcessGroup:
-    """The processes that share a fully sharded model; a ModelError if it is sharded in a way that cannot be used."""
-    from torch.distributed.fsdp import FSDPModule
-    from torch.distributed.tensor import DTensor
-
-    gather_again(model)
-    meshes = {param.device_mesh if isinstance(param, DTensor) else None for param in model.parameters()}
-    mesh = meshes.pop()
-    if meshes or mesh is None:
-        raise ModelError("only a part of the model is under fully_shard; call it on the whole model as well, last")
-    if mesh.ndim > 1:
-        raise ModelError(
-            f"the model is sharded over a mesh of {mesh.ndim} dimensions; sample weights can be learned over one only"
-        )
-    if any(_computes_in_half(part) for part in model.modules() if isinstance(part, FSDPModule)):
-        raise ModelError(
-            "fully_shard computes the model in half precision (mp_policy), which rounds away the small differences by "
-            "which weights are learned; use torch.autocast instead, from which these are exempt"
-        )
-    return mesh.get_group()
-
-
-def _computes_in_half(part: Any) -> bool:
-    """Whether the parameters of a part are in half precision once they are gathered, as for a forward."""
-    part.unshard()
-    found = any(param.dtype in (torch.float16, torch.bfloat16) for param in part.parameters())
-    part.reshard()
-    return found
-
-
-def gather_again(model: nn.Module) -> None:
-    """Let the next forward gather the parameters as they are by then; torch keeps some gathered after a forward."""
-    from torch.distributed.fsdp import FSDPModule
-
-    for part in model.modules():
-        if isinstance(part, FSDPModule):
-            part.reshard()
-
-
-@contextmanager
-def overwritten(model: nn.Module, state: Params) -> Iterator[None]:
-    """Inside, the parameters named in ``state`` have these values."""
-    gather_again(model)
-    own = {name: param.detach() for name, param in model.named_parameters() if name in state}
-    before = {name: param.clone() for name, param in own.items()}
-    try:
-        _copy(state, own)
-        yield
-    finally:
-        gather_again(model)
-        _copy(before, own)
-
-
-@torch.no_grad()
-def _copy(values: Params, to: Params) -> None:
-    for name, param in to.items():
-        param.copy_(values[name])
-
-
-def gradients(loss: Tensor, params: Params) -> list[Tensor | None]:
-    """The gradient, the mean over processes, by a backward: it is then that processes exchange their parts of it."""
-    before = [param.grad for param in params.values()]
-    for param in params.values():
-        param.grad = None
-    loss.backward()
-    found = [param.grad for param in params.values()]
-    for param, grad in zip(params.values(), before, strict=True):
-        param.grad = grad
-    return found

@@ -14,7 +14,6 @@ from torch.func import functional_call
 from torch.optim import Optimizer
 
 from reweigh.core.objective import Forward
-from reweigh.core.processes import overwritten
 from reweigh.errors import ModelError
 
 T = TypeVar("T")
@@ -155,13 +154,12 @@ class Rerun:
         model: A plain module.
         randomness: Where the generators stand at the beginning of the forward.
         compiled: Whether ``model`` has compiled parts.
-        sharded: Whether it is under ``fully_shard``.
     """
 
-    def __init__(self, model: nn.Module, randomness: Randomness, compiled: bool = False, sharded: bool = False):
+    def __init__(self, model: nn.Module, randomness: Randomness, compiled: bool = False):
         self._within = _Within(model)
         self._randomness = randomness
-        self._compiled, self._sharded = compiled, sharded
+        self._compiled = compiled
         self.params: Params = dict(model.named_parameters())
         self._buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
 
@@ -171,12 +169,9 @@ class Rerun:
         A backward inside ``function`` sees these parameters too, as activation checkpointing needs, which computes
         a part of the forward again.
         """
-        state = {name: buffer.clone() for name, buffer in self._buffers.items()}
+        state = {name: buffer.clone() for name, buffer in self._buffers.items()} | params
         as_written = torch.compiler.set_stance("force_eager") if self._compiled else nullcontext()
-        around = overwritten(self._within.model, params) if self._sharded else nullcontext()
-        if not self._sharded:
-            state |= params
-        with self._randomness.replayed(), as_written, around:
+        with self._randomness.replayed(), as_written:
             return functional_call(self._within, {f"model.{name}": part for name, part in state.items()}, (function,))
 
 

@@ -203,5 +203,4 @@ def norm(tensors: list[Tensor]) -> Tensor:
     """The Euclidean norm of all entries of tensors on one device, scalar."""
     if not tensors:
         return torch.zeros(())
-    found = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(tensor) for tensor in tensors]))
-    return found.full_tensor() if hasattr(found, "full_tensor") else found  # of tensors in pieces: over all of these
+    return torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(tensor) for tensor in tensors]))

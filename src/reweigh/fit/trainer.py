@@ -142,7 +142,7 @@ class Trainer:
             freeze_features(model)
         if how.get("compile"):
             model.compile()
-        model = processes.together(model, plan.train["sync_batchnorm"])
+        model = processes.together(model)
         return model, plan.optimizer.bind()(model.parameters())
 
     def train(

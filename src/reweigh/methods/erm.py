@@ -37,6 +37,7 @@ class ERM(Stateful, Method):
     def __post_init__(self) -> None:
         self._model, self._optimizer = self.setup.model, self.setup.optimizer
         self._warm_up = False
+        self._weights: Tensor | None = None  # of the training samples, in a method that weighs them
         self.losses: Tensor | None = None
 
     @property
@@ -74,6 +75,9 @@ class ERM(Stateful, Method):
     def trusted_objective(self, inputs: Any, labels: Tensor) -> MetaObjective | None:
         """What weights on top should lower for trusted samples; None stands for their mean loss."""
         return None
+
+    def sample_weights(self) -> Tensor | None:
+        return None if self._weights is None else self._weights.cpu()
 
     def trained(self, setup: Setup) -> Setup:
         """The setup with the model that this method trains, which may differ from the one that it was given."""

@@ -119,9 +119,6 @@ class TrainOptions(Options):
         class_shares: Class shares of the data that will be predicted: "estimated" (those of the true labels), "given"
             (those of the given labels), "uniform", a table from class to share, or "as-trained", which takes the
             predictions of the model as they are.
-        sync_batchnorm: Under torchrun, let BatchNorm use the statistics of the whole batch, so that the result does not
-            depend on the number of processes. Without it each process uses those of its own rows, as in plain
-            ``DistributedDataParallel``; that saves messages. One process has the whole batch either way.
         scale: Shrink the schedule: a quarter of it with 0.25. Epochs, warm-up and milestones are multiplied by it, and
             the learning rate of the weight net is divided by it. The recipe of the run has the resulting numbers.
         branch: Run, or checkpoint of a run, to continue from with another method: its model, optimizer, random
@@ -137,7 +134,6 @@ class TrainOptions(Options):
     abstain: Annotated[float, Gt(0), Lt(1)] | None = None
     aim: Literal["accuracy", "balanced", "log-loss"] = "accuracy"
     class_shares: str | dict[str, float] = "as-trained"
-    sync_batchnorm: bool = True
     scale: Annotated[float, Gt(0), Le(1)] = 1.0
     branch: str | None = None
 

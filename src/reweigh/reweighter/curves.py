@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from reweigh.core.method import Stateful
 from reweigh.core.objective import Average
 from reweigh.core.rerun import last_layer
 from reweigh.errors import DataError
@@ -113,7 +114,7 @@ MAX_EPOCHS = 5.0  # noisy labels may keep losses above that for long
 LOSS_MEMORY = 0.9  # of the running mean, per batch
 
 
-class WarmUp:
+class WarmUp(Stateful):
     """The beginning of training, in which every weight is one.
 
     Examples:
@@ -130,6 +131,8 @@ class WarmUp:
         samples: Size of the training set.
         num_classes: Paper: C.
     """
+
+    state = ("_left", "_mean")
 
     def __init__(self, epochs: float | None, samples: float, num_classes: int):
         self._left = (MAX_EPOCHS if epochs is None else epochs) * samples
@@ -158,12 +161,6 @@ class WarmUp:
     def end(self) -> None:
         """Let weights differ from now on."""
         self._left = 0.0
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"left": self._left, "mean": self._mean}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._left, self._mean = state["left"], state["mean"]
 
 
 class Pace:

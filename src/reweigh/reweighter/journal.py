@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from reweigh.core.method import Stateful
 from reweigh.errors import DataError
 from reweigh.issues import Samples, verdict_of
 from reweigh.pseudo_labels import predictions
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Journal:
+class Journal(Stateful):
     """The mean, over all records, of what was predicted for each sample, of its loss and of its weight.
 
     Early predictions know little, late ones may have memorized wrong labels; their mean is better than either.
@@ -25,6 +26,8 @@ class Journal:
         labels: Shape (N,), given labels; -1 for none.
         num_classes: Number of classes.
     """
+
+    state = ("_predictions", "_counts", "_loss", "_weight")
 
     def __init__(self, labels: Tensor, num_classes: int):
         self._labels, self._num_classes = labels, num_classes
@@ -97,18 +100,6 @@ class Journal:
             weights=self._weight,
             family=families[self._labels.clamp_min(0)],
         ).label_issues(range(self._num_classes) if class_names is None else class_names, index)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "predictions": self._predictions.state_dict(),
-            "counts": self._counts,
-            "loss": self._loss,
-            "weight": self._weight,
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._predictions.load_state_dict(state["predictions"])
-        self._counts, self._loss, self._weight = (state[name].clone() for name in ("counts", "loss", "weight"))
 
 
 class Recording:

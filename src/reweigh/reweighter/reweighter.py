@@ -13,7 +13,7 @@ from reweigh.core.descent import Step
 from reweigh.core.jvp import engine as engine_named
 from reweigh.core.learner import MetaLearner, Order
 from reweigh.core.objective import NORMALIZERS, Loss, MetaObjective, Normalize, Objective, mean_loss, reweighted
-from reweigh.core.processes import Reduce, all_counts, alone, as_first, averaging, group_of, is_fully_sharded
+from reweigh.core.processes import Reduce, all_counts, alone, as_first, averaging, group_of
 from reweigh.core.update import inner_optimizer, refuse_closures
 from reweigh.errors import DataError, RecipeError
 from reweigh.families import Families, FamilyRule
@@ -142,7 +142,7 @@ class Reweighter(Recording):
             model,
             optimizer,
             self.weights,
-            engine_named(engine, self._in_any_process if reduce else bool, is_fully_sharded(model)),
+            engine_named(engine, self._in_any_process if reduce else bool),
             lookahead=lookahead,
             plain_step=lookahead_step == "gradient",
             scope=scope,

@@ -1,11 +1,13 @@
 """The judge: keep the epoch whose averaged model predicts held-out given labels best."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from reweigh.core.method import Stateful
 from reweigh.pseudo_labels import AveragedModel
 from reweigh.training.predictions import Record
 
@@ -16,7 +18,7 @@ EARLY = 0.5  # share of the epochs: a model that is best before then has begun t
 PATIENCE = 0.1  # share of the epochs, at least 2, that must have passed since the best one before training stops
 
 
-class HeldOutScores:
+class HeldOutScores(Stateful):
     """Accuracy on held-out given labels, epoch by epoch, and whether a difference is more than chance.
 
     The labels may be wrong: that lowers the scores of all epochs alike, unless a network has learned to repeat wrong
@@ -34,6 +36,8 @@ class HeldOutScores:
         labels: Shape (n,), the given labels of the held-out samples.
         balanced: Whether every class counts the same, instead of every sample.
     """
+
+    state = ("right",)
 
     def __init__(self, labels: Tensor, balanced: bool = True):
         self._labels = labels
@@ -85,7 +89,7 @@ class HeldOutScores:
         return float(mean), float((self._weights * (difference - mean)).norm())
 
 
-class Judge:
+class Judge(Stateful):
     """Judges the model of any method after each epoch by its accuracy on held-out given labels.
 
     These labels may be wrong, but memorizing wrong labels does not help to predict other wrong ones. What is judged,
@@ -108,6 +112,8 @@ class Judge:
         stops: Whether training stops when the accuracy has clearly fallen since an early epoch.
         chooses: Whether an epoch is chosen; otherwise the last one is kept.
     """
+
+    state = ("_average", "scores", "_kept", "over")
 
     def __init__(
         self,
@@ -142,7 +148,7 @@ class Judge:
         scores.add(self._predict(self.model))
         self._kept[epoch] = {
             "model": {name: value.clone() for name, value in self.model.state_dict().items()},
-            "record": record.state_dict(copy=True) if record else None,
+            "record": deepcopy(record.state_dict()) if record else None,
         }
         # the score of the latest epoch is not yet a mean of three; the others change no more
         able = {epoch}
@@ -179,15 +185,3 @@ class Judge:
         if record and best < last:
             record.load_state_dict(kept["record"])
             record.look(model)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "average": self._average.state_dict(),
-            "right": self.scores.right,
-            "kept": self._kept,
-            "over": self.over,
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._average.load_state_dict(state["average"])
-        self.scores.right, self._kept, self.over = state["right"], dict(state["kept"]), state["over"]

@@ -1,7 +1,6 @@
 """The predictions of a model for a dataset, and their mean along training, which is the evidence about labels."""
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
 from typing import Any, Protocol
 
 import torch
@@ -9,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.core.candidate_sets import CandidateSets
+from reweigh.core.method import Stateful
 from reweigh.core.objective import Batch
 from reweigh.pseudo_labels import Predictions, predictions
 
@@ -35,21 +35,27 @@ class Samples(Protocol):
     ) -> Iterator[Batch]: ...
 
 
-def logits(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Iterator[tuple[Tensor, Tensor]]:
-    """Indices and logits of every sample, some samples at a time: shapes (n,) and (n, num_classes), on the CPU.
+def predicted(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Iterator[tuple[Batch, Tensor]]:
+    """All samples in batches, not augmented, with their logits, shape (n, num_classes).
 
-    Computed in eval mode, without gradients; after each chunk every layer is back in the mode that it had.
+    Computed in eval mode, without gradients; after each batch every layer is back in the mode that it had.
     """
     for batch in dataset.batches(torch.arange(len(dataset)).split(dataset.chunk), device=device):
         modes = [(module, module.training) for module in model.modules()]
         model.eval()
         try:
             with torch.no_grad():
-                outputs = model(batch.inputs).cpu()
+                outputs = model(batch.inputs)
         finally:
             for module, training in modes:
                 module.training = training
-        yield batch.index, outputs
+        yield batch, outputs
+
+
+def logits(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Iterator[tuple[Tensor, Tensor]]:
+    """Indices and logits of every sample, some samples at a time: shapes (n,) and (n, num_classes), on the CPU."""
+    for batch, outputs in predicted(model, dataset, device):
+        yield batch.index, outputs.cpu()
 
 
 def predict(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Tensor:
@@ -84,7 +90,7 @@ class Record(Protocol):
     def look(self, model: nn.Module, weights: Tensor | None = None) -> None:
         """Called with the model of an epoch that the judge keeps."""
 
-    def state_dict(self, copy: bool = False) -> dict[str, Any]: ...
+    def state_dict(self) -> dict[str, Any]: ...
 
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
@@ -96,7 +102,7 @@ class Classes(Samples, Protocol):
     def num_classes(self) -> int: ...
 
 
-class Recall(Record):
+class Recall(Stateful, Record):
     """The mean, over some looks along training, of what was predicted for each training sample and of its weight.
 
     Early looks know little, late ones may have memorized wrong labels; their mean is better than either.
@@ -113,6 +119,8 @@ class Recall(Record):
         looks: number of looks, at the end of epochs that are evenly spread; each costs a forward pass.
         device: of the model.
     """
+
+    state = ("looks", "predictions", "losses", "_weight", "_weighed")
 
     def __init__(self, train_set: Classes, epochs: int, looks: int = 10, device: str | torch.device = "cpu"):
         self._train_set = train_set
@@ -149,19 +157,3 @@ class Recall(Record):
     def weights(self) -> Tensor | None:
         """The mean weight of each sample, shape (N,), NaN where it never had one; None if no sample had."""
         return self._weight / self._weighed if bool(self._weighed.any()) else None
-
-    def state_dict(self, copy: bool = False) -> dict[str, Any]:
-        """What a resumed run needs; a ``copy`` does not change when looking again."""
-        state = {
-            "looks": self.looks,
-            "predictions": self.predictions.state_dict(),
-            "losses": self.losses,
-            "weight": self._weight,
-            "weighed": self._weighed,
-        }
-        return deepcopy(state) if copy else state
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.looks, self._weight, self._weighed = state["looks"], state["weight"].clone(), state["weighed"].clone()
-        self.predictions.load_state_dict(state["predictions"])
-        self.losses = state["losses"].clone()

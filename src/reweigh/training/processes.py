@@ -188,11 +188,8 @@ def _store() -> Any:
     return distributed.PrefixStore(f"messages {attempt}", store)  # pyright: ignore[reportPrivateImportUsage]
 
 
-def together(model: nn.Module, sync_batchnorm: bool = True) -> nn.Module:
+def together(model: nn.Module) -> nn.Module:
     """Let all processes compute the model, each its rows of a batch; it is changed in place, and returned.
-
-    Args:
-        sync_batchnorm: See ``shard``.
 
     Raises:
         RecipeError: A part of it is compiled, so that its layers cannot see the rows of other processes.
@@ -202,7 +199,7 @@ def together(model: nn.Module, sync_batchnorm: bool = True) -> nn.Module:
             "model: a compiled model, whole or in part, is trained in one process, without torchrun; "
             "to train in several, leave out model.compile or torch.compile"
         )
-    return shard(model, sync_batchnorm) if _joined else model
+    return shard(model) if _joined else model
 
 
 class Divided(Fetched):

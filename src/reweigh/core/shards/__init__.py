@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, distributed, nn
 
 from reweigh.core.objective import map_tensors
-from reweigh.core.shards.batchwise import Batchwise, Rowwise, recomputed_within
+from reweigh.core.shards.batchwise import Batchwise, recomputed_within
 from reweigh.core.shards.exchange import own_rows, rows, shares, spread
 from reweigh.errors import ModelError
 
@@ -24,29 +24,24 @@ T = TypeVar("T")
 class _Sharded:
     """Mixed into the class of a model; the model stays what it is, with its names, its state and its copies."""
 
-    _layers_that_mix: type[Batchwise] = Batchwise
-
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         return split(self, super().forward, *args, **kwargs)  # type: ignore[misc]
 
 
-def shard(model: nn.Module, sync_batchnorm: bool = True) -> nn.Module:
+def shard(model: nn.Module) -> nn.Module:
     """Let all processes compute the model together, from now on; it is changed in place, and returned.
 
     Called with a batch, the same in every process, it returns the outputs for all of it, and its parameters get the
     whole gradient. Copies do the same. Every process must call it, and in the same order as others.
-
-    Args:
-        sync_batchnorm: whether BatchNorm uses the statistics of all rows; otherwise those of each process's own.
     """
     if not is_sharded(model):
-        model.__class__ = _sharded(type(model), Batchwise if sync_batchnorm else Rowwise)
+        model.__class__ = _sharded(type(model))
     return model
 
 
 def shard_like(model: nn.Module, other: nn.Module) -> nn.Module:
-    """The same if all processes compute the other model together, and in its way."""
-    return shard(model, _layers_of(other) is Batchwise) if is_sharded(other) else model
+    """The same if all processes compute the other model together."""
+    return shard(model) if is_sharded(other) else model
 
 
 def whole(model: nn.Module) -> nn.Module:
@@ -64,13 +59,9 @@ def is_sharded(model: nn.Module) -> bool:
 
 
 @cache
-def _sharded(kind: type[nn.Module], layers: type[Batchwise]) -> type[nn.Module]:
+def _sharded(kind: type[nn.Module]) -> type[nn.Module]:
     named = {key: getattr(kind, key) for key in ("__module__", "__qualname__", "__doc__")}
-    return type(kind.__name__, (_Sharded, kind), {**named, "_layers_that_mix": layers})
-
-
-def _layers_of(model: nn.Module) -> type[Batchwise]:
-    return getattr(type(model), "_layers_that_mix", Batchwise)
+    return type(kind.__name__, (_Sharded, kind), named)
 
 
 _inside = False
@@ -86,9 +77,7 @@ def split(model: nn.Module, function: Callable[..., T], *args: Any, **kwargs: An
     """
     processes = distributed.get_world_size() if is_sharded(model) and not _inside else 1
     n = next((len(arg) for arg in args if isinstance(arg, Tensor)), 0)
-    layers = _layers_of(model)
-    least = processes if layers is Batchwise else 2 * processes  # BatchNorm needs two rows
-    if processes == 1 or n < least:  # so few rows are computed by every process
+    if processes == 1 or n < processes:  # so few rows are computed by every process
         with _within():
             return function(*args, **kwargs)
     sizes = shares(n)
@@ -107,7 +96,7 @@ def split(model: nn.Module, function: Callable[..., T], *args: Any, **kwargs: An
         if _inside:  # a part that is recomputed in the backward is not
             yield
         else:
-            with _within(), _spread_parameters(model), layers(n, sizes), recomputed_within(divided):
+            with _within(), _spread_parameters(model), Batchwise(n, sizes), recomputed_within(divided):
                 yield
 
     mine = [own_rows(arg) if isinstance(arg, Tensor) else arg for arg in args]

@@ -12,7 +12,6 @@ from torch.autograd.forward_ad import unpack_dual
 from torch.overrides import TorchFunctionMode
 from torch.utils import checkpoint
 
-from reweigh.core.processes import as_first
 from reweigh.core.shards.exchange import own, rows, spread
 
 
@@ -32,12 +31,12 @@ class Batchwise(TorchFunctionMode):
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         if func is F.batch_norm:
-            return self.batch_norm(*args, **(kwargs or {}))
+            return self._batch_norm(*args, **(kwargs or {}))
         if func is F.dropout:
             return self._dropout(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 
-    def batch_norm(
+    def _batch_norm(
         self, inputs: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
         bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
     ) -> Tensor:  # fmt: skip
@@ -73,30 +72,6 @@ class Batchwise(TorchFunctionMode):
             ones = ones.contiguous(memory_format=torch.channels_last)
         mask = F.dropout(ones, p, True)[mine]
         return inputs.mul_(mask) if inplace else inputs * mask
-
-
-class Rowwise(Batchwise):
-    """The same for dropout; BatchNorm uses the rows of each process, and its running statistics are the first one's.
-
-    So do processes under ``DistributedDataParallel``. Running statistics are sent in one message, at the end.
-    """
-
-    def __init__(self, n: int, sizes: list[int]):
-        super().__init__(n, sizes)
-        self._running: list[Tensor] = []
-
-    def batch_norm(
-        self, inputs: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
-        bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
-    ) -> Tensor:  # fmt: skip
-        if training:
-            self._running += [running for running in (running_mean, running_var) if running is not None]
-        return F.batch_norm(inputs, running_mean, running_var, weight, bias, training, momentum, eps)
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        super().__exit__(kind, error, trace)
-        if error is None:
-            as_first(self._running)
 
 
 def _column(values: Tensor, like: Tensor) -> Tensor:

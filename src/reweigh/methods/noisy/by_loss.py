@@ -57,9 +57,6 @@ class MentorNet(ERM):
         self._weights[batch.index] = weights.to(self._weights)
         return batch.weighted(weights * losses).mean()
 
-    def sample_weights(self) -> Tensor | None:
-        return self._weights.cpu()
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Selfie(ERM):
@@ -127,9 +124,6 @@ class Selfie(ERM):
         self._weights[index] = used.to(self._weights)
         return (batch.weighted(self.setup.loss(logits, targets)) * used).sum() / used.sum()
 
-    def sample_weights(self) -> Tensor | None:
-        return self._weights.cpu()
-
     @property
     def labels(self) -> Tensor:
         """The labels that are learned, given or refurbished, shape (N,)."""
@@ -196,9 +190,6 @@ class MCorrection(ERM):
         wrong = mixture(self.setup.loss(logits, batch.labels)).clamp(BETA_EDGE, 1 - BETA_EDGE)
         self._weights[batch.index] = (1 - wrong).to(self._weights)
         return torch.lerp(as_rows(batch.labels, logits), as_rows(logits.argmax(1), logits), wrong[:, None])
-
-    def sample_weights(self) -> Tensor | None:
-        return None if self._mixture is None else self._weights.cpu()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)

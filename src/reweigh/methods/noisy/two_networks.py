@@ -219,9 +219,6 @@ class CoTeaching(ERM):
         kept = max(len(losses) - round(self._forgotten * len(losses)), 1)
         return losses.detach().argsort(stable=True)[:kept].sort().values
 
-    def sample_weights(self) -> Tensor | None:
-        return self._weights.cpu()
-
 
 logger = logging.getLogger(__name__)
 

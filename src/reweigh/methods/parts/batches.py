@@ -1,7 +1,5 @@
 """Samples that methods draw beside the batch of the loop: labeled ones, trusted ones, and further views."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -15,7 +13,7 @@ from reweigh.pseudo_labels import AveragedModel, draw
 from reweigh.transforms import Compose, Transform, strong
 
 
-class LabeledBatches:
+class LabeledBatches(Stateful):
     """Endless batches, augmented as training batches are; each sample comes once before any comes again.
 
     Args:
@@ -26,9 +24,10 @@ class LabeledBatches:
         DataError: No sample has a label.
     """
 
+    state = ("_order",)
+
     def __init__(self, setup: Setup, size: int):
-        self._setup = setup
-        self._size = size
+        self._setup, self._size = setup, size
         self._order = EndlessOrder(setup.train_set.labeled.nonzero().squeeze(1), setup.generator)
         if len(self._order.pool) == 0:
             raise DataError("no sample has a label, all are -1; label a few of each class")
@@ -36,12 +35,6 @@ class LabeledBatches:
     def next(self) -> Batch:
         """The next batch, on the model's device."""
         return self._setup.new_batch(self._order.next(self._size))
-
-    def state_dict(self) -> dict[str, Any]:
-        return self._order.state_dict()
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._order.load_state_dict(state)
 
 
 def together(forward: Forward, labeled: Batch, inputs: Tensor) -> tuple[Tensor, Tensor]:
@@ -80,7 +73,7 @@ class EndlessOrder(Stateful):
         return now
 
 
-class Trusted:
+class Trusted(Stateful):
     """Batches of the samples that the setup's meta set chooses in each epoch, by the losses it asks for.
 
     Samples of the training set whose label a person has checked are trusted as well.
@@ -90,6 +83,8 @@ class Trusted:
             the losses of the EMA.
     """
 
+    state = ("_order", "_own", "_losses", "_seen")
+
     def __init__(self, setup: Setup, average: AveragedModel | None = None):
         self._setup = setup
         self._source = setup.clean_set or setup.train_set
@@ -98,7 +93,7 @@ class Trusted:
         self._own = AveragedModel(setup.model) if needed else None
         self._average = average or self._own
         self._losses: Tensor | None = None
-        self._seen: Tensor | None = None
+        self._seen = setup.never_weighed()  # losses that training saw since the last choice, NaN for the others
 
     @property
     def chosen(self) -> Tensor:
@@ -118,10 +113,10 @@ class Trusted:
 
     def _judged(self) -> Tensor:
         """The losses of the training samples, shape (N,), that the meta set asks for."""
-        seen, self._seen = None if self._seen is None else self._seen.cpu(), None
-        if seen is not None and self._losses is not None:
+        seen, self._seen = self._seen.cpu(), self._setup.never_weighed()
+        if self._losses is not None and not seen.isnan().all():
             return torch.where(seen.isnan(), self._losses, seen)
-        if seen is not None and not seen.isnan().any():
+        if not seen.isnan().any():
             return seen
         average = self._average if self._setup.meta_set.judge == "average" else None
         return self._setup.losses(average.model if average else self._setup.model)
@@ -131,11 +126,8 @@ class Trusted:
 
         A meta set may choose by these. If none were reported since the last choice, the model is run on all samples.
         """
-        if self._setup.meta_set.judge != "training":
-            return
-        if self._seen is None:
-            self._seen = torch.full((len(self._setup.train_set),), float("nan"), device=self._setup.device)
-        self._seen[index] = losses.float()
+        if self._setup.meta_set.judge == "training":
+            self._seen[index] = losses.float()
 
     def next(self, size: int) -> tuple[Tensor, Tensor]:
         """Inputs and labels of the next trusted batch, augmented as training batches are.
@@ -155,21 +147,6 @@ class Trusted:
         """Update the average, if it is kept here; call it after every step."""
         if self._own:
             self._own.update(self._setup.model)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "order": self._order.state_dict(),
-            "average": self._own.state_dict() if self._own else None,
-            "losses": self._losses,
-            "seen": self._seen,
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._order.load_state_dict(state["order"])
-        if self._own:
-            self._own.load_state_dict(state["average"])
-        self._losses, seen = state["losses"], state["seen"]
-        self._seen = None if seen is None else seen.to(self._setup.device)
 
 
 def another_view(setup: Setup, batch: Batch) -> Tensor:
