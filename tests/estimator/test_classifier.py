@@ -263,17 +263,3 @@ def test_progress_is_shown_on_request_only(blobs, quick, capsys):
 def test_a_notebook_shows_it(blobs, quick):
     X, _, given = blobs
     assert "RobustClassifier" in quick().fit(X, given)._repr_html_()
-
-
-def test_a_notebook_shows_the_worst_labels(quick, blobs):
-    X, _, given = blobs
-    classifier = quick()
-    before = classifier._repr_mimebundle_()["text/html"]
-    assert "look wrong" not in before
-    names = np.array(["<b>", "oak", "elm"], dtype=object)
-    shown = classifier.fit(X, names[given])._repr_mimebundle_()["text/html"]
-    wrong = int(classifier.label_issues_["is_label_issue"].sum())
-    assert f"{wrong} of 240 labels look wrong (judged in-training)" in shown
-    assert shown.count("<tr><td>") == 5
-    assert "<td><b></td>" not in shown
-    assert classifier._repr_html_inner().endswith(shown[-500:])

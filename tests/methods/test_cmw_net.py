@@ -85,6 +85,28 @@ def test_a_function_from_another_run(tmp_path: Path) -> None:
     torch.testing.assert_close(method.sample_weights(), expected)
 
 
+def test_a_function_that_ignores_a_class_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def learn_with(biases: list[float]) -> list[str]:
+        net = ClassAwareNet(3)
+        with torch.no_grad():
+            net.heads.weight.zero_()
+            net.heads.bias.copy_(torch.tensor(biases))
+        save_weighting(tmp_path / "w.safetensors", net, Origin())
+        caplog.clear()
+        setup = _setup()
+        method = build("cmw-net", setup, weighting=str(tmp_path / "w.safetensors"))
+        for epoch in range(3):
+            method.start_epoch(epoch, warm_up=epoch == 0)
+            method.step(_batch(setup))
+            method.end_epoch()
+        return [record.getMessage() for record in caplog.records]
+
+    (message,) = learn_with([3.0, 0.0, -9.0])
+    assert "next to no weight to 1 class (a)" in message
+    assert learn_with([3.0, 0.0, -4.0]) == []  # 40 samples at .02 beside ten at .95
+    assert learn_with([-4.0, 0.0, 3.0]) == []
+
+
 @pytest.mark.parametrize("judge", ["model", "average"])
 @pytest.mark.parametrize(("name", "options"), [("cmw-net", {}), ("cmw-net-sl", {"settled": 0.0})])
 def test_with_a_function_from_another_run_nothing_is_judged(name, options, judge, tmp_path, monkeypatch) -> None:

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from reweigh.training import Result, Run
-from reweigh.training.result import Means, as_html, result_html
+from reweigh.training.result import Means, Result
 
 LINES = [
     {"epoch": i + 1, "test_accuracy": a, "test_tail": -i, "seconds": 1.0} for i, a in enumerate([0.5, 0.9, 0.9, 0.7])
@@ -65,29 +64,3 @@ def test_continues_from_a_saved_state():
     second.add(*STEPS[2])
     assert second.means() == whole.means()
     assert first.means() == {"loss": 2.0}
-
-
-def test_texts_are_escaped():
-    text = as_html("<b>", ["a<", "b"], [["<script>", 0.12345], [np.int64(7), np.float32(0.5)]], "x & y")
-    assert "<script>" not in text
-    assert "&lt;b&gt;" in text
-    assert "<th>a&lt;</th>" in text
-    assert "<td>&lt;script&gt;</td><td>0.123</td>" in text
-    assert "<td>7</td><td>0.500</td>" in text
-    assert "x &amp; y" in text
-    assert "<table" not in as_html("nothing", [], [])
-
-
-def test_last_and_best():
-    text = result_html("Run", Result(TWO))
-    assert "<th>last epoch (2)</th><th>best epoch (1)</th>" in text
-    assert "<td>accuracy</td><td>0.800</td><td>0.900</td>" in text
-    assert "no epoch is finished yet" in result_html("Run", Result([]))
-
-
-def test_a_run_shows_itself(tmp_path):
-    run = Run.create(tmp_path / "run", "")
-    assert "no epoch is finished yet" in run._repr_html_()
-    run.write_metrics(TWO)
-    run.write_samples({"index": [0]})
-    assert f"reweigh issues {run.path}" in run._repr_html_()

@@ -15,7 +15,7 @@ from reweigh.errors import DataError, RecipeError
 from reweigh.estimator import saved
 from reweigh.estimator.inputs import read_more_inputs
 from reweigh.estimator.learning import Learned, learn
-from reweigh.estimator.reviewing import Reviewing, trained_html
+from reweigh.estimator.reviewing import Reviewing
 from reweigh.estimator.targets import undecided
 from reweigh.estimator.voting import Voting, labels_or_votes, of_all_rows
 from reweigh.fit.decision import Decision, read_costs
@@ -363,16 +363,6 @@ class RobustClassifier(Voting, Reviewing, ClassifierMixin, BaseEstimator):
         self.suggested_labels_ = classes[samples.suggested.numpy()]
         self.label_quality_, self.is_label_issue_ = samples.quality.numpy(), samples.wrong.numpy()
         self.finding_, self.weighting_ = found.finding, found.weighting
-
-    def _repr_html_inner(self) -> str:
-        shown = super()._repr_html_inner()  # pyright: ignore[reportAttributeAccessIssue] (scikit-learn's diagram)
-        if not hasattr(self, "_fit"):
-            return shown
-        return shown + trained_html(self.plan_, self.label_issues_)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        shown = super()._repr_mimebundle_(**kwargs)  # pyright: ignore[reportAttributeAccessIssue]
-        return {**shown, "text/html": self._repr_html_inner()} if "text/html" in shown else shown
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""Which labels of a fitted classifier to look at first: on the review page, and in a notebook."""
+"""Which labels of a fitted classifier to look at first: on the review page, in an audit, and on a map."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,17 +10,13 @@ from reweigh.data.inputs import SparseRows
 from reweigh.errors import DataError
 from reweigh.estimator.inputs import as_pandas
 from reweigh.features.plane import plane, standardized
-from reweigh.plan import Plan
-from reweigh.training.result import as_html
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from reweigh.issues.audit import LabelAudit
     from reweigh.review import Review
 
-WORST = 5
 MAX_NAMED = 20  # classes in the legend of a map
 
 
@@ -113,19 +109,3 @@ class Reviewing:
         ax.set(xticks=[], yticks=[], title=f"{len(dataset):,} samples by {found.how}; framed labels look wrong")
         ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
         return ax
-
-
-def trained_html(plan: Plan, issues: "pd.DataFrame") -> str:
-    """The number of suspicious labels, and the worst of them.
-
-    Args:
-        issues: All training samples, the worst label first.
-    """
-    columns = ["given_label", "suggested_label", "label_quality"]
-    wrong = issues.loc[issues["is_label_issue"], columns]
-    share = f"{len(wrong):,} of {issues['label_quality'].count():,} labels look wrong"
-    how = f"{plan.method.name}, {plan.train['epochs']} epochs on {len(issues):,} samples"
-    heads = ["row of X", "given label", "suggested label", "label quality"]
-    rows = list(wrong.head(WORST).itertuples())
-    more = "All of them: label_issues_. The learned function: plot_weighting()." if rows else ""
-    return as_html(f"{how}; {share} (judged {plan.train['scoring']})", heads, rows, more)

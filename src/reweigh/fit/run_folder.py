@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,9 +49,6 @@ class Outcome(NamedTuple):
     @property
     def result(self) -> Result:
         return Result(self.fit.history)
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.plan.method.name)} on {escape(describe(self.plan))}</p>{self.run._repr_html_()}"
 
 
 def begin(

@@ -1,6 +1,7 @@
 """CMW-Net: learn the weight of each sample from its loss and the size of its class; MW-Net; and on top of a method."""
 
 import inspect
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
@@ -18,8 +19,12 @@ from reweigh.families import Families
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.batches import Trusted
 from reweigh.methods.setup import Setup
+from reweigh.names import listed, plural
 from reweigh.reweighter import Reweighter
 from reweigh.weighting import load_weighting
+
+IGNORED = 0.01  # share of the weight of other classes below which a class is ignored
+logger = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, repr=False)
@@ -60,7 +65,7 @@ class CMWNet(Stateful, Method):
         )
         self._trusted = Trusted(setup)
         self._convergence = Convergence(setup, self.convergence) if self.convergence and not self.weighting else None
-        self._warm_up = False
+        self._warm_up = self._warned = False
         self._weights = setup.never_weighed()
 
     def _fixed(self) -> Mapping[str, Any]:
@@ -82,6 +87,20 @@ class CMWNet(Stateful, Method):
             self._trusted.refresh()
             if self._convergence is not None:
                 self._convergence.start_epoch(self._trusted)
+
+    def end_epoch(self) -> None:
+        if self.weighting and not self._warned:
+            labels, names = self.setup.train_set.labels, self.setup.train_set.class_names
+            lost = ignored_classes(self._weights.cpu(), labels, len(names))
+            self._warned = len(lost) > 0
+            if self._warned:
+                logger.warning(
+                    "method.weighting: this function gives next to no weight to %s (%s), so the model unlearns them. "
+                    "It was learned where classes are easier to tell apart: use one from data more like these, or "
+                    "learn one here (without method.weighting)",
+                    plural(len(lost), "class", "classes"),
+                    listed(names[number] for number in lost),
+                )
 
     def step(self, batch: Batch) -> Mapping[str, float | Tensor]:
         numbers = self._plain_step(batch) if self._warm_up else self._reweighted_step(batch)
@@ -134,6 +153,21 @@ class CMWNet(Stateful, Method):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
         self._plain.load_state_dict(state)
+
+
+def ignored_classes(weights: Tensor, labels: Tensor, num_classes: int) -> list[int]:
+    """Classes of which neither a sample nor all samples together have a hundredth of the weight that others have.
+
+    Args:
+        weights: Shape (N,), NaN for samples that were not weighed.
+        labels: Shape (N,), -1 for samples without a label.
+    """
+    there = ~weights.isnan() & (labels >= 0)
+    counts = torch.bincount(labels[there], minlength=num_classes)
+    totals = torch.zeros(num_classes, dtype=torch.float64).index_add_(0, labels[there], weights[there].double())
+    means = totals / counts.clamp_min(1)
+    lost = (counts > 0) & (means < IGNORED * means.max()) & (totals < IGNORED * totals.mean())
+    return lost.nonzero().flatten().tolist()
 
 
 class MWNet(CMWNet):

@@ -23,7 +23,6 @@ from reweigh.files.seals import sums
 from reweigh.files.tensors import pack, read
 from reweigh.files.whole import writing
 from reweigh.training.checkpoint import plain_tensor
-from reweigh.training.result import Result, result_html
 
 
 def _file(name: str) -> property:
@@ -227,10 +226,6 @@ class Run:
         content: dict[str, Any] = {"names": list(names), "sizes": list(sizes)}
         content |= {"families": families and list(families), "finding": finding and dict(finding), "decision": decision}
         self._write(self.classes, _json(content, indent=2) + "\n")
-
-    def _repr_html_(self) -> str:
-        more = f"More: reweigh report {self.path}; reweigh issues {self.path}" if self.samples.exists() else ""
-        return result_html(f"Run {self.path}", Result(self.read_metrics()), more)
 
     def _clear(self) -> None:
         """Remove the files of a run, the recipe last: until then the folder is still a run."""
