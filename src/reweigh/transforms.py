@@ -1,6 +1,5 @@
 """Random augmentations of whole batches of images; each takes a float batch and a generator."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from math import log, pi
 from typing import Annotated, Literal, Protocol
@@ -25,39 +24,16 @@ class Transform(Protocol):
         ...
 
 
-class InPlace(ABC):
-    """A transform that can also overwrite the batch."""
-
-    def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
-        """New images; see ``in_place``."""
-        result = batch.clone()
-        self.in_place(result, generator)
-        return result
-
-    @abstractmethod
-    def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
-        """Overwrite ``batch``."""
-
-
 class Compose:
-    """Apply transforms in sequence; without transforms, return the batch itself.
-
-    The given batch is not changed. After the first transform the images are a copy, which later transforms overwrite
-    if they can: fresh memory would cost as much as the work.
-    """
+    """Apply transforms in sequence; without transforms, return the batch itself."""
 
     def __init__(self, transforms: Sequence[Transform]) -> None:
         self.transforms = tuple(transforms)
-        self._in_place = tuple(t.in_place if isinstance(t, InPlace) else None for t in self.transforms)
 
     def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
-        result = batch
-        for transform, in_place in zip(self.transforms, self._in_place, strict=True):
-            if in_place is not None and result is not batch:
-                in_place(result, generator)
-            else:
-                result = transform(result, generator)
-        return result
+        for transform in self.transforms:
+            batch = transform(batch, generator)
+        return batch
 
 
 def check_images(transform: str, batch: Tensor) -> None:
@@ -130,7 +106,7 @@ def _crop(padded: Tensor, top: Tensor, left: Tensor, height: int, width: int) ->
     return runs.index_select(0, starts.flatten()).view(n, channels, height, width)
 
 
-class Flip(InPlace):
+class Flip:
     """Horizontal flip, drawn for each image; not for digits and letters.
 
     Examples:
@@ -146,15 +122,15 @@ class Flip(InPlace):
     def __init__(self, *, probability: Annotated[float, Ge(0), Le(1)] = 0.5) -> None:
         self.probability = probability
 
-    def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
-        """Mirror some of the images. Draws one uniform number per image; below the probability, it flips."""
+    def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
+        """The images, some of them mirrored. Draws one uniform number per image; below the probability, it flips."""
         check_images("flip", batch)
         draws = torch.rand(len(batch), generator=generator, device=generator.device)
         chosen = (draws < self.probability).nonzero().squeeze(1).to(batch.device)
-        batch.index_copy_(0, chosen, batch.index_select(0, chosen).flip(3))
+        return batch.index_copy(0, chosen, batch.index_select(0, chosen).flip(3))
 
 
-class Cutout(InPlace):
+class Cutout:
     """A square around a random pixel is set to one value; parts beyond the border are cut off.
 
     Examples:
@@ -172,13 +148,13 @@ class Cutout(InPlace):
         self.size = size
         self.fill = fill
 
-    def in_place(self, batch: Tensor, generator: torch.Generator) -> None:
-        """Blank out one square of each image. Draws the rows, then the columns, of all centers."""
+    def __call__(self, batch: Tensor, generator: torch.Generator) -> Tensor:
+        """The images, each with one square blanked out. Draws the rows, then the columns, of all centers."""
         check_images("cutout", batch)
         n, _, height, width = batch.shape
         rows = self._covered(n, height, generator).to(batch.device)
         columns = self._covered(n, width, generator).to(batch.device)
-        batch.masked_fill_(rows.view(n, 1, height, 1) & columns.view(n, 1, 1, width), self.fill)
+        return batch.masked_fill(rows.view(n, 1, height, 1) & columns.view(n, 1, 1, width), self.fill)
 
     def _covered(self, n: int, length: int, generator: torch.Generator) -> Tensor:
         """Which rows or columns the square of each image covers, shape (n, length)."""

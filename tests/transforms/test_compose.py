@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from reweigh.transforms import TRANSFORMS, Compose, Cutout, Flip, InPlace, PadCrop
+from reweigh.transforms import TRANSFORMS, Compose, Cutout, Flip, PadCrop
 
 
 @pytest.fixture(params=sorted(TRANSFORMS))
@@ -54,13 +54,6 @@ def test_every_transform_leaves_its_input_and_the_global_generator(transform, im
     assert torch.equal(images, before)
     assert result.data_ptr() != images.data_ptr()
     assert torch.equal(torch.get_rng_state(), state)
-
-
-def test_every_transform_in_place(transform, images, seeded):
-    if isinstance(transform, InPlace):
-        copy = images.clone()
-        transform.in_place(copy, seeded())
-        assert torch.equal(copy, transform(images, seeded()))
 
 
 @pytest.mark.parametrize("batch", [torch.zeros(4, 20), torch.zeros(3, 12, 10), torch.zeros(4, 3, 12, 10).byte()])
