@@ -12,8 +12,8 @@ from reweigh.fit.run_folder import begin, resume
 from reweigh.methods import BEGIN_AS_ERM
 from reweigh.recipes.read import check, read
 from reweigh.training import Interrupted, Run
-from reweigh.training.branch import Branch, checkpoint_of
 from reweigh.training.progress import Silent
+from reweigh.training.state import Branch, checkpoint_of
 
 SHORT = ["train.epochs=5", "train.warmup_epochs=3", "train.looks=2"]
 

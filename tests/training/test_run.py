@@ -44,7 +44,7 @@ def test_overwrite_clears_the_run_and_nothing_else(run):
     run.append_metrics({"epoch": 1})
     run.write_summary({})
     run.write_model(nn.Linear(1, 1))
-    run.write_samples({"index": [0]})
+    run.write_table(run.samples, {"index": [0]})
     for file in (run.test, run.abstain):
         run.write_predictions(file, torch.zeros(1), torch.zeros(1, 2), torch.zeros(1))
     run.write_classes(["a"], [1], None)
@@ -116,7 +116,7 @@ def test_model_loads_elsewhere_with_tied_weights(run):
 
 
 def test_samples_with_empty_cells_for_what_is_unknown(run):
-    run.write_samples({"index": range(3), "weight": [0.25, float("nan"), 1e-9], "family": [None, 1, 2]})
+    run.write_table(run.samples, {"index": range(3), "weight": [0.25, float("nan"), 1e-9], "family": [None, 1, 2]})
     assert run.samples.read_text().splitlines() == ["index,weight,family", "0,0.25,", "1,,1", "2,1e-09,2"]
 
 

@@ -93,4 +93,4 @@ def job(path: Path, epochs: str = "40") -> None:
     run = Run.open(path) if (path / "recipe.toml").exists() else Run.create(path, "")
     method, _ = begin(run, epochs=int(epochs), batch_size=6, checkpoint_steps=3)
     run.write_model(method.model)
-    run.write_samples({"given_label": dataset().labels.tolist(), "weight": method.sample_weights().tolist()})
+    run.write_table(run.samples, {"given_label": dataset().labels.tolist(), "weight": method.sample_weights().tolist()})

@@ -100,7 +100,7 @@ def train(
         file = decisions_file(reviewed)
         changes = [*changes, f"data.reviewed={file.resolve()}", f"data.decisions={Decisions(file).count}"]
     if branch is not None:
-        from reweigh.training.branch import check_branch
+        from reweigh.training.state import check_branch
 
         changes = [*changes, f"train.branch={check_branch(branch).resolve()}"]
     called = ""

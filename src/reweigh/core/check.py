@@ -32,7 +32,6 @@ class InexactWarning(UserWarning):
 
 
 def warn(text: str) -> None:
-    """Warn that something is not exact."""
     warnings.warn(f"{text}. Reweighter(check=False) leaves this check out", InexactWarning, stacklevel=6)
 
 

@@ -180,7 +180,6 @@ class Features:
             yield
 
     def forget(self) -> None:
-        """Free the outputs."""
         self._kept = {}
 
 

@@ -178,16 +178,13 @@ class Auto:
 
     @property
     def in_use(self) -> Engine:
-        """The engine that is in use."""
         return self._engines[0]
 
     @property
     def name(self) -> str:
-        """Its name."""
         return self._engines[0].__name__
 
     def give_up(self, reason: str) -> None:
-        """Use the next engine from now on."""
         self._engines.pop(0)
         logger.warning("switching to engine %r: %s", self.name, reason)
 

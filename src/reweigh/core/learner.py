@@ -240,7 +240,6 @@ class MetaLearner:
         return scaled, loss
 
     def average(self, value: Tensor) -> Tensor:
-        """The mean of a value over processes."""
         return value if self.reduce is alone else Averaged.apply(value, self.reduce)
 
     def share(self, size: int) -> Tensor | None:
@@ -367,5 +366,4 @@ class MetaLearner:
 
 
 def detached(outputs: Any) -> Any:
-    """What a model returned, without its graph."""
     return map_tensors(torch.detach, outputs)

@@ -84,7 +84,6 @@ class Randomness:
             self._is_narrow = True
 
     def restore(self) -> None:
-        """Put the generators where they stood."""
         torch.set_rng_state(self.cpu)
         if self._accelerator is not None:
             torch.get_device_module(self.device).set_rng_state(self._accelerator, *_which(self.device))

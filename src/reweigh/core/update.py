@@ -175,7 +175,6 @@ class LookAhead:
 
     @torch.no_grad()
     def params(self) -> Params:
-        """The parameters after the step."""
         return {
             name: self._taken[name].after() if name in self._taken else param for name, param in self._before.items()
         }

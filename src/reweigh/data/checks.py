@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from reweigh.core.candidate_sets import CandidateSets
+from reweigh.core.sparse import CandidateSets
 from reweigh.data.dataset import Dataset
 from reweigh.data.inputs import Inputs
 from reweigh.errors import DataError

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
-from reweigh.core.candidate_sets import CandidateSets
 from reweigh.core.objective import Batch
+from reweigh.core.sparse import CandidateSets
 from reweigh.data.inputs import Inputs, ahead, drawn, is_image, rows_of
 from reweigh.data.normalize import as_float
 from reweigh.files.seals import checksum

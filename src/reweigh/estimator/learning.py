@@ -130,7 +130,6 @@ def read_groups(groups: Any, samples: int) -> Tensor | None:
 
 
 def _first(estimator: Any, X: Any, y: Any, classes: np.ndarray | None) -> tuple[Dataset, Targets, tuple[str, ...], Any]:
-    """The samples of a first fit."""
     unlabeled = takes_unlabeled(str(estimator.method))
     read = read_inputs(estimator, X)
     samples = len(read.inputs)
@@ -156,7 +155,6 @@ def _first(estimator: Any, X: Any, y: Any, classes: np.ndarray | None) -> tuple[
 
 
 def _more(estimator: Any, X: Any, y: Any, earlier: Learned) -> tuple[Dataset, Targets, tuple[str, ...], Any]:
-    """More samples of the same form and the same classes."""
     if estimator.candidates:
         raise DataError("candidates=True: a classifier of candidate labels cannot continue training; fit a new one")
     if isinstance(y, Votes):

@@ -94,7 +94,6 @@ def own_words(path: str) -> str:
 
 
 def takes_unlabeled(method: str) -> bool:
-    """Whether a method learns from samples without a label too."""
     return method != "auto" and find(method).unlabeled
 
 

@@ -28,7 +28,6 @@ def save(
     classes: np.ndarray,
     columns: tuple[str, ...],
 ) -> None:
-    """Write the file whole or not at all."""
     more = {
         "params": {name: plain(value) for name, value in _storable(params).items()},
         "seen": seen,

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
-from reweigh.core.candidate_sets import CandidateSets, at_once
+from reweigh.core.sparse import CandidateSets, at_once
 from reweigh.data import one_of_each
 from reweigh.data.checks import candidate_mistakes, raise_all
 from reweigh.data.labels.class_numbers import as_array, known
@@ -165,7 +165,6 @@ def of_one_type(labels: np.ndarray) -> np.ndarray:
 
 
 def soft(array: np.ndarray, columns: Any, what: str) -> Targets:
-    """Soft labels, shape (N, num_classes)."""
     try:
         rows = torch.from_numpy(array.astype(np.float32))
     except (TypeError, ValueError):
@@ -284,7 +283,6 @@ def read_weights(sample_weight: Any, class_weight: Any, targets: Targets) -> Ten
 
 
 def checked(sample_weight: Any, samples: int) -> np.ndarray:
-    """The weights as numbers, shape (N,)."""
     try:
         weights = np.array(sample_weight, dtype=np.float64)  # a copy
     except (TypeError, ValueError):

@@ -191,12 +191,10 @@ class Decision:
         return replace(self, shares=named[shares])
 
     def to_json(self) -> dict[str, Any]:
-        """The decision as JSON holds it."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, content: Any, where: str) -> Self:
-        """The decision that ``to_json`` wrote."""
         try:
             lists = {name: tuple(map(float, each)) for name, each in content.items() if isinstance(each, list | tuple)}
             found = cls(**{**content, **lists})

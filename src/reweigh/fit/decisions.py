@@ -192,7 +192,6 @@ def decisions_file(path: str | Path) -> Path:
 
 
 def _is_ledger(file: Path) -> bool:
-    """Whether this is a file of decisions, not one of another tool."""
     with open(file, "rb") as opened:
         return file.suffix == ".jsonl" and (not (line := opened.readline()) or b'"sum": "' in line)
 

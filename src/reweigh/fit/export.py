@@ -41,7 +41,6 @@ class Normalized(nn.Module):
         self.register_buffer("scale", torch.tensor(std or (1.0,)).view(shape))
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Logits of inputs that are not normalized yet."""
         scaled = (inputs - self.get_buffer("center")) / self.get_buffer("scale")
         return self.model(scaled if self.limit is None else scaled.clamp(-self.limit, self.limit))
 

@@ -154,7 +154,6 @@ def own_front(module: Any, shape: tuple[int, ...]) -> Front:
 
 
 def left_out(dataset: Dataset, unreadable: dict[int, str]) -> Dataset:
-    """The dataset without the samples that cannot be read."""
     reasons = listed(unreadable.values())
     if len(unreadable) == len(dataset):
         raise DataError(f"features: none of {plural(len(dataset), 'sample')} can be read: {reasons}")

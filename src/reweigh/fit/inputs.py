@@ -40,7 +40,6 @@ class InputForm:
 
     @property
     def model_shape(self) -> tuple[int, ...]:
-        """Shape of one input of the model."""
         return self.shape if self.width is None else (self.width,)
 
     @classmethod
@@ -90,7 +89,6 @@ class InputForm:
 
     @classmethod
     def from_json(cls, text: str, what: str) -> "InputForm":
-        """The form that ``to_json`` wrote."""
         from pydantic import TypeAdapter, ValidationError
 
         try:

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.bias.biased import stream
-from reweigh.core.candidate_sets import CandidateSets
+from reweigh.core.sparse import CandidateSets
 from reweigh.data import Dataset
 from reweigh.data.splits import stratified, stratified_folds
 from reweigh.errors import DataError

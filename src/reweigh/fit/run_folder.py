@@ -147,10 +147,10 @@ def write(found: Fit, run: Run, train_set: Dataset, test_set: Dataset | None = N
     called = called_in(train_set, found.origin)
     if test_set is not None and found.test_origin is not None:
         called += called_in(test_set, found.test_origin, "" if is_held_out(found.plan, test_set) else "test: ")
-    run.write_samples(columns(found.samples, found.origin, train_set, called))
+    run.write_table(run.samples, columns(found.samples, found.origin, train_set, called))
     if found.unseen is not None and test_set is not None and is_held_out(found.plan, test_set):
         assert test_set.origin is not None
-        run.write_samples(columns(found.unseen, test_set.origin, test_set, called), held_out=True)
+        run.write_table(run.held_out, columns(found.unseen, test_set.origin, test_set, called))
     if found.votes is not None and found.labelers is not None:
         asked = next_votes(found.votes, found.labelers, found.labelers.posterior, MAX_ASKED_SAMPLES)
         tables = {run.votes: vote_table(found.votes, found.labelers), run.next_labels: asked}
@@ -268,7 +268,6 @@ def not_ended(run: Run, missing: Path) -> DataError:
 
 
 def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
-    """The trained model of a run."""
     run, plan = open_run(path)
     for file in (run.model, run.inputs, run.classes):
         if not file.is_file():
@@ -286,7 +285,6 @@ def load_model(path: Path, trust_code: bool = False) -> TrainedModel:
 
 
 def names_of(run: Run) -> tuple[str, ...]:
-    """The names of the classes of a run."""
     names = read_json(run.classes).get("names")
     if not isinstance(names, list) or not names:
         raise DataError(f"{run.classes}: no names of classes; is this file the one that the run wrote?")

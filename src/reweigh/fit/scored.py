@@ -93,7 +93,6 @@ def judged_by(
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where a model is."""
     return next((param.device for param in model.parameters()), torch.device("cpu"))
 
 

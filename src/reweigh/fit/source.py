@@ -47,7 +47,6 @@ class Samples(NamedTuple):
 
 
 def read_source(plan: Plan) -> Samples:
-    """The samples that a plan names."""
     train, test, apart = _read(plan.source, plan.train["seed"], text_as(plan.features and plan.features.name))
     meta_set = plan.meta_set.bind()()
     if (plan.meta_set.name == "clean" and meta_set.source is None) != (apart is not None):

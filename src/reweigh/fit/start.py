@@ -95,7 +95,6 @@ def _read(file: Path) -> dict[str, Tensor]:
 
 
 def _differences(names: Sequence[str], wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> str:
-    """Which tensors differ and how, the first few of them."""
 
     def shape(tensors: Mapping[str, Tensor], name: str) -> str:
         return str(tuple(tensors[name].shape)) if name in tensors else "none"

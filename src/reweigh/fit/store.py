@@ -37,7 +37,6 @@ VERSION = 5
 
 
 def save(path: str | Path, found: Fit, more: dict[str, Any]) -> None:
-    """Write a fit to a file, whole or not at all."""
     weighting = found.weighting
     content = {
         "plan": to_values(found.plan),

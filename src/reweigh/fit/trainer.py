@@ -26,12 +26,11 @@ from reweigh.methods.two_looks import READS
 from reweigh.plan import Part, Plan
 from reweigh.plan.schema import TrainOptions
 from reweigh.training import Observer, Recall, Result, Run, predict, processes, seed_all, train
-from reweigh.training.branch import Branch
 from reweigh.training.judge import Judge
 from reweigh.training.loop import Evaluate, batch_bounds
 from reweigh.training.randomness import restore, snapshot
 from reweigh.training.schedules import Schedule
-from reweigh.training.state import Stages
+from reweigh.training.state import Branch, Stages
 from reweigh.transforms import Compose
 
 Build = Callable[[tuple[int, ...], int], nn.Module]
@@ -245,7 +244,6 @@ class Trainer:
         return Trained(model, history, recall, found.net, found.families, READS, **named)
 
     def _beside(self, *its: Any) -> Classifiers | None:
-        """What looks beside the networks."""
         match self.plan.method.options["beside"]:
             case "boosted-trees":
                 return BoostedTrees(*its)

@@ -150,7 +150,6 @@ def compared(second: Look, first: Look, labels: Tensor, balanced: bool) -> tuple
 
 
 def combined(looks: list[Look]) -> Ensemble:
-    """The mean of the probabilities of the looks."""
     models = [(model, share / len(looks)) for look in looks for model, share in look.counted()]
     return Ensemble([model for model, _ in models], [share for _, share in models]).eval()
 

@@ -75,7 +75,6 @@ class ReweighTrainer(Trainer):
         self.model_accepts_loss_kwargs = self.loss_is_scaled_for_ga = False
 
     def train(self, resume_from_checkpoint: str | bool | None = None, *args: Any, **options: Any) -> Any:
-        """As ``Trainer.train``."""
         found = resume_from_checkpoint
         self._resumed_from = get_last_checkpoint(self.args.output_dir) if found is True else found or None
         self.reweighter = None
@@ -149,7 +148,6 @@ class _Numbered(Dataset):
 
 
 def _labels_of(rows: Any) -> Tensor:
-    """The labels of all rows, shape (N,)."""
     if rows is None or not hasattr(rows, "__len__") or len(rows) == 0:
         raise DataError("train_dataset: class sizes must be known before training; pass a dataset that has a length")
     name = next((name for name in ("labels", "label") if name in rows[0]), None)

@@ -44,7 +44,6 @@ class TrustedBatches:
             self._index = LowestLoss(per_class=10).choose(self._labels, losses, self._generator)
 
     def __call__(self) -> Any:
-        """A batch."""
         assert self._index is not None
         drawn: Sequence[int] = self._index[torch.randperm(len(self._index), generator=self._generator)].tolist()
         return self._collate([self._rows[each] for each in drawn[: self._batch_size]])

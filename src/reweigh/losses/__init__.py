@@ -10,8 +10,7 @@ from collections.abc import Callable
 from torch import Tensor
 
 from reweigh.losses.class_sizes import class_balanced, class_balanced_focal, ldam
-from reweigh.losses.cross_entropy import cross_entropy, focal, gce
-from reweigh.losses.forward import forward
+from reweigh.losses.cross_entropy import cross_entropy, focal, forward, gce
 
 LOSSES: dict[str, Callable[..., Tensor]] = {
     "cross-entropy": cross_entropy,

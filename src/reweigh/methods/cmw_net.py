@@ -69,7 +69,6 @@ class CMWNet(Stateful, Method):
         self._weights = setup.never_weighed()
 
     def _fixed(self) -> Mapping[str, Any]:
-        """Options of the reweighter that the method fixes."""
         return self.fixed
 
     @property
@@ -131,7 +130,6 @@ class CMWNet(Stateful, Method):
         return self._reweighter.step_on(self._objective(batch), batch.labels, inputs, labels, meta)
 
     def _objective(self, batch: Batch) -> Objective:
-        """The loss of each sample, times its weight."""
         return reweighted(self.setup.loss, batch.inputs, batch.labels, batch.scale)
 
     def _trusted_objective(self, inputs: Any, labels: Tensor) -> MetaObjective | None:

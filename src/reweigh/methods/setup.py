@@ -99,7 +99,6 @@ class Setup:
 
     @property
     def bare_loss(self) -> Loss:
-        """The loss without correction for class shares."""
         return self.uncorrected or self.loss
 
     def with_loss(self, name: str, **options: Any) -> "Setup":
@@ -119,7 +118,6 @@ class Setup:
         return replace(self, model=shard_like(model, self.model))
 
     def reweighting(self, **options: Any) -> "Setup":
-        """The setup with more options of the reweighter bound."""
         return replace(self, reweighter=partial(self.reweighter, **options))
 
     def never_weighed(self) -> Tensor:
@@ -161,7 +159,6 @@ def options_of_method(method: type[Method]) -> Mapping[str, inspect.Parameter]:
 
 
 def keyword_only(part: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """The keyword-only arguments of a function or class."""
     parameters = inspect.signature(part, eval_str=True).parameters
     return {name: parameter for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY}
 

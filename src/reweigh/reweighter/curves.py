@@ -141,7 +141,6 @@ class WarmUp(Stateful):
 
     @property
     def is_on(self) -> bool:
-        """Whether weights are still one."""
         return self._left > 0
 
     @property
@@ -159,7 +158,6 @@ class WarmUp(Stateful):
                 self.end()
 
     def end(self) -> None:
-        """Let weights differ from now on."""
         self._left = 0.0
 
 

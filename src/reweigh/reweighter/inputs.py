@@ -148,7 +148,6 @@ def logits_of(outputs: Any) -> Tensor:
 
 
 def select(values: Tensor, mask: Tensor | None) -> Tensor:
-    """The values of the samples that count."""
     return values if mask is None else values[mask]
 
 

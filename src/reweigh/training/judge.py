@@ -139,7 +139,6 @@ class Judge(Stateful):
         return self._average.model
 
     def step(self, model: nn.Module) -> None:
-        """Update the average."""
         self._average.update(model)
 
     def end_epoch(self, record: Record | None) -> dict[str, float]:
@@ -164,7 +163,6 @@ class Judge(Stateful):
 
     @property
     def best(self) -> int:
-        """The epoch to keep, counted from 0."""
         scores, last = self.scores, len(self.scores.right) - 1
         if not self._chooses:
             return last

@@ -19,14 +19,13 @@ from reweigh.core import descent
 from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError, RecipeError
 from reweigh.training import processes, randomness
-from reweigh.training.branch import Branch
 from reweigh.training.judge import Judge
 from reweigh.training.predictions import Record, Samples
 from reweigh.training.progress import Observer, Silent
 from reweigh.training.result import Result
 from reweigh.training.run import Run
 from reweigh.training.schedules import Schedule
-from reweigh.training.state import ALONE, Keeper, Place, Stage, check_finite
+from reweigh.training.state import ALONE, Branch, Keeper, Place, Stage, check_finite
 
 HALF = {"bf16": torch.bfloat16, "fp16": torch.float16}
 CHECKED = 20  # steps after which the loss is read: to read it is to wait for the device

@@ -21,8 +21,7 @@ from torch import Generator, Tensor, distributed, nn
 
 from reweigh.core.processes import collective
 from reweigh.core.rerun import is_compiled
-from reweigh.core.shards import shard
-from reweigh.core.shards.exchange import gather, own, shares
+from reweigh.core.shards import gather, own, shard, shares
 from reweigh.data import Dataset
 from reweigh.data.inputs import Fetched, Inputs, Rows, ahead
 from reweigh.errors import RecipeError, ReweighError
@@ -85,7 +84,6 @@ def _follow(parent: int) -> None:
 
 
 def several() -> bool:
-    """Whether there are several processes."""
     return _joined
 
 
@@ -147,7 +145,6 @@ def shared(count: int, do: Callable[[Tensor], T]) -> list[T]:
 
 
 def any_of(flag: bool) -> bool:
-    """Whether it is true in any process."""
     if not _joined:
         return flag
     found = torch.tensor(int(flag))

@@ -136,12 +136,12 @@ class Bar:
         return f"{self.label}  epoch {epoch}/{self.epochs}".strip()
 
 
-def progress(stream: TextIO | None = None, label: str = "") -> Observer:
+def progress(stream: TextIO | None = None, label: str = "", transient: bool = False) -> Observer:
     """The bar if ``stream`` (standard error by default) is a terminal that can draw it, else plain lines."""
     stream = sys.stderr if stream is None else stream
     if stream is None or not is_first():  # a process without standard streams, or one of several
         return Silent()
-    return Bar(stream, label) if can_draw(stream) else Lines(stream, label)
+    return Bar(stream, label, transient) if can_draw(stream) else Lines(stream, label)
 
 
 class Series:
@@ -163,9 +163,7 @@ class Series:
 
     def begin(self, label: str) -> Observer:
         """A run begins in this process; returns what watches it."""
-        if self.stream is None:
-            return Silent()
-        return Bar(self.stream, label, transient=True) if can_draw(self.stream) else Lines(self.stream, label)
+        return Silent() if self.stream is None else progress(self.stream, label, transient=True)
 
     def end(self, label: str, last: float | None, error: str | None) -> None:
         """A run has ended.
@@ -214,7 +212,6 @@ def _words(numbers: Mapping[str, Any]) -> list[str]:
 
 
 def clock(seconds: float) -> str:
-    """A time span as h:mm:ss."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}"

@@ -19,7 +19,6 @@ class Result(NamedTuple):
 
     @property
     def last(self) -> dict[str, Any]:
-        """The line of the last epoch."""
         return self.history[-1]
 
     @property

@@ -114,7 +114,6 @@ class Run:
             )
 
     def _drop_leftovers(self) -> None:
-        """Remove what a killed process was writing."""
         for leftover in self._leftovers():
             leftover.unlink(missing_ok=True)
 
@@ -127,7 +126,6 @@ class Run:
 
     @property
     def results(self) -> list[Path]:
-        """Files that are complete once the run has ended."""
         tables = [self.samples, self.held_out, self.test, self.abstain, self.labelers, self.votes, self.next_labels]
         return [self.metrics, self.summary, self.model, self.weighting, self.classes, self.inputs, *tables]
 
@@ -163,7 +161,6 @@ class Run:
             raise DataError(f"{self.metrics}: not the metrics of a run, one JSON object per line ({error})") from error
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
-        """Store the results of the run, as JSON."""
         self._write(self.summary, _json(summary, indent=2) + "\n")
 
     def write_model(self, model: nn.Module) -> None:
@@ -172,17 +169,8 @@ class Run:
         tensors = {name: plain_tensor(value) for name, value in state.items() if isinstance(value, Tensor)}
         self._write(self.model, pack(tensors, {"format": "pt"}))
 
-    def write_samples(self, columns: Mapping[str, Sequence[Any]], held_out: bool = False) -> None:
-        """Store what is known of each training sample, one row each: row, given_label, label_quality, weight, ...
-
-        Args:
-            columns: by name; None and NaN become empty cells.
-            held_out: store samples of the same source that were held out for testing.
-        """
-        self._write(self.held_out if held_out else self.samples, _csv(columns))
-
     def write_table(self, file: Path, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Store a table: one of labelers, of their votes, or of labels to ask for."""
+        """Store a table, such as ``samples``; None and NaN become empty cells."""
         self._write(file, _csv(columns))
 
     def write_predictions(

@@ -133,7 +133,6 @@ def made(name: str, num_families: int, width: int, unit: float = 1.0) -> WeightN
 
 
 def construction(net: nn.Module) -> dict[str, str]:
-    """What a weighting function was made with."""
     from reweigh.weighting import WEIGHTINGS
 
     name = next((name for name, member in WEIGHTINGS.items() if type(net) is member), type(net).__name__)

@@ -3,7 +3,7 @@
 import torch
 
 from reweigh.losses.class_sizes import log_shares, unlike_shares
-from reweigh.methods.parts.mixture import BetaMixture
+from reweigh.methods.parts.guesses import BetaMixture
 
 
 def test_bootstrapped_labels_by_a_loop(tiny):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from sklearn.mixture import GaussianMixture
 
-from reweigh.methods.parts.mixture import BetaMixture, gaussian_low
+from reweigh.methods.parts.guesses import BetaMixture, gaussian_low
 
 
 def losses(small: int = 300, large: int = 100) -> torch.Tensor:

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from reweigh.core.candidate_sets import CandidateSets
+from reweigh.core.sparse import CandidateSets
 from reweigh.data.arrays import load
 from reweigh.data.checks import at_rows, listed, plural, raise_all, range_mistakes
 from reweigh.data.dataset import Dataset

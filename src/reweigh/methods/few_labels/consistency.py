@@ -61,7 +61,6 @@ class LabeledOnly(ERM):
         return numbers
 
     def _descend(self, labeled: Batch, batch: Batch) -> Mapping[str, float | Tensor]:
-        """One step of the optimizer."""
         if self._warm_up:
             loss, numbers = self._loss(labeled), {}
         else:

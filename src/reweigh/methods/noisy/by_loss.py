@@ -13,8 +13,7 @@ from reweigh.losses.class_sizes import log_shares, unlike_shares
 from reweigh.losses.cross_entropy import as_rows
 from reweigh.methods.erm import ERM
 from reweigh.methods.noisy.relabeling import RecentPredictions
-from reweigh.methods.parts.guesses import warn_of_vanished
-from reweigh.methods.parts.mixture import BETA_EDGE, BetaMixture, gaussian_low
+from reweigh.methods.parts.guesses import BETA_EDGE, BetaMixture, gaussian_low, warn_of_vanished
 from reweigh.pseudo_labels import checked_draw
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from reweigh.core.objective import Batch
 from reweigh.errors import RecipeError
-from reweigh.losses.forward import Rows, forward, stochastic
+from reweigh.losses.cross_entropy import Rows, forward, stochastic
 from reweigh.methods.erm import ERM
 
 logger = logging.getLogger(__name__)

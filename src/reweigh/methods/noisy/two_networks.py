@@ -21,8 +21,7 @@ from reweigh.losses.cross_entropy import as_rows
 from reweigh.memory import free_memory
 from reweigh.methods.erm import ERM
 from reweigh.methods.parts.batches import another_view
-from reweigh.methods.parts.guesses import ramp, sharpened
-from reweigh.methods.parts.mixture import gaussian_low
+from reweigh.methods.parts.guesses import gaussian_low, ramp, sharpened
 from reweigh.methods.setup import Setup
 from reweigh.models.ensemble import Ensemble, shuffle
 from reweigh.pseudo_labels import checked_draw

@@ -33,7 +33,6 @@ class LabeledBatches(Stateful):
             raise DataError("no sample has a label, all are -1; label a few of each class")
 
     def next(self) -> Batch:
-        """The next batch, on the model's device."""
         return self._setup.new_batch(self._order.next(self._size))
 
 
@@ -101,7 +100,6 @@ class Trusted(Stateful):
         return self._order.pool
 
     def refresh(self) -> None:
-        """Choose the trusted samples of an epoch."""
         meta_set = self._setup.meta_set
         if meta_set.judge:
             latest = self._judged()
