@@ -9,8 +9,8 @@ from torch import Tensor
 
 from reweigh.names import plural
 
-DIFFERENT = 1.5
-BEYOND_CHANCE = 3.0  # standard deviations
+MIN_SIZE_RATIO = 1.5  # of the largest class to the smallest
+MAX_CHANCE_DEVIATIONS = 3.0  # standard deviations of the chi-square
 logger = logging.getLogger(__name__)
 
 
@@ -24,10 +24,10 @@ def sizes_differ(class_sizes: Tensor) -> bool:
         class_sizes: Shape (num_classes,), number of samples of each class; empty classes do not count.
     """
     sizes = class_sizes[class_sizes > 0].double()
-    if len(sizes) < 2 or float(sizes.max()) < DIFFERENT * float(sizes.min()):
+    if len(sizes) < 2 or float(sizes.max()) < MIN_SIZE_RATIO * float(sizes.min()):
         return False
     mean, degrees = sizes.mean(), len(sizes) - 1
-    return float((sizes - mean).square().sum() / mean) > degrees + BEYOND_CHANCE * (2 * degrees) ** 0.5
+    return float((sizes - mean).square().sum() / mean) > degrees + MAX_CHANCE_DEVIATIONS * (2 * degrees) ** 0.5
 
 
 class Families(NamedTuple):

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # parameters of glibc's mallopt
-MOST = 2**31 - 1
+MAX_THRESHOLD_BYTES = 2**31 - 1
 
 
 def keep_freed_memory() -> bool:
@@ -20,7 +20,7 @@ def keep_freed_memory() -> bool:
     if platform.libc_ver()[0] != "glibc":
         return False
     mallopt = ctypes.CDLL(None).mallopt
-    return bool(mallopt(MMAP_THRESHOLD, 32 * 2**20)) and bool(mallopt(TRIM_THRESHOLD, MOST))
+    return bool(mallopt(MMAP_THRESHOLD, 32 * 2**20)) and bool(mallopt(TRIM_THRESHOLD, MAX_THRESHOLD_BYTES))
 
 
 def free_memory(device: str = "cpu") -> int | None:

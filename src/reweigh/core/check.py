@@ -22,9 +22,9 @@ from reweigh.names import plural
 
 TOLERANCE = 1e-3  # of the size of what is compared, in single precision and better
 TOLERANCE_OF_DIFFERENCES = 0.02
-NEGLIGIBLE = 1e-7  # squared length of a gradient that is mostly rounding, as that of losses near zero
-PROBES = 2
-DIGITS = 10.0  # how many times the rounding error of a number of size one is no sign of an error
+MIN_SQUARED_LENGTH = 1e-7  # squared length of a gradient that is mostly rounding, as that of losses near zero
+NUM_PROBES = 2
+MAX_ROUNDINGS = 10.0  # how many times the rounding error of a number of size one is no sign of an error
 
 
 class InexactWarning(UserWarning):
@@ -41,7 +41,7 @@ def tolerance(coefficients: Tensor) -> float:
     kinds = [coefficients.dtype] + [torch.get_autocast_dtype(device)] * torch.is_autocast_enabled(device)
     coarse = max(torch.finfo(kind).eps for kind in kinds)
     size = float(norm([coefficients.detach()])) / max(len(coefficients), 1) ** 0.5
-    return max(TOLERANCE, coarse**0.5, DIGITS * coarse / max(size, 1e-30))
+    return max(TOLERANCE, coarse**0.5, MAX_ROUNDINGS * coarse / max(size, 1e-30))
 
 
 def distance(found: list[Tensor], expected: list[Tensor]) -> float:
@@ -83,7 +83,7 @@ def check_engine(
         terms = again(objective, {**state, **leaves})
     generator = torch.Generator().manual_seed(0)
     w = 2 * torch.rand(len(weights), generator=generator).to(weights) * weights.detach()
-    signs = [torch.randint(2, w.shape, generator=generator).to(w) * 2 - 1 for _ in range(PROBES)]
+    signs = [torch.randint(2, w.shape, generator=generator).to(w) * 2 - 1 for _ in range(NUM_PROBES)]
     back, *backs = (_backward(terms.coefficients, by, leaves) for by in (w, *signs))
     itself, *expected = (_dot(each, back) for each in (back, *backs))
     size = torch.stack(expected).square().mean().sqrt()
@@ -94,7 +94,7 @@ def check_engine(
         along = (w.to(moved) @ moved - itself) / itself
         return float(torch.maximum(errors.square().mean().sqrt() / size, along.abs()))
 
-    if not NEGLIGIBLE < float(itself) < math.inf:  # there is nothing to compare, or it overflows
+    if not MIN_SQUARED_LENGTH < float(itself) < math.inf:  # there is nothing to compare, or it overflows
         return
     error, allowed = off(engine), tolerance(terms.coefficients)
     named = engine.name if isinstance(engine, Auto) else getattr(engine, "__name__", type(engine).__name__)

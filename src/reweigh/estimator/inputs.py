@@ -26,7 +26,7 @@ from reweigh.names import listed, plural
 from reweigh.plan.image_size import image_size
 
 log = logging.getLogger(__name__)
-STRING = "could not convert string to float"  # NumPy's words
+NUMPY_ON_STRINGS = "could not convert string to float"  # NumPy's words
 
 
 class ReadInputs(NamedTuple):
@@ -129,7 +129,7 @@ def validated(estimator: Any, X: Any, reset: bool, what: str) -> Any:
         X = (X if X.dtype == torch.uint8 else X.float()).numpy()
     try:
         if isinstance(X, list | np.ndarray | pd.Series) and np.size(X) and isinstance(np.asarray(X).flat[0], str):
-            raise ValueError(STRING)
+            raise ValueError(NUMPY_ON_STRINGS)
         return validate_data(
             estimator,
             X,  # pyright: ignore[reportArgumentType]
@@ -140,7 +140,7 @@ def validated(estimator: Any, X: Any, reset: bool, what: str) -> Any:
             ensure_all_finite="allow-nan",
         )
     except ValueError as error:
-        if STRING in str(error):
+        if NUMPY_ON_STRINGS in str(error):
             raise DataError(
                 f"{what}: strings; pass a DataFrame, whose columns may hold categories and text, or turn them into "
                 "numbers first, in a pipeline with OneHotEncoder or TfidfVectorizer"

@@ -23,7 +23,7 @@ from reweigh.plan.mistakes import Mistake, raise_all, shown
 logger = logging.getLogger(__name__)
 
 # Parameter of the estimator -> key of the plan. What is None or "auto" is chosen from the data.
-KEYS = {
+PLAN_KEYS = {
     "epochs": "train.epochs",
     "batch_size": "train.batch_size",
     "lr": "optimizer.lr",
@@ -45,7 +45,7 @@ KEYS = {
 def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
     """The plan that the parameters describe; whatever they leave open is chosen from the data."""
     given: dict[str, Any] = {"train": {"seed": draw_seed(params["random_state"])}}
-    for name, key in KEYS.items():
+    for name, key in PLAN_KEYS.items():
         value = plain(params[name])
         if name == "class_shares" and isinstance(value, Mapping):
             value = {str(key): plain(share) for key, share in value.items()}
@@ -87,7 +87,7 @@ def plan_of(params: Mapping[str, Any], facts: Facts, trusted: bool) -> Plan:
 
 def own_words(path: str) -> str:
     """The parameter that a key of the plan comes from."""
-    for name, key in KEYS.items():
+    for name, key in PLAN_KEYS.items():
         if path == key:
             return name
     return path.replace("method.", "method_options.", 1) if path.startswith("method.") else path

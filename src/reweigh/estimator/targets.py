@@ -22,12 +22,12 @@ from reweigh.issues.votes import Votes
 from reweigh.names import listed
 
 logger = logging.getLogger(__name__)
-SEVERAL = (
+SEVERAL_HINT = (
     "If each column is a labeler, pass reweigh.Votes.of(y). If each sample has several labels, fit one classifier per "
     "column: sklearn.multioutput.MultiOutputClassifier"
 )
 SEQUENCES = (list, tuple, set, dict, np.ndarray)
-PLAIN = (int, float, np.number, np.bool_)  # bool is an int
+NUMBER_TYPES = (int, float, np.number, np.bool_)  # bool is an int
 SLACK = 1e-3  # by which the sum of a soft label may differ from one
 
 
@@ -159,7 +159,7 @@ def hard(array: np.ndarray, y: Any, what: str) -> np.ndarray:
 
 def of_one_type(labels: np.ndarray) -> np.ndarray:
     """The labels; numbers or booleans of type object, as in a column that had gaps, get a type of their own."""
-    if labels.dtype != object or not all(isinstance(value, PLAIN) for value in labels.flat):
+    if labels.dtype != object or not all(isinstance(value, NUMBER_TYPES) for value in labels.flat):
         return labels
     return np.array(labels.tolist())
 
@@ -169,12 +169,12 @@ def soft(array: np.ndarray, columns: Any, what: str) -> Targets:
         rows = torch.from_numpy(array.astype(np.float32))
     except (TypeError, ValueError):
         raise DataError(
-            f"{what}: shape {array.shape} of {array.dtype}; pass one label per sample, shape (N,). {SEVERAL}"
+            f"{what}: shape {array.shape} of {array.dtype}; pass one label per sample, shape (N,). {SEVERAL_HINT}"
         ) from None
     wrong = (~((rows.sum(1) - 1).abs() <= SLACK) | (rows < 0).any(1)).nonzero().flatten().tolist()  # NaN is wrong too
     if wrong:
         mask = "; a mask of candidate labels needs candidates=True" if bool(((rows == 0) | (rows == 1)).all()) else ""
-        mask += f". {SEVERAL}" if bool((rows == rows.round()).all()) else ""
+        mask += f". {SEVERAL_HINT}" if bool((rows == rows.round()).all()) else ""
         raise DataError(
             f"{what}: shape {array.shape}, so each row should be the probabilities of the classes, at least 0 and with "
             f"sum 1; rows {listed(wrong)} are not{mask}"

@@ -14,7 +14,7 @@ from reweigh.weighting import num_curves
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-POINTS = 200
+CURVE_POINTS = 200
 
 
 class Weighting:
@@ -75,7 +75,7 @@ class Weighting:
 
         if ax is None:
             _, ax = pyplot.subplots()
-        losses = np.linspace(0, max_loss, POINTS)
+        losses = np.linspace(0, max_loss, CURVE_POINTS)
         for family in range(self.num_families):
             names = [str(name) for name, own in zip(classes, self.family_of_class, strict=True) if own == family]
             ax.plot(losses, self(losses, family), label=f"{listed(names, 4)} (mean size {self.centers[family]:.4g})")

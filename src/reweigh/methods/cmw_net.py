@@ -23,7 +23,7 @@ from reweigh.names import listed, plural
 from reweigh.reweighter import Reweighter
 from reweigh.weighting import load_weighting
 
-IGNORED = 0.01  # share of the weight of other classes below which a class is ignored
+MIN_SHARE_OF_WEIGHT = 0.01  # share of the weight of other classes below which a class is ignored
 logger = logging.getLogger(__name__)
 
 
@@ -164,7 +164,7 @@ def ignored_classes(weights: Tensor, labels: Tensor, num_classes: int) -> list[i
     counts = torch.bincount(labels[there], minlength=num_classes)
     totals = torch.zeros(num_classes, dtype=torch.float64).index_add_(0, labels[there], weights[there].double())
     means = totals / counts.clamp_min(1)
-    lost = (counts > 0) & (means < IGNORED * means.max()) & (totals < IGNORED * totals.mean())
+    lost = (counts > 0) & (means < MIN_SHARE_OF_WEIGHT * means.max()) & (totals < MIN_SHARE_OF_WEIGHT * totals.mean())
     return lost.nonzero().flatten().tolist()
 
 

@@ -17,7 +17,7 @@ from reweigh.names import lookup
 from reweigh.weighting import made, num_curves
 
 PAPER_FAMILIES = 3  # paper: K
-LARGE = 5.0  # a loss that a new weighting function still gives about as much weight as a small one
+LARGE_LOSS = 5.0  # a loss that a new weighting function still gives about as much weight as a small one
 
 
 class Curves:
@@ -106,7 +106,7 @@ def unit_of_losses(model: nn.Module) -> float:
     scale: Any = getattr(model.get_submodule(last_layer(model, named)) if named else model, "scale", 1.0)
     if isinstance(scale, nn.Parameter) or (isinstance(scale, Tensor) and scale.numel() != 1):
         return 1.0
-    return max(1.0, float(scale) / LARGE) if isinstance(scale, int | float | Tensor) else 1.0
+    return max(1.0, float(scale) / LARGE_LOSS) if isinstance(scale, int | float | Tensor) else 1.0
 
 
 LEFT_CHANCE = 0.75  # of log C; on digits a function transferred at 0.9 ruins training, one at 0.75 or 0.5 helps

@@ -14,7 +14,7 @@ from reweigh.errors import DataError, ModelError, RecipeError
 from reweigh.losses import LOSSES
 from reweigh.names import lookup
 
-MANY = 1_000_000  # class numbers up to here are believed, even if there are fewer samples
+MAX_CLASS_NUMBER = 1_000_000  # class numbers up to here are believed, even if there are fewer samples
 
 
 def as_labels(labels: Any, device: torch.device, what: str) -> Tensor:
@@ -56,7 +56,7 @@ def training_labels(labels: Any, counts: Callable[[Tensor], Tensor | None]) -> T
     mask = counts(found)
     given = found if mask is None else torch.where(mask, found, -1)
     low, high = int((found if mask is None else found[mask]).min()), int(given.max())
-    if low < 0 or high >= max(MANY, len(given)):
+    if low < 0 or high >= max(MAX_CLASS_NUMBER, len(given)):
         raise DataError(
             f"labels: from {low} to {high}; class numbers 0, 1, ... are needed. "
             "np.unique(labels, return_inverse=True)[1] numbers the classes"

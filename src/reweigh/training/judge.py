@@ -14,8 +14,8 @@ from reweigh.training.predictions import Record
 MIN_LEAD = 1.0  # standard errors by which an epoch must be better than the last one to be kept instead
 MAX_LAG = 0.5  # standard errors: among epochs this close to the best, the latest is kept
 MIN_PROGRESS = 0.1  # share of the epochs before which none is kept
-EARLY = 0.5  # share of the epochs: a model that is best before then has begun to memorize
-PATIENCE = 0.1  # share of the epochs, at least 2, that must have passed since the best one before training stops
+EARLY_SHARE = 0.5  # share of the epochs: a model that is best before then has begun to memorize
+PATIENCE_SHARE = 0.1  # share of the epochs, at least 2, that must have passed since the best one before training stops
 
 
 class HeldOutScores(Stateful):
@@ -154,8 +154,8 @@ class Judge(Stateful):
         if epoch and self._chooses:
             able |= {scores.best(epoch, self._first), scores.latest_of_the_best(epoch, self._first)}
         self._kept = {number: kept for number, kept in self._kept.items() if number in able}
-        best, patience = self.best, max(2, round(PATIENCE * self._epochs))
-        self.over = self._stops and best < EARLY * self._epochs and epoch - best >= patience
+        best, patience = self.best, max(2, round(PATIENCE_SHARE * self._epochs))
+        self.over = self._stops and best < EARLY_SHARE * self._epochs and epoch - best >= patience
         if scores.right.shape[1] == 0:  # nothing is held out: it only averages
             return {"keeps": best + 1}
         accuracy, error = scores.accuracy(epoch)
@@ -173,7 +173,7 @@ class Judge(Stateful):
     @property
     def early(self) -> bool:
         """Whether the epoch to keep came early, because wrong labels were memorized after it."""
-        return self.best < EARLY * self._epochs
+        return self.best < EARLY_SHARE * self._epochs
 
     def restore(self, model: nn.Module, record: Record | None) -> None:
         """Turn a model into the averaged model of the epoch to keep, and let the record end there."""

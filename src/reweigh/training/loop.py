@@ -28,7 +28,7 @@ from reweigh.training.schedules import Schedule
 from reweigh.training.state import ALONE, Branch, Keeper, Place, Stage, check_finite
 
 HALF = {"bf16": torch.bfloat16, "fp16": torch.float16}
-CHECKED = 20  # steps after which the loss is read: to read it is to wait for the device
+CHECK_STEPS = 20  # steps after which the loss is read: to read it is to wait for the device
 
 Evaluate = Callable[[nn.Module], Mapping[str, float]]
 Augment = Callable[[Tensor, Generator], Tensor]
@@ -120,7 +120,7 @@ def train(
                     judge.step(method.model)
                 place.end_step(numbers, len(batch))
                 observer.step(before + place.epoch + 1, place.step, place.means)
-                if place.step % CHECKED == 0 or place.step == steps or not isinstance(numbers["loss"], Tensor):
+                if place.step % CHECK_STEPS == 0 or place.step == steps or not isinstance(numbers["loss"], Tensor):
                     _check_loss(numbers["loss"])
                 stopping = processes.any_of(stop.requested)
                 if stopping or (checkpoint_steps and (place.epoch * steps + place.step) % checkpoint_steps == 0):

@@ -27,7 +27,7 @@ from reweigh.data.inputs import Fetched, Inputs, Rows, ahead
 from reweigh.errors import RecipeError, ReweighError
 
 T = TypeVar("T")
-LONGEST = timedelta(hours=2)  # that one process may be busy alone, such as writing, while others wait for it
+MAX_BUSY_TIME = timedelta(hours=2)  # that one process may be busy alone, such as writing, while others wait for it
 
 _joined = False
 _parent = 0
@@ -55,7 +55,7 @@ def joined(parent: int) -> Iterator[None]:
         store, rank, size = next(distributed.rendezvous("env://"))  # pyright: ignore[reportPrivateImportUsage]
         # a restarted process must not meet the addresses of those that have died
         store = distributed.PrefixStore(f"attempt {attempt}", store)  # pyright: ignore[reportPrivateImportUsage]
-        distributed.init_process_group(backend, timeout=LONGEST, store=store, rank=rank, world_size=size)
+        distributed.init_process_group(backend, timeout=MAX_BUSY_TIME, store=store, rank=rank, world_size=size)
     _joined = True
     try:
         yield

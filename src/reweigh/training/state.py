@@ -23,7 +23,7 @@ from reweigh.training.predictions import Record
 from reweigh.training.result import Means, Result
 from reweigh.training.run import Run
 
-PARTS = ("model", "optimizer")  # of the state of a method, which a branch continues from
+BRANCHED_PARTS = ("model", "optimizer")  # of the state of a method, which a branch continues from
 
 
 class Branch(NamedTuple):
@@ -46,7 +46,7 @@ class Branch(NamedTuple):
         """
         if self.state is None:
             return
-        if missing := [part for part in PARTS if part not in self.state["method"]]:
+        if missing := [part for part in BRANCHED_PARTS if part not in self.state["method"]]:
             raise ModelError(
                 f"train.branch: {self.file} has no {' and no '.join(missing)}; only a run whose method trains one "
                 "model can be branched from, such as erm"
@@ -311,7 +311,7 @@ class Keeper:
         if state is None:
             raise DataError(f"train.branch: there is no checkpoint {file}; give a run that has trained")
         wrote = state["settings"]
-        if differ := [words for name, words in SETTINGS.items() if wrote.get(name) != self.settings.get(name)]:
+        if differ := [words for name, words in BRANCH_SETTINGS.items() if wrote.get(name) != self.settings.get(name)]:
             raise DataError(
                 f"train.branch: {file} is of a run with another {' and '.join(differ)}; a branch continues with the "
                 "same samples in the same order"
@@ -337,7 +337,7 @@ class Keeper:
         randomness.restore(state["random"]["global"])
 
 
-SETTINGS = {"samples": "number of samples", "batch_size": "batch size", "seed": "seed", "data": "training set"}
+BRANCH_SETTINGS = {"samples": "number of samples", "batch_size": "batch size", "seed": "seed", "data": "training set"}
 
 
 def latest(run: Run) -> tuple[Path | None, Any]:

@@ -15,7 +15,7 @@ from reweigh.core.processes import Reduce
 from reweigh.core.update import norm
 from reweigh.errors import ModelError
 
-FITTING = 600  # steps
+FITTING_STEPS = 600  # steps
 
 
 class WeightNet(nn.Module):
@@ -108,7 +108,7 @@ def _fitted(points: tuple[float, ...], weights: tuple[float, ...], dtype: torch.
         torch.manual_seed(0)
         fitted, family = ClassAwareNet(1), torch.zeros(len(points), dtype=torch.int64)
         optimizer = torch.optim.Adam(fitted.parameters(), 1e-2)
-        for _ in range(FITTING):
+        for _ in range(FITTING_STEPS):
             optimizer.zero_grad()
             (fitted(losses, family) - target).square().mean().backward()
             optimizer.step()

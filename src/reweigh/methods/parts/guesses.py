@@ -92,7 +92,7 @@ def gaussian_ramp(epoch: int, epochs: int) -> float:
     return exp(-5 * (1 - ramp(epoch, epochs)) ** 2)
 
 
-EPS = 1e-12
+EPS_SPREAD = 1e-12
 LEAST_VARIANCE = 5e-4  # added to the variances of the Gaussians, as in DivideMix's released code
 BETA_EDGE = 1e-4  # distance that values of a beta mixture keep from 0 and 1
 GRID_POINTS = 100
@@ -121,13 +121,13 @@ def gaussian_low(values: Tensor, iterations: int = 10, tolerance: float = 1e-2) 
         if abs(likelihood - before) < tolerance:
             break
         before = likelihood
-    means = [float((scaled * share).sum() / share.sum().clamp_min(EPS)) for share in (low, 1 - low)]
+    means = [float((scaled * share).sum() / share.sum().clamp_min(EPS_SPREAD)) for share in (low, 1 - low)]
     return low if means[0] <= means[1] else 1 - low
 
 
 def _gaussian(values: Tensor, share: Tensor) -> Tensor:
     """The log density at each value of the Gaussian fitted to values with these shares, times its weight."""
-    total = share.sum().clamp_min(EPS)
+    total = share.sum().clamp_min(EPS_SPREAD)
     mean = (share * values).sum() / total
     variance = (share * (values - mean).square()).sum() / total + LEAST_VARIANCE
     return (total / len(values)).log() - 0.5 * (variance.log() + (values - mean).square() / variance)
@@ -167,9 +167,9 @@ class BetaMixture(NamedTuple):
         weight = torch.full((2, 1), 0.5, dtype=torch.float64)
         for _ in range(iterations):
             shares = _posterior(scaled, alpha, beta, weight)
-            total = shares.sum(1, keepdim=True).clamp_min(EPS)
+            total = shares.sum(1, keepdim=True).clamp_min(EPS_SPREAD)
             mean = ((shares * scaled).sum(1, keepdim=True) / total).clamp(BETA_EDGE, 1 - BETA_EDGE)
-            variance = ((shares * (scaled - mean).square()).sum(1, keepdim=True) / total).clamp_min(EPS)
+            variance = ((shares * (scaled - mean).square()).sum(1, keepdim=True) / total).clamp_min(EPS_SPREAD)
             alpha = (mean * (mean * (1 - mean) / variance - 1)).clamp_min(BETA_EDGE)
             beta = alpha * (1 - mean) / mean
             weight = total / total.sum()
@@ -184,7 +184,7 @@ class BetaMixture(NamedTuple):
 
     def __call__(self, losses: Tensor) -> Tensor:
         """The probability that each loss belongs to the high component, of its shape, dtype and device."""
-        place = (losses.double() - self.low) / max(self.high - self.low, EPS)
+        place = (losses.double() - self.low) / max(self.high - self.low, EPS_SPREAD)
         index = (place.clamp(0, 1) * (len(self.table) - 1)).round().long()
         return self.table.to(losses.device)[index].to(losses.dtype)
 
@@ -199,4 +199,4 @@ def _posterior(values: Tensor, alpha: Tensor, beta: Tensor, weight: Tensor) -> T
 def _between_zero_and_one(values: Tensor, low: Tensor, high: Tensor) -> Tensor | None:
     """Values scaled so that these two become 0 and 1; None if they are the same."""
     spread = float(high) - float(low)
-    return None if spread <= EPS else ((values.double() - float(low)) / spread).clamp(0, 1)
+    return None if spread <= EPS_SPREAD else ((values.double() - float(low)) / spread).clamp(0, 1)
