@@ -28,7 +28,7 @@ BIASES = [
 ]
 METHODS = [
     *("erm", "mw-net", "cmw-net", "cmw-net-sl"),
-    *("focal", "class-balanced", "class-balanced-focal", "ldam", "ldam-drw", "ldam+cmw-net"),
+    *("focal", "class-balanced", "ldam", "ldam-drw", "ldam+cmw-net"),
     *("gce", "forward", "l2rw", "elr", "co-teaching"),
 ]
 BARS = [

@@ -27,12 +27,6 @@ def class_balanced(row, label, place):
     return -3 * inverse[label] / sum(inverse) * row.log_softmax(0)[label]
 
 
-def class_balanced_focal(row, label, place):
-    inverse = [1 / sum(0.9**k for k in range(size)) for size in SIZES]
-    p = torch.stack([(z if j == label else -z).sigmoid() for j, z in enumerate(row)])
-    return -3 * inverse[label] / sum(inverse) * ((1 - p) ** 3 * p.log()).sum()
-
-
 def gce(row, label, place):
     return (1 - row.softmax(0)[label] ** 0.4) / 0.4
 
@@ -42,7 +36,6 @@ def gce(row, label, place):
     [
         ("focal", {"gamma": 3.0}, focal),
         ("class-balanced", {"beta": 0.9}, class_balanced),
-        ("class-balanced-focal", {"beta": 0.9, "gamma": 3.0}, class_balanced_focal),
         ("gce", {"q": 0.4}, gce),
     ],
 )

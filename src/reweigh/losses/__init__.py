@@ -9,20 +9,19 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from reweigh.losses.class_sizes import class_balanced, class_balanced_focal, ldam
+from reweigh.losses.class_sizes import class_balanced, ldam
 from reweigh.losses.cross_entropy import cross_entropy, focal, forward, gce
 
 LOSSES: dict[str, Callable[..., Tensor]] = {
     "cross-entropy": cross_entropy,
     "focal": focal,
     "class-balanced": class_balanced,
-    "class-balanced-focal": class_balanced_focal,
     "ldam": ldam,
     "gce": gce,
     "forward": forward,
 }
 
-BALANCING = ("class-balanced", "class-balanced-focal")
+BALANCING = ("class-balanced",)
 """Losses whose logits predict as if all classes were equally frequent."""
 
 __all__ = ["BALANCING", "LOSSES"]

@@ -35,7 +35,6 @@ METHODS: dict[str, type[Method]] = {
     "simclr": SimCLR,
     "focal": training_with("focal"),
     "class-balanced": training_with("class-balanced"),
-    "class-balanced-focal": training_with("class-balanced-focal"),
     "ldam": LDAM,
     "ldam-drw": DeferredLDAM,
     "ldam+cmw-net": on_top_of(LDAM),
