@@ -37,7 +37,6 @@ class ERM(Stateful, Method):
     def __post_init__(self) -> None:
         self._model, self._optimizer = self.setup.model, self.setup.optimizer
         self._warm_up = False
-        self._weights: Tensor | None = None  # of the training samples, in a method that weighs them
         self.losses: Tensor | None = None
 
     @property
@@ -76,9 +75,6 @@ class ERM(Stateful, Method):
         """What weights on top should lower for trusted samples; None stands for their mean loss."""
         return None
 
-    def sample_weights(self) -> Tensor | None:
-        return None if self._weights is None else self._weights.cpu()
-
     def trained(self, setup: Setup) -> Setup:
         """The setup with the model that this method trains, which may differ from the one that it was given."""
         return setup if setup.model is self._model else replace(setup, model=self._model)
@@ -86,6 +82,19 @@ class ERM(Stateful, Method):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super().load_state_dict(state)
         self._model.train()  # start_epoch is not called again for an epoch that is resumed in its middle
+
+
+class Weighing(ERM):
+    """Plain training in whose step samples have weights, which a subclass notes in ``_weights``, shape (N,)."""
+
+    state = ("_weights",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._weights = self.setup.never_weighed()
+
+    def sample_weights(self) -> Tensor | None:
+        return self._weights.cpu()
 
 
 class OwnLoss(ERM):

@@ -11,14 +11,14 @@ from torch import Tensor
 from reweigh.core.objective import Batch
 from reweigh.losses.class_sizes import log_shares, unlike_shares
 from reweigh.losses.cross_entropy import as_rows
-from reweigh.methods.erm import ERM
+from reweigh.methods.erm import Weighing
 from reweigh.methods.noisy.relabeling import RecentPredictions
 from reweigh.methods.parts.guesses import BETA_EDGE, BetaMixture, gaussian_low, warn_of_vanished
 from reweigh.pseudo_labels import checked_draw
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MentorNet(ERM):
+class MentorNet(Weighing):
     """The predefined curriculum of MentorNet (Jiang et al., ICML 2018): samples with a large loss count less.
 
         v_i = 1 if L_i <= bar, else 0
@@ -35,7 +35,7 @@ class MentorNet(ERM):
         decay: Decay of the moving average of the bar.
     """
 
-    state = ("_bar", "_warm_up", "_weights")
+    state = ("_bar", "_warm_up")
 
     percentile: Annotated[float, Gt(0), Le(1)] = 0.75
     decay: Annotated[float, Ge(0), Lt(1)] = 0.95
@@ -43,7 +43,6 @@ class MentorNet(ERM):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._bar: Tensor | None = None
-        self._weights = self.setup.never_weighed()
 
     def _loss(self, batch: Batch) -> Tensor:
         losses = self.setup.loss(self._model(batch.inputs), batch.labels)
@@ -58,7 +57,7 @@ class MentorNet(ERM):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Selfie(ERM):
+class Selfie(Weighing):
     """SELFIE (Song et al., ICML 2019): refurbish samples that are predicted consistently, drop other doubtful ones.
 
     Each batch contributes two kinds of samples: the share 1 - noise_rate with the smallest losses, with their given
@@ -79,7 +78,7 @@ class Selfie(ERM):
             Paper: q.
     """
 
-    state = ("_recent", "_new", "_plain", "_rate", "_weights")
+    state = ("_recent", "_new", "_plain", "_rate")
 
     noise_rate: Annotated[float, Ge(0), Lt(1)] | None = None
     uncertainty: Annotated[float, Ge(0), Le(1)] = 0.05
@@ -92,7 +91,6 @@ class Selfie(ERM):
         self._recent = RecentPredictions(len(samples), samples.num_classes, self.window)
         self._new = torch.full((len(samples),), -1)  # labels of refurbished samples
         self._plain = True
-        self._weights = self.setup.never_weighed()
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
@@ -135,7 +133,7 @@ def uncertainty(shares: Tensor) -> Tensor:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MCorrection(ERM):
+class MCorrection(Weighing):
     """M-correction (Arazo et al., ICML 2019): dynamic bootstrapping by a beta mixture of the losses, with mixup.
 
         L(f(x'), share u_a + (1 - share) u_b) + penalty,    u_i = (1 - w_i) y_i + w_i z_i,    x' a mixture of a and b
@@ -154,7 +152,7 @@ class MCorrection(ERM):
         penalty: Factor of the penalty.
     """
 
-    state = ("_mixture", "_weights")
+    state = ("_mixture",)
 
     start: Annotated[float, Ge(0), Le(1)] = 0.35
     mixup: Annotated[float, Ge(0)] = 32.0
@@ -164,7 +162,6 @@ class MCorrection(ERM):
         super().__post_init__()
         self._log_shares = log_shares(self.setup.train_set.class_sizes.double())
         self._mixture: BetaMixture | None = None
-        self._weights = self.setup.never_weighed()
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)

@@ -19,7 +19,7 @@ from reweigh.errors import ModelError
 from reweigh.losses.class_sizes import log_shares, unlike_shares
 from reweigh.losses.cross_entropy import as_rows
 from reweigh.memory import free_memory
-from reweigh.methods.erm import ERM
+from reweigh.methods.erm import ERM, Weighing
 from reweigh.methods.parts.batches import another_view
 from reweigh.methods.parts.guesses import gaussian_low, ramp, sharpened
 from reweigh.methods.setup import Setup
@@ -164,7 +164,7 @@ class Decoupling(TwoNetworks):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CoTeaching(ERM):
+class CoTeaching(Weighing):
     """Co-teaching (Han et al., NeurIPS 2018): each of two networks learns from samples that the other finds easy.
 
     From each batch, a network learns the samples for which the other network has the smallest losses; the rest is
@@ -183,7 +183,7 @@ class CoTeaching(ERM):
         reset: Part of the second network that starts differently, as in ``decoupling``.
     """
 
-    state = ("_peer", "_forgotten", "_weights")
+    state = ("_peer", "_forgotten")
 
     forget_rate: Annotated[float, Ge(0), Lt(1)] = 0.2
     gradual_epochs: Annotated[int, Ge(0)] = 10
@@ -193,7 +193,6 @@ class CoTeaching(ERM):
         super().__post_init__()
         self._peer = Peer(self.setup, self.reset)
         self._forgotten = 0.0
-        self._weights = self.setup.never_weighed()
 
     def start_epoch(self, epoch: int, warm_up: bool) -> None:
         super().start_epoch(epoch, warm_up)
