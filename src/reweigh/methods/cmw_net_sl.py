@@ -13,7 +13,6 @@ from reweigh.core.objective import Batch, Forward, Objective, mixed_soft_labels,
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.parts.batches import StrongView, Trusted
 from reweigh.pseudo_labels import AveragedModel, check_mixable, draw, predicted_in_training, predictions
-from reweigh.training.predictions import predicted
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -93,7 +92,7 @@ class CMWNetSL(CMWNet):
         return before is not None and int((now == before).sum()) >= self.settled * len(now)
 
     def _restart_predictions(self) -> None:
-        for batch, logits in predicted(self._average.model, self.setup.train_set, self.setup.device):
+        for batch, logits in self.setup.predicted(self._average.model):
             self._predictions.restart(batch.index, logits.softmax(1))
 
     def _begin_soft_labels(self) -> None:

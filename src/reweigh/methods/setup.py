@@ -1,7 +1,7 @@
 """The parts that every method trains with, and its options: its own and, if it learns weights, the reweighter's."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import or_
@@ -21,7 +21,6 @@ from reweigh.losses import LOSSES
 from reweigh.losses.class_sizes import prior_corrected, with_class_sizes
 from reweigh.meta_sets import MetaSet
 from reweigh.reweighter import Reweighter
-from reweigh.training.predictions import predicted
 
 
 class Again(NamedTuple):
@@ -136,12 +135,22 @@ class Setup:
     def per_sample(self, model: nn.Module, compute: Loss) -> Tensor:
         """``compute(logits, labels)``, one row per sample, for all training samples; in eval mode, on the CPU."""
         found = torch.empty(0)
-        for batch, logits in predicted(model, self.train_set, self.device):
+        for batch, logits in self.predicted(model):
             rows = compute(logits, batch.labels).cpu()
             if len(found) == 0:  # room for all: small parts kept between large ones that are freed scatter the memory
                 found = rows.new_empty((len(self.train_set), *rows.shape[1:]))
             found[batch.index] = rows
         return found
+
+    @torch.no_grad()
+    def predicted(self, model: nn.Module) -> Iterator[tuple[Batch, Tensor]]:
+        """All training samples, in batches with their logits; in eval mode, not augmented."""
+        training = model.training
+        model.eval()
+        chosen = torch.arange(len(self.train_set)).split(self.train_set.chunk)
+        for batch in self.train_set.batches(chosen, device=self.device):
+            yield batch, model(batch.inputs)
+        model.train(training)
 
 
 SUPPLIED = {"num_classes", "spare_curves", "loss", "weighting", "warm_up", "reduce"}  # of Reweighter: methods pass them

@@ -35,8 +35,8 @@ class Samples(Protocol):
     ) -> Iterator[Batch]: ...
 
 
-def predicted(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Iterator[tuple[Batch, Tensor]]:
-    """All samples in batches, not augmented, with their logits, shape (n, num_classes).
+def logits(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Iterator[tuple[Tensor, Tensor]]:
+    """Indices and logits of every sample, some samples at a time: shapes (n,) and (n, num_classes), on the CPU.
 
     Computed in eval mode, without gradients; after each batch every layer is back in the mode that it had.
     """
@@ -45,17 +45,11 @@ def predicted(model: nn.Module, dataset: Samples, device: str | torch.device = "
         model.eval()
         try:
             with torch.no_grad():
-                outputs = model(batch.inputs)
+                outputs = model(batch.inputs).cpu()
         finally:
             for module, training in modes:
                 module.training = training
-        yield batch, outputs
-
-
-def logits(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Iterator[tuple[Tensor, Tensor]]:
-    """Indices and logits of every sample, some samples at a time: shapes (n,) and (n, num_classes), on the CPU."""
-    for batch, outputs in predicted(model, dataset, device):
-        yield batch.index, outputs.cpu()
+        yield batch.index, outputs
 
 
 def predict(model: nn.Module, dataset: Samples, device: str | torch.device = "cpu") -> Tensor:
